@@ -127,14 +127,14 @@ def test_the_default_registry_finds_the_bundled_items(tmp_path: Path) -> None:
 
 
 def test_a_bundled_item_changed_by_one_byte_is_tampered(tmp_path: Path) -> None:
-    """Somebody who changes a shipped item, and nothing else, is found out."""
+    """Somebody who changes a shipped item, and nothing else, is found out; a copy is a bundle like any other."""
     shutil.copytree(ROOT / "items", tmp_path / "items")
     victim = tmp_path / "items" / "directives" / "rye" / "sign-and-publish-items.md"
     victim.write_bytes(victim.read_bytes().replace(b"Sign nothing that", b"Sign anything that"))
     report = outsider(tmp_path, (tmp_path / "items",)).verify(space="system")
     copies = [item for item in report.items if Path(item.path).is_relative_to(tmp_path)]
     assert len(copies) >= 23
-    below = {item.id: str(item.signature.verdict) for item in copies if item.signature.verdict != "trusted"}
+    below = {item.id: str(item.signature.verdict) for item in copies if item.signature.code != "bundle-key"}
     assert below == {"rye/sign-and-publish-items": "tampered"}
 
 

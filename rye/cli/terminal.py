@@ -348,6 +348,17 @@ def ask_passphrase(what: str, **how: Any) -> bytes:
     return typed.encode("utf-8", "surrogateescape")
 
 
+def confirm(question: str) -> bool:
+    """Return whether the user says yes, asked on standard error.
+
+    Raises:
+        EOFError: There is no terminal to ask on.
+    """
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        raise EOFError
+    return click.confirm(question, err=True)
+
+
 def ask_new_passphrase(what: str) -> bytes:
     """Return a passphrase for a new key, typed twice."""
     return ask_passphrase(what, confirmation_prompt="The same again")

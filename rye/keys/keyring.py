@@ -86,6 +86,7 @@ class Keyring:
     ) -> None:
         self._passphrase = passphrase
         self._environ = os.environ if environ is None else environ
+        self.layout = layout
         self._user = layout.user
         self._clock = clock
         self.folder = layout.user / key_store.SIGNING_FOLDER
@@ -309,6 +310,7 @@ class Keyring:
                     public,
                     owner=owner or entry.owner,
                     namespaces=entry.namespaces,
+                    bundles=entry.bundles,
                     not_after=entry.not_after,
                     revoked=entry.revoked,
                 )

@@ -22,6 +22,7 @@ class TrustedKey(Report):
     scope: str
     bundle: str
     namespaces: tuple[str, ...] | None
+    bundles: tuple[str, ...] | None
     not_after: str
     revoked: Revocation | None
     endorsed_by: str
@@ -48,7 +49,14 @@ class TrustReport(Report):
 class TrustChange(Report):
     """A change of a trust file.
 
-    ``added``, ``removed``, ``revoked``, ``endorsed``, ``unchanged``, or in a dry run ``would endorse``.
+    Attributes:
+        action: ``added``, ``removed``, ``revoked``, ``endorsed``, ``pinned``, ``unpinned``, ``unchanged``, or in a dry
+            run ``would endorse``.
+        fingerprint: Of the key.
+        owner: As the trust file names it.
+        paths: The trust files.
+        warnings: Why the key may not count all the same.
+        reach: The items that the key counts for afterwards, in words; empty where it counts for fewer than before.
     """
 
     action: str
@@ -56,28 +64,37 @@ class TrustChange(Report):
     owner: str
     paths: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    reach: str = ""
 
 
-def change_all(texts: Sequence[str], change: Callable[[str, bool], TrustChange]) -> list[TrustChange]:
+def change_all(
+    texts: Sequence[str],
+    change: Callable[[str, bool], TrustChange],
+    confirm: Callable[[Sequence[TrustChange]], None] | None = None,
+) -> list[TrustChange]:
     """Make a change for every text, but only if each is possible.
 
     Args:
         texts: Each names a key or a trust file.
         change: Makes the change for a text; if the flag is False, it only checks that it is possible.
+        confirm: Given the possible changes before any is made; an exception from it prevents them.
 
     Raises:
         SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
+            ``changed-meanwhile`` where a file changed while the user was asked.
     """
     planned: dict[str, str] = {}
+    changes: list[TrustChange] = []
     problems: list[str] = []
     for text in dict.fromkeys(texts):
         try:
-            fingerprint = change(text, False).fingerprint
+            changes.append(change(text, False))
         except RyeError as error:
             if len(texts) == 1:
                 raise
             problems.append(f"{text}: {error.message}")
             continue
+        fingerprint = changes[-1].fingerprint
         if planned.setdefault(fingerprint, text) != text:
             problems.append(f"{text}: key {fingerprint[:16]} is named twice")
     if problems:
@@ -87,6 +104,11 @@ def change_all(texts: Sequence[str], change: Callable[[str, bool], TrustChange])
             hint="fix each, or leave it out",
             problems=problems,
         )
+    if confirm is not None:
+        confirm(changes)
+        if [change(text, False) for text in dict.fromkeys(texts)] != changes:
+            message = "a trust file changed after it was shown, so nothing was changed"
+            raise SigningError("changed-meanwhile", message, hint="look at it again")
     return [change(text, True) for text in planned.values()]
 
 

@@ -66,6 +66,7 @@ class Trust:
                     scope=str(entry.scope),
                     bundle=entry.bundle,
                     namespaces=entry.namespaces,
+                    bundles=entry.bundles,
                     not_after="" if entry.not_after is None else entry.not_after.isoformat(timespec="seconds"),
                     revoked=entry.revoked,
                     endorsed_by=entry.endorsed_by,
@@ -109,6 +110,7 @@ class Trust:
             known.public,
             owner=known.owner if owner is None else owner,
             namespaces=known.namespaces if namespaces is None else namespaces,
+            bundles=known.bundles,
             not_after=known.not_after if not_after is None else not_after,
             revoked=known.revoked,
         )
@@ -118,13 +120,68 @@ class Trust:
             self._refuse_unread(path)
         if standing:
             refuse_replacing(standing, known, path=path, data=data, replace=replace)
-        name = signing.parse_trust_file(data, scope=TrustScope.USER).owner
+        after = signing.parse_trust_file(data, scope=TrustScope(space))
 
         changed = write and write_trust_file(path, data, standing)
         warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
         if space == "project" and changed:
             warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
-        return TrustChange("added" if changed else "unchanged", known.fingerprint, name, (str(path),), warnings)
+        action, reach = "added" if changed else "unchanged", signing.reach_of(after)
+        return TrustChange(action, known.fingerprint, after.owner, (str(path),), warnings, reach)
+
+    def pin(self, entry: TrustEntry, bundle: str, *, write: bool = True) -> TrustChange:
+        """Pin a bundle to a key: write a trust file into the user space that lets it sign this bundle's items.
+
+        Limits are those of a file of the user that pins other bundles to the key, else those that the bundle states.
+
+        Args:
+            entry: As the bundle's own trust file names the key.
+            bundle: Its id.
+            write: As for :meth:`add`.
+
+        Raises:
+            SigningError: ``trust-revoked`` where the user has revoked the key, ``trust-exists`` where a file that
+                cannot be read may do so.
+        """
+        path = self._folder("user") / signing.trust_file_name(entry.public)
+        self._refuse_unread(path)
+        standing = self._standing(entry.public, "user")
+        known = standing[0] if standing else entry
+        if any(each.revoked for each in (entry, *standing)):
+            message = f"key {entry.fingerprint} is revoked by {known.source}; no bundle is pinned to it"
+            raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
+        if standing and known.bundles is None:
+            return TrustChange(
+                "unchanged", entry.fingerprint, known.owner, (known.source,), (), signing.reach_of(known)
+            )
+        bundles = tuple(sorted({*(standing[0].bundles or () if standing else ()), bundle}))
+        after = self._write_pinned(path, known, bundles, standing, write=write)
+        return TrustChange("pinned", entry.fingerprint, known.owner, (str(path),), (), signing.reach_of(after))
+
+    def unpin(self, entry: TrustEntry, bundle: str) -> TrustChange:
+        """Let a key of the user space no longer sign the items of a bundle that is pinned to it."""
+        path, left = Path(entry.source), tuple(each for each in entry.bundles or () if each != bundle)
+        if left or entry.bars:
+            self._write_pinned(path, entry, left, (entry,), write=True)
+        else:
+            unlink(path)
+        return TrustChange("unpinned", entry.fingerprint, entry.owner, (str(path),))
+
+    def _write_pinned(
+        self, path: Path, known: TrustEntry, bundles: tuple[str, ...], standing: Sequence[TrustEntry], *, write: bool
+    ) -> TrustEntry:
+        """Write a trust file of the user that pins these bundles to a key, and return its entry."""
+        data = signing.write_trust_file(
+            known.public,
+            owner=known.owner,
+            namespaces=known.namespaces,
+            bundles=bundles,
+            not_after=known.not_after,
+            revoked=known.revoked,
+        )
+        if write:
+            write_trust_file(path, data, standing)
+        return signing.parse_trust_file(data, scope=TrustScope.USER)
 
     def remove(self, key: str, *, space: str = "user", force: bool = False, write: bool = True) -> TrustChange:
         """Remove the trust files of a key from a space.
@@ -185,6 +242,7 @@ class Trust:
             known.public,
             owner=base.owner,
             namespaces=base.namespaces,
+            bundles=base.bundles,
             not_after=base.not_after,
             revoked=Revocation(reason, date or self._clock().date().isoformat()),
         )
@@ -208,13 +266,15 @@ class Trust:
         entry = self._project_entry(file)
         path = Path(entry.source)
         self._refuse_others(path)
+        reach = f"{signing.reach_of(entry)}, in every project that has this trust file"
         if key is None:
-            return TrustChange("would endorse", entry.fingerprint, entry.owner, (str(path),))
+            return TrustChange("would endorse", entry.fingerprint, entry.owner, (str(path),), (), reach)
         refuse_link(path)
         after = signing.endorse(path.read_bytes(), stem=path.stem, key=key, now=self._clock())
         if write:
             signing.write_atomically(path, after)
-        return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
+        warnings = self._not_counting(path) if write else ()
+        return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), warnings, reach)
 
     def _refuse_others(self, path: Path) -> None:
         """Refuse to endorse a file that is not the project's own: links can lead to files of the user."""
@@ -320,7 +380,10 @@ class Trust:
 
 
 _NOTHING = "no key counts, so no signature is trusted"
-_NO_ANCHOR = "no key of the user counts, so nothing but bundles is trusted: rye keys generate, or rye trust add"
+_NO_ANCHOR = (
+    "no key of the user counts, so nothing but rye's own items and bundles that are pinned is trusted: "
+    "rye keys generate, or rye trust add"
+)
 _REVOKED_ADDED = "the file given revokes this key: nothing it signed is trusted"
 
 
@@ -328,4 +391,4 @@ def _lack(rows: Sequence[TrustedKey], load: TrustLoad) -> tuple[str, ...]:
     """Return a sentence when no key counts, or none that could speak for the project."""
     if not any(row.counts for row in rows):
         return (load.emptiness or _NOTHING,)
-    return () if any(row.counts and row.is_anchor for row in rows) else (_NO_ANCHOR,)
+    return () if any(row.counts and row.is_anchor and row.bundles is None for row in rows) else (_NO_ANCHOR,)

@@ -123,6 +123,7 @@ def _space(text: str, *choices: str, hint: str = "") -> Parameter:
     return _SPACE["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint)
 
 
+_YES = _named(yes=_flag("Do not ask: the fingerprint has been compared", flags="--yes -y"))
 _trust_space = partial(_space, hint="a bundle's trust files are its publisher's")
 _TRUST_SPACE = _named(
     space=_trust_space("`user`; or `project`, where it counts for others once endorsed", "user", "project")
@@ -226,7 +227,7 @@ COMMANDS: Mapping[str, _Table] = {
                 default=None,
                 metavar="LEVEL",
             ),
-            signers=_many("Accept only this key (64 or 16 hex digits); repeatable", flags="--signer", metavar="FP"),
+            signers=_many("Accept only this key (64 hex digits); repeatable", flags="--signer", metavar="FP"),
             policy=_file(
                 "Demand what this YAML file says", notes="see `rye/ci`; `--require` and `--signer` come on top"
             ),
@@ -287,7 +288,17 @@ COMMANDS: Mapping[str, _Table] = {
         | _LIMITS
         | _TRUST_SPACE
         | _named(force=_flag("Replace the trust file that names the key already"))
+        | _YES
         | _of("project")
+    ),
+    "trust bundle": (
+        _named(
+            bundle=_argument("Its id, or its folder"),
+            fingerprints=_many(
+                "Pin it to this key (64 hex digits) without asking; repeatable", flags="--fingerprint", metavar="FP"
+            ),
+        )
+        | _of()
     ),
     "trust remove": (
         _KEYS
@@ -312,6 +323,7 @@ COMMANDS: Mapping[str, _Table] = {
             signer=Parameter("Your key; by default that of `rye sign`", flags="--key -k", metavar="NAME|FILE"),
             dry_run=_flag("Say whose key it is and change nothing"),
         )
+        | _YES
         | _of("project")
     ),
     "manifest": (

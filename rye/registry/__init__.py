@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
+    from rye.keys.bundle_pins import BundleSigners, find_bundle, pin_bundle, read_signers_of
     from rye.keys.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
     from rye.keys.keyring import KeyFacts, Keyring, Passphrase
     from rye.keys.manifests import (
@@ -80,7 +81,8 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
-    "TYPE_NAMES", "Baseline", "Choice", "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand",
+    "TYPE_NAMES", "Baseline", "BundleSigners", "Choice", "Clause", "ClauseTrace", "Contrast", "CopiedItem",
+    "Delegation", "Demand",
     "Facet", "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LoadedItem",
     "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "Progress",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
@@ -88,8 +90,10 @@ __all__ = [
     "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport",
     "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all",
     "check_project", "check_root", "check_signers", "concerns", "contrast", "copy_item", "cosign_root",
-    "declared_inputs", "dump", "find_project", "find_root", "forget_seen", "hide_keys", "last_moment", "load_policy",
-    "parse", "parse_scope", "read_delegation", "read_key_file", "read_root_keys", "read_signers", "refuse_key_text",
+    "declared_inputs", "dump", "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys", "last_moment",
+    "load_policy",
+    "parse", "parse_scope", "pin_bundle", "read_delegation", "read_key_file", "read_root_keys", "read_signers",
+    "read_signers_of", "refuse_key_text",
     "refuse_links", "sign_bundle", "split_name", "start_verification", "system_clock", "to_dict", "user_space",
     "write_atomically", "write_root", "write_secret",
 ]
@@ -102,6 +106,7 @@ _NAMES = {
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",
+    "rye.keys.bundle_pins": "BundleSigners find_bundle pin_bundle read_signers_of",
     "rye.keys.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
     "rye.keys.keyring": "KeyFacts Keyring Passphrase",
     "rye.keys.manifests": "ManifestWritten check_root concerns cosign_root find_root read_delegation "

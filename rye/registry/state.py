@@ -20,7 +20,7 @@ from rye.index.store import Snapshot
 from rye.index.vector_store import vector_reports
 from rye.search.settings import Ranking, read_ranking
 from rye.signing import TrustLoad
-from rye.spaces import Root
+from rye.spaces import Root, is_own
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
@@ -235,7 +235,9 @@ class Indexes:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             trust = self._layout.load_trust(self._named_trust)
-            ranking = read_ranking(self._layout.roots)
+            bundles = [root for root in self._layout.in_space("system") if not is_own(root)]
+            untrusted = [root for root in bundles if not trust.trust.pins(root.bundle)]
+            ranking = read_ranking(self._layout.roots, untrusted)
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
             state = State(refreshed, trust, ranking, warnings, began)

@@ -8,6 +8,7 @@
     semantic: {embedder: ollama, model: nomic-embed-text}
 
 A project's file is never read: a cloned repository does not decide how its own items rank, nor where texts are sent.
+That of a bundle is read once the user has pinned the bundle to a key.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,10 +78,10 @@ class Ranking(NamedTuple):
     problems: list[str]
 
 
-def read_ranking(roots: Sequence[Root]) -> Ranking:
-    """Read the files of some roots; that of the project is not looked at."""
+def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = ()) -> Ranking:
+    """Read the files of some roots; those of the project and of bundles that are ``untrusted`` are not looked at."""
     problems: list[str] = []
-    own = {root.source: _read(root, problems) for root in roots if root.space != "project"}
+    own = {root.source: _read(root, problems) for root in roots if root.space != "project" and root not in untrusted}
     users, boosts = own.get("user", _SILENT)
     merged: dict[str, Overrides] = {}
     for root in roots:

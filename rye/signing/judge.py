@@ -35,6 +35,8 @@ _WHOLE: Final = Coverage.WHOLE
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
 
+_UNTRUSTED_BUNDLE: Final = frozenset({"bundle-key", "signer-changed"})
+
 _OF_SIGNER: Final = frozenset(
     code
     for code, reason in REASONS.items()
@@ -75,7 +77,8 @@ def judge(
     """Return the judgement on one file.
 
     All that concerns the key is asked before all that concerns the file: what an unheard key says about a place or a
-    part is worth nothing.
+    part is worth nothing. Only that nobody but the bundle vouches for its key comes last: whoever trusts that bundle
+    would find the item in the wrong place, or covered in part, all the same.
 
     Args:
         evidence: What :func:`rye.signing.inspect` found in its bytes, for this origin.
@@ -91,7 +94,7 @@ def judge(
     # 2. The keys that the line may mean. Of an unknown one nothing more can be said.
     entries = trust.named(evidence.fingerprint)
     if not entries:
-        return case.found("unknown-key")
+        return case.found("unknown-key", detail=_changed_from(case))
     # 3. The signature, under each of them (16 hex digits may name more than one).
     entries, moved_from = _verifying(entries, case)
     if not entries:
@@ -101,25 +104,26 @@ def judge(
         return revoked
     # 5. Some file must have a say about this origin; of the most authoritative scope the one that allows most is heard.
     speaking = [entry for entry in entries if trust.speaks(entry, origin, now)]
-    if not speaking:
-        return _unheard(entries, case)
-    entry = speaking[0]
+    unheard = None if speaking else _unheard(entries, case)
+    if unheard is not None and unheard.code not in _UNTRUSTED_BUNDLE:
+        return unheard
+    entry = (speaking or _read(entries))[0]
     if len(speaking) > 1:
         alive = [each for each in speaking if each.scope is entry.scope and not each.expired(now)]
         entry = next((each for each in alive if each.allows(origin)), (alive or speaking)[0])
-    # 6. Expiry.
-    if entry.not_after is not None and entry.expired(now):
-        return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
-    # 7. Namespace.
-    if not entry.allows(origin):
-        return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
+    # 6, 7. Expiry, and namespace.
+    if speaking and (limited := _limited(entry, case)):
+        return limited
     # 8. Place.
     if moved_from or evidence.misplaced:
         return case.found("signed-elsewhere" if moved_from else "misplaced", entry, moved_from or evidence.misplaced)
     # 9. Coverage.
     if evidence.coverage is not _WHOLE:
         return case.found(_PARTIAL_CODES[evidence.coverage], entry)
-    # 10. Nothing speaks against it.
+    # 10. A bundle's own key is not trust.
+    if unheard is not None:
+        return unheard
+    # 11. Nothing speaks against it.
     return case.found("ok" if evidence.format == _V2 else "ok-unbound", entry)
 
 
@@ -170,10 +174,29 @@ def _read(entries: tuple[TrustEntry, ...]) -> tuple[TrustEntry, ...]:
     return tuple(entry for entry in entries if not entry.unread) or entries
 
 
+def _limited(entry: TrustEntry, case: _Case) -> Signature | None:
+    if entry.not_after is not None and entry.expired(case.now):
+        return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
+    if not entry.allows(case.origin):
+        return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
+    return None
+
+
 def _unheard(entries: tuple[TrustEntry, ...], case: _Case) -> Signature:
-    entries = _read(entries)
-    entry = entries[0]
-    if entry.scope is TrustScope.BUNDLE:
-        bundles = sorted({each.bundle for each in entries})
-        return case.found("foreign-bundle", entry, f"bundle{'s' * (len(bundles) > 1)} {', '.join(bundles)}")
-    return case.found("foreign-project" if case.trust.stands(entry, case.now) else "project-key", entry)
+    entries, origin = _read(entries), case.origin
+    for each in entries:
+        if each.scope is TrustScope.BUNDLE and origin.space == "system" and each.bundle == origin.bundle:
+            changed = _changed_from(case)
+            return case.found("signer-changed" if changed else "bundle-key", each, changed or origin.bundle)
+    entry = next((each for each in entries if each.scope is TrustScope.PROJECT), entries[0])
+    if entry.scope is TrustScope.PROJECT:
+        return case.found("foreign-project" if case.trust.stands(entry, case.now) else "project-key", entry)
+    bundles = sorted({name for each in entries for name in each.bundles or (each.bundle,)})
+    return case.found("foreign-bundle", entry, f"bundle{'s' * (len(bundles) > 1)} {', '.join(bundles)}")
+
+
+def _changed_from(case: _Case) -> str:
+    """Return in words that the bundle is pinned to other keys than that of the file; empty if it is not pinned."""
+    pins = case.trust.pins(case.origin.bundle) if case.origin.space == "system" else ()
+    signers = " or ".join(entry.signer for entry in pins)
+    return f"; the signer of bundle {case.origin.bundle} changed: you trusted {signers}" if signers else ""

@@ -3,7 +3,7 @@
 ``words`` and ``remedy`` are templates; the facts they may name are ``signer`` (owner and short fingerprint), ``key``
 (fingerprint as the line gives it), ``ref`` (``type:id`` where the file was found) and ``detail``. A remedy is a command
 for a shell, and after ``  # `` what to know before it is run; in it ``ref`` is quoted and followed by the options that
-find the item, and ``project`` is the option that finds the project.
+find the item, ``bundle`` its bundle with such options, and ``project`` the option that finds the project.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "unknown-key": Reason(
             Verdict.UNTRUSTED,
-            "signed with key {key}, which no trust file names: the digest is right, the signature cannot be checked",
+            "signed with key {key}, which no trust file names: the digest is right, the signature cannot be checked"
+            "{detail}",
             "rye trust add FILE  # the trust file of whoever holds key {key}; for one run: --trust FILE",
         ),
         "revoked": Reason(
@@ -67,6 +68,17 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             Verdict.UNTRUSTED,
             "the signature holds, but the key of {signer} may sign only {detail}, not {ref}",
             _OTHER_KEY,
+        ),
+        "bundle-key": Reason(
+            Verdict.UNTRUSTED,
+            "the signature holds, but the key of {signer} is vouched for by bundle {detail} alone: "
+            "you have not trusted this bundle",
+            "rye trust bundle {bundle}  # shows who signed it, and asks; for one run: --trust FILE",
+        ),
+        "signer-changed": Reason(
+            Verdict.UNTRUSTED,
+            "the signature holds, but the key of {signer} is vouched for by the bundle alone{detail}",
+            "rye trust bundle {bundle}  # once its publisher has confirmed the new key; else use the version before",
         ),
         "foreign-bundle": Reason(
             Verdict.UNTRUSTED,
@@ -183,12 +195,13 @@ def trust_status(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> tuple[
 
     The codes: ``counts``; ``unread`` when this file, or another that may revoke the key, cannot be read; ``revoked``;
     ``project-key`` when no key of the user has endorsed a project's file; ``overruled`` when a more authoritative file
-    of the same key decides; ``expired``; ``no-namespace``. They are checked in the order of :func:`judge`.
+    of the same key decides; ``bundle-key`` when the user has not pinned the bundle to the key; ``expired``;
+    ``no-namespace``. They are checked in the order of :func:`judge`.
     """
     if entry.unread:
         return "unread", f"cannot be read, and may revoke the key: {entry.unread}"
     # 1. A project's file without an endorsement says nothing at all, not even that its key is revoked.
-    if not trust.stands(entry, now):
+    if entry.scope is TrustScope.PROJECT and not trust.stands(entry, now):
         return "project-key", _why_not_standing(entry, trust, now)
     # 2. Revocation, by this file or by another that is entitled to; one that does is named before one that may do so.
     named = trust.named(entry.fingerprint)
@@ -200,9 +213,14 @@ def trust_status(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> tuple[
         by = "" if each == entry else f" by {where}"
         return "revoked", f"revoked{by}{_words(each.revoked)}; nothing that it ever signed is trusted"
     # 3. Another file that decides alone.
-    if named[0].scope is not entry.scope and named[0].scope.is_anchor:
-        return "overruled", f"the trust file {_PLACES[named[0].scope]} decides for this key"
-    # 4. The limits of the key.
+    space = "system" if entry.scope is TrustScope.BUNDLE else "project"
+    for each in named:
+        if each.scope is not entry.scope and each.scope.is_anchor and each.reaches(space, entry.bundle):
+            return "overruled", f"the trust file {_PLACES[each.scope]} decides for this key"
+    # 4. A bundle's own key is not trust.
+    if not trust.stands(entry, now):
+        return "bundle-key", "you have not trusted its bundle: a bundle cannot vouch for itself"
+    # 5. The limits of the key.
     if entry.not_after is not None and entry.expired(now):
         return "expired", f"expired at {as_utc(entry.not_after).isoformat(timespec='seconds')}"
     if entry.namespaces == ():
@@ -229,8 +247,9 @@ def _why_not_standing(entry: TrustEntry, trust: TrustSet, now: datetime) -> str:
     for anchor in trust.named(entry.endorsed_by):
         if anchor.scope.is_anchor and anchor.expired(now):
             return f"endorsed by {anchor.signer}, whose key has expired"
-        if anchor.scope.is_anchor and anchor.namespaces is not None:
-            return f"endorsed by {anchor.signer}, whose key is limited to namespaces and so cannot endorse"
+        if anchor.scope.is_anchor and not (anchor.namespaces is anchor.bundles is None):
+            limit = "bundles" if anchor.namespaces is None else "namespaces"
+            return f"endorsed by {anchor.signer}, whose key is limited to {limit} and so cannot endorse"
     return f"endorsed by {entry.endorsed_by[:16]}, which no trust file of the user names"
 
 
@@ -244,6 +263,20 @@ def _words(revoked: Revocation) -> str:
     return f": {words}" if words else ""
 
 
+def reach_of(entry: TrustEntry) -> str:
+    """Return in words for which items a trust file lets its key count, once it does, and until when."""
+    if entry.revoked is not None:
+        return "nothing: the file revokes the key"
+    what = "every item" if entry.namespaces is None else f"items {', '.join(entry.namespaces) or 'of no id'}"
+    where = {TrustScope.PROJECT: " of the project", TrustScope.BUNDLE: f" of bundle {entry.bundle}"}.get(
+        entry.scope, ""
+    )
+    if entry.bundles is not None:
+        where = f" of bundle{'s' * (len(entry.bundles) != 1)} {', '.join(entry.bundles) or '(none)'}"
+    until = "" if entry.not_after is None else f", until {as_utc(entry.not_after).isoformat(timespec='seconds')}"
+    return f"{what}{where or ' of every project, user and bundle'}{until}"
+
+
 def _extent(entry: TrustEntry, trust: TrustSet) -> str:
     what = "every item" if entry.namespaces is None else ", ".join(entry.namespaces)
     if entry.scope is TrustScope.PROJECT:
@@ -251,6 +284,9 @@ def _extent(entry: TrustEntry, trust: TrustSet) -> str:
         reach = f"for {what} of this project: endorsed by {anchor.signer}"
     elif entry.scope is TrustScope.BUNDLE:
         reach = f"for {what} of bundle {entry.bundle} alone"
+    elif entry.bundles is not None:
+        bundles = f"bundle{'s' * (len(entry.bundles) > 1)} {', '.join(entry.bundles) or '(none)'}"
+        reach = f"for {what} of {bundles} alone: pinned by the user"
     else:
         reach = f"for {what}: " + ("named with --trust" if entry.scope is TrustScope.NAMED else "trusted by the user")
     until = "" if entry.not_after is None else f", until {as_utc(entry.not_after).isoformat(timespec='seconds')}"

@@ -23,7 +23,7 @@ class TrustScope(StrEnum):
 
     @property
     def is_anchor(self) -> bool:
-        """Whether keys found there are trusted by themselves, for items of every space."""
+        """Whether keys found there are trusted by themselves; unless limited, for items of every space."""
         return self in {TrustScope.NAMED, TrustScope.USER}
 
 
@@ -50,9 +50,11 @@ class TrustEntry:
         scope: Where the file was found.
         bundle: Bundle id when the scope is ``bundle``; name of the project when it was named by its path; else empty.
         namespaces: Patterns of ids it may sign; None for all, empty for none.
+        bundles: Bundles whose items alone it may sign: they are pinned to it; None for no such limit.
         not_after: Last moment at which the key counts; None for no end.
         revoked: Set when the file revokes the key.
         endorsed_by: For a project's file the fingerprint of the user's key that signed it, else empty.
+        is_builtin: Whether a bundle's file is one of rye's own, which is part of the program.
         source: Where the file was found, for messages.
         unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
         fingerprint: That of the key.
@@ -64,9 +66,11 @@ class TrustEntry:
     scope: TrustScope
     bundle: str = ""
     namespaces: tuple[str, ...] | None = None
+    bundles: tuple[str, ...] | None = None
     not_after: datetime | None = None
     revoked: Revocation | None = None
     endorsed_by: str = ""
+    is_builtin: bool = False
     source: str = ""
     unread: str = ""
     fingerprint: Fingerprint = field(init=False)
@@ -87,6 +91,10 @@ class TrustEntry:
         """Return whether the key's time is over at ``now``."""
         return self.not_after is not None and as_utc(now) > as_utc(self.not_after)
 
+    def reaches(self, space: str, bundle: str) -> bool:
+        """Return whether the file is about items of a space and bundle, given the bundles that it is limited to."""
+        return self.bundles is None or (space == "system" and bundle in self.bundles)
+
     def allows(self, origin: Origin) -> bool:
         """Return whether the key may sign the item at ``origin``."""
         return self.namespaces is None or in_namespaces(self.namespaces, origin.item_type, origin.item_id)
@@ -96,13 +104,14 @@ class TrustEntry:
 class TrustSet:
     """All trust entries of one run.
 
-    - Named and user keys are anchors: they speak for every item, and revoke a key everywhere.
+    - Named and user keys are anchors: they speak for every item, or for the bundles that are pinned to them alone, and
+      revoke a key everywhere.
     - A project's keys speak for the project's items alone, and only while an anchor has endorsed their trust file.
-    - A bundle's keys speak for that bundle's items alone, and revoke for them alone.
+    - A bundle's keys say nothing, unless the bundle is rye's own, but they revoke for that bundle's items.
 
-    Where several files name one key, the most authoritative that may speak decides alone, so a user can narrow a key
-    that a bundle brings. Revocation is the exception: any file entitled to revoke does. So does one that cannot be
-    read, for the key that it is named after: it may be a revocation.
+    Where several files name one key, the most authoritative that may speak decides alone. Revocation is the exception:
+    any file entitled to revoke does. So does one that cannot be read, for the key that it is named after: it may be a
+    revocation.
     """
 
     entries: tuple[TrustEntry, ...] = ()
@@ -122,23 +131,32 @@ class TrustSet:
         """Return the entries of a fingerprint (64 or 16 hex of the PEM, 64 hex of the raw key), best scope first."""
         return self._by_name.get(fingerprint, ())
 
+    def pins(self, bundle: str) -> tuple[TrustEntry, ...]:
+        """Return the entries of anchors to which a bundle is pinned."""
+        return tuple(entry for entry in self.entries if entry.scope.is_anchor and bundle in (entry.bundles or ()))
+
     def stands(self, entry: TrustEntry, now: datetime) -> bool:
-        """Return whether the word of an entry counts at all: always, but for a project's an anchor must endorse it."""
+        """Return whether the word of an entry counts at all.
+
+        That of an anchor does, that of a project while an anchor endorses it, that of a bundle if it is rye's own.
+        """
+        if entry.scope is _BUNDLE:
+            return entry.is_builtin
         if entry.scope is not _PROJECT:
             return True
         endorsers = [each for each in self.named(entry.endorsed_by) if each.scope.is_anchor]
         return (
             bool(endorsers)
             and not any(each.bars for each in endorsers)
-            and any(each.namespaces is None and not each.expired(now) for each in endorsers)
+            and any(each.namespaces is each.bundles is None and not each.expired(now) for each in endorsers)
         )
 
     def speaks(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
         """Return whether an entry may speak about the item at ``origin``."""
-        if entry.unread:
+        if entry.unread or not entry.reaches(origin.space, origin.bundle):
             return False
         if entry.scope is _BUNDLE:
-            return origin.space == "system" and entry.bundle == origin.bundle
+            return entry.is_builtin and origin.space == "system" and entry.bundle == origin.bundle
         if entry.scope is _PROJECT:
             return origin.space == "project" and entry.bundle == origin.bundle and self.stands(entry, now)
         return True
@@ -180,6 +198,7 @@ class TrustSet:
                     entry.scope,
                     entry.bundle,
                     entry.namespaces,
+                    entry.bundles,
                     entry.not_after and as_utc(entry.not_after).isoformat(),
                     entry.expired(now),
                     entry.revoked and [entry.revoked.reason, entry.revoked.date],

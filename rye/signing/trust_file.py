@@ -22,7 +22,7 @@ MAX_TRUST_FILE: Final = 65_536
 
 _NAMESPACE: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
 _KEY_PREFIX: Final = "ed25519:"
-_LIMITS: Final = ("namespaces", "not_after", "revoked")
+_LIMITS: Final = ("namespaces", "bundles", "not_after", "revoked")
 _KNOWN: Final = MappingProxyType(
     {
         "": ("version", "category", "fingerprint", "owner", "attestation", "public_key", *_LIMITS),
@@ -35,15 +35,21 @@ _HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see 
 
 
 def parse_trust_file(
-    data: bytes, *, scope: TrustScope, bundle: str = "", endorsed_by: str = "", source: str = ""
+    data: bytes,
+    *,
+    scope: TrustScope,
+    bundle: str = "",
+    endorsed_by: str = "",
+    is_builtin: bool = False,
+    source: str = "",
 ) -> TrustEntry:
     """Parse a trust file.
 
     Read are ``[public_key] pem`` or ``public_key = "ed25519:BASE64"``, ``owner``, and the optional ``fingerprint`` (16
-    or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``not_after`` (date, of which the
-    whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with ``reason`` and ``date``). What is
-    there but cannot be understood is refused, a key or table that is not known as well: no limit is ever lost to a
-    typing error.
+    or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``bundles`` (ids of bundles),
+    ``not_after`` (date, of which the whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with
+    ``reason`` and ``date``). What is there but cannot be understood is refused, a key or table that is not known as
+    well: no limit is ever lost to a typing error.
 
     Raises:
         SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another
@@ -67,9 +73,11 @@ def parse_trust_file(
         scope=scope,
         bundle=bundle,
         namespaces=_namespaces(table.get("namespaces"), source),
+        bundles=_bundles(table.get("bundles"), source),
         not_after=_moment(table.get("not_after"), source),
         revoked=_revocation(table.get("revoked", False), source),
         endorsed_by=endorsed_by,
+        is_builtin=is_builtin,
         source=source,
     )
 
@@ -79,6 +87,7 @@ def write_trust_file(
     *,
     owner: str,
     namespaces: tuple[str, ...] | None = None,
+    bundles: tuple[str, ...] | None = None,
     not_after: datetime | None = None,
     revoked: Revocation | None = None,
     short: bool = False,
@@ -89,7 +98,7 @@ def write_trust_file(
     does not take a new one for an old one renamed, which conflicts where two branches add one and remove the same.
 
     Raises:
-        SigningError: ``trust-file`` when the owner, a namespace or the revocation cannot be written.
+        SigningError: ``trust-file`` when the owner, a namespace, a bundle or the revocation cannot be written.
     """
     lines = [
         'version = "1.0.0"',
@@ -99,6 +108,8 @@ def write_trust_file(
     ]
     if namespaces is not None:
         lines.append(f"namespaces = {json.dumps(_namespaces(list(namespaces), ''), ensure_ascii=False)}")
+    if bundles is not None:
+        lines.append(f"bundles = {json.dumps(_bundles(list(bundles), ''), ensure_ascii=False)}")
     if not_after is not None:
         lines.append(f"not_after = {as_utc(not_after).isoformat()}")
     if short:
@@ -173,6 +184,14 @@ def _namespaces(value: object, source: str) -> tuple[str, ...] | None:
         if not _NAMESPACE.fullmatch(pattern) or not pattern.isprintable():
             _refuse(source, f"namespace {pattern!r} is not a pattern such as 'rye/core/*' or 'tool:rye/*'")
     return tuple(value)
+
+
+def _bundles(value: object, source: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        _refuse(source, "bundles is not a list of ids of bundles")
+    return tuple(_line(each, "an id of bundles", source) for each in value)
 
 
 def last_moment(text: str) -> datetime:

@@ -120,6 +120,7 @@ def load_trust(
     project: Path | None = None,
     others: Mapping[str, Path] | None = None,
     bundles: Mapping[str, Path] | None = None,
+    builtin: Path | None = None,
     named: Sequence[Path] = (),
 ) -> TrustLoad:
     """Read the trust files of all spaces.
@@ -132,6 +133,7 @@ def load_trust(
         project: Root of the project space.
         others: Root of each other project, by its name.
         bundles: Root of each bundle, by bundle id.
+        builtin: Root of the one of them whose keys count by themselves, for its items: that of rye's own.
         named: Trust files, or folders of them, that the caller trusts for this run.
 
     Returns:
@@ -150,7 +152,8 @@ def load_trust(
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
     for bundle, root in (bundles or {}).items():
-        found.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, root=root, bundle=bundle)
+        is_builtin = builtin is not None and os.path.realpath(root) == os.path.realpath(builtin)
+        found.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, root=root, bundle=bundle, is_builtin=is_builtin)
     return found.load()
 
 
@@ -191,6 +194,7 @@ class _Found:
         *,
         root: Path | None = None,
         bundle: str = "",
+        is_builtin: bool = False,
         anchors: Sequence[TrustEntry] = (),
     ) -> None:
         """Read the trust files of a folder; of a ``root``, none that a link leads out of it to."""
@@ -217,7 +221,14 @@ class _Found:
                     _refuse_leading_out(path, root)
                 data = read_trust_bytes(path)
                 endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
-                entry = parse_trust_file(data, scope=scope, bundle=bundle, endorsed_by=endorsed_by, source=str(path))
+                entry = parse_trust_file(
+                    data,
+                    scope=scope,
+                    bundle=bundle,
+                    endorsed_by=endorsed_by,
+                    is_builtin=is_builtin,
+                    source=str(path),
+                )
             except (SigningError, EnvironmentFault) as fault:
                 message, stem = f"trust file {path} is left out: {fault.message}", path.stem.casefold()
                 name = stem if _FINGERPRINT.fullmatch(stem) else ""

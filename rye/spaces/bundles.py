@@ -161,6 +161,11 @@ def named_root(folder: Path) -> Root:
     return roots[0]
 
 
+def is_own(root: Root) -> bool:
+    """Return whether a root is the folder of rye's own items, by its place: a package can claim any id."""
+    return root.space is Space.SYSTEM and os.path.realpath(root.path) == os.path.realpath(items_root())
+
+
 class RootCollector:
     """Collects roots: each bundle id once, each folder once unless bundles divide it by categories."""
 
@@ -171,13 +176,13 @@ class RootCollector:
         self.warnings: list[str] = []
 
     def add(self, root: Root) -> None:
-        """Add a root; a second bundle of the same id gets a number, because keys are trusted for one bundle id."""
+        """Add a root; a second bundle of the same id gets a number, because bundles are pinned by their ids."""
         place = os.path.realpath(root.path)
         shares = self._places.setdefault(place, set())
         if root.categories in shares or (shares and not root.categories):
             return
         shares.add(root.categories)
-        own = place == os.path.realpath(items_root())
+        own = is_own(root)
         numbered = chain([root.bundle], (f"{root.bundle}#{number}" for number in count(2)))
         bundle = OWN if own else next(name for name in numbered if name not in self._ids)
         if bundle != root.bundle and not own:

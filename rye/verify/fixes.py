@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from rye.errors import EnvironmentFault, ItemError
 from rye.items import ItemType
 from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
 from rye.signing import REASONS
+from rye.spaces import Root
 from rye.verify.changes import is_blob, staged
 
 if TYPE_CHECKING:
@@ -67,22 +68,24 @@ _COMMITTED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """Writes commands for someone in the folder ``here``, where they find ``project``."""
+    """Writes commands for someone in the folder ``here``, who finds ``project`` there, but not the roots ``named``."""
 
     here: str
     project: str = ""
+    named: frozenset[str] = frozenset()
     _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """Root → the files that git could restore below it."""
 
     @classmethod
-    def find(cls) -> Fixes:
-        """Return one for the working directory."""
+    def find(cls, named: Iterable[Root] = ()) -> Fixes:
+        """Return one for the working directory, where these roots would not be found without being named."""
+        paths = frozenset(str(root.path) for root in named)
         try:
             here = Path.cwd()
             project = spaces.find_project(here, user=spaces.user_space())
         except (OSError, EnvironmentFault):
-            return cls("")
-        return cls(str(here), "" if project is None else str(project))
+            return cls("", named=paths)
+        return cls(str(here), "" if project is None else str(project), paths)
 
     def of_item(self, item: VerifiedItem, code: str, *, formats: tuple[str, ...] = ()) -> Advice:
         """Return what fixes an item's verdict or what a policy has against it; empty where nothing needs fixing.
@@ -102,7 +105,8 @@ class Fixes:
         else:
             named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
             space = " --space user" if item.space == "user" else ""
-            facts = {"ref": f"{quote(named)}{space}{project}", "project": project}
+            bundle = root if root in self.named else item.bundle
+            facts = {"ref": f"{quote(named)}{space}{project}", "project": project, "bundle": quote(bundle)}
             form = next((form for form in ("v2", "v1") if form in formats), "v2")
             fix = template.format(**facts, key=quote(item.signature.signer), form=form)
         if template.startswith(_SIGN) and (why := _why_unsignable(item, root)):

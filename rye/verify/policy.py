@@ -9,7 +9,7 @@ A policy is a YAML file that is named, never one that is found:
     max_age: 365d             # of the signature; also not_before: 2026-01-01
     scopes:
       - scope: tool.ops.*
-        signers: [4b987fd4e40303ac]
+        signers: [4b987fd4e40303ac…]   # all 64 digits
 
 The first entry of ``scopes`` that holds an item replaces, of the demands above it, those that it states.
 """
@@ -53,7 +53,7 @@ POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 _SKEW: Final = timedelta(minutes=10)
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
-_SIGNER: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+_SIGNER: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class PolicyFault(NamedTuple):
@@ -69,7 +69,7 @@ class Demand:
 
     Attributes:
         require: ``trusted`` or ``signed``.
-        signers: Fingerprints, 64 or 16 hex digits; one of them must have signed.
+        signers: Fingerprints, 64 hex digits; one of them must have signed.
         envelopes: Formats of the line that are accepted.
         max_age: How long ago it may have been signed. Only a v2 line says that under its signature.
         not_before: Moment before which it must not have been signed.
@@ -89,7 +89,7 @@ class Demand:
         """Return the first of the other demands that an item of an accepted verdict does not meet."""
         signature = item.signature
         short = signature.signer[:16]
-        if self.signers and (signature.code == "unknown-key" or {signature.signer, short}.isdisjoint(self.signers)):
+        if self.signers and (signature.code == "unknown-key" or signature.signer not in self.signers):
             return PolicyFault("signer", f"signed with key {short}, not by one of the signers demanded")
         if self.envelopes and signature.format not in self.envelopes:
             words = " or ".join(self.envelopes)
@@ -128,8 +128,8 @@ class Policy:
         return (demand,) if self.also is None else (demand, self.also)
 
 
-def check_signers(signers: tuple[str, ...]) -> tuple[str, ...]:
-    """Return fingerprints in lower case.
+def check_signers(signers: tuple[str, ...], *, name: str = "signer") -> tuple[str, ...]:
+    """Return fingerprints in lower case. Only whole ones: keys that share 16 digits can be made.
 
     Raises:
         ArgumentError: ``bad-signer``, ``key-text``.
@@ -139,8 +139,8 @@ def check_signers(signers: tuple[str, ...]) -> tuple[str, ...]:
     found = tuple(signer.casefold() for signer in signers)
     for signer in found:
         if not _SIGNER.fullmatch(signer):
-            hint = "give the 64 hex digits of a fingerprint, or its first 16"
-            raise ArgumentError("bad-signer", f"signer is {signer!r}", hint=hint)
+            hint = "give all 64 hex digits of a fingerprint; rye trust list shows them"
+            raise ArgumentError("bad-signer", f"{name} is {signer!r}", hint=hint)
     return found
 
 

@@ -82,6 +82,7 @@ class Verification:
         baseline: Findings that are accepted.
         now: The moment by which ages are judged.
         checks: The manifests that are checked after the items.
+        fixes: Writes the command that fixes each finding; None for none.
         counts: Number of items by verdict, so far.
         findings: How many findings no baseline accepts, so far.
         baselined: How many it accepts.
@@ -94,12 +95,12 @@ class Verification:
     baseline: Baseline
     now: datetime
     checks: Manifests
+    fixes: Fixes | None = None
     counts: Counter[str] = field(default_factory=Counter)
     findings: int = 0
     baselined: int = 0
     violations: int = 0
     unchecked: list[Unchecked] = field(default_factory=list)
-    _fixes: Fixes | None = field(default_factory=Fixes.find)
 
     @property
     def items(self) -> int:
@@ -134,7 +135,7 @@ class Verification:
             else:
                 self.violations += 1
                 violation, found = each
-                advice = self._fixes.of_manifest(violation, found) if self._fixes else ("", "")
+                advice = self.fixes.of_manifest(violation, found) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, found.code, found.message, *advice))
 
     def _judged(self, outcome: Outcome) -> VerifiedItem | Finding | Unchecked:
@@ -151,7 +152,7 @@ class Verification:
         return outcome
 
     def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
-        advice = self._fixes.of_item(item, code, formats=formats) if self._fixes else ("", "")
+        advice = self.fixes.of_item(item, code, formats=formats) if self.fixes else ("", "")
         return self._counted(Finding(item, code, reason, *advice))
 
     def _counted(self, finding: Finding) -> Finding:
@@ -180,7 +181,7 @@ class Verification:
         Args:
             each: Called after each entry; an exception from it ends the verification.
         """
-        self._fixes = None
+        self.fixes = None
         items = []
         for entry in self:
             each()
@@ -231,7 +232,6 @@ def start_verification(
         processes=processes,
         progress=progress,
     )
-    if not (demanded.default.signers or (demanded.also and demanded.also.signers)):
-        outcomes.warnings += outcomes.self_vouched
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
-    return Verification(outcomes, demanded, accepted, system_clock(), Manifests(outcomes, require_manifest, strict))
+    checks = Manifests(outcomes, require_manifest, strict)
+    return Verification(outcomes, demanded, accepted, system_clock(), checks, Fixes.find(outcomes.named))

@@ -9,7 +9,6 @@ from pathlib import Path
 from rye import signing, spaces
 from rye._process import cores
 from rye.errors import ItemError
-from rye.signing import TrustScope, TrustSet
 from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.layout import Layout
@@ -34,7 +33,7 @@ class OutcomeStream:
         targets: What the texts name.
         verifier: Judges the files: trust set and moment.
         warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
-        self_vouched: A sentence on each bundle, named by a caller or a path, whose keys only itself vouches for.
+        named: Roots that the caller named, with an option or by a path among the texts; the others are found.
         passed_over: Number of files that were named but, being unchanged, left out; known at the end.
         wanted: Says which of the named files to verify; None for all.
         processes: How many may work.
@@ -45,7 +44,7 @@ class OutcomeStream:
     targets: tuple[Target, ...]
     verifier: Verifier
     warnings: tuple[str, ...]
-    self_vouched: tuple[str, ...] = ()
+    named: tuple[Root, ...] = ()
     passed_over: int = 0
     wanted: Wanted | None = None
     processes: int = 1
@@ -183,8 +182,7 @@ def stream_outcomes(
         _all_named=not texts,
         _problems=[*map(_of_trust_file, load.unreadable), *_of_folders(targets)],
     )
-    by_name = dict.fromkeys((*layout.named, *extended.roots[len(layout.roots) :]))
-    stream.self_vouched = tuple(_self_vouched((root for root in by_name if root in stream.roots), load.trust))
+    stream.named = (*layout.named, *extended.roots[len(layout.roots) :])
     if wanted is not None:
         stream.wanted = wanted(stream.roots)
     return stream
@@ -205,14 +203,3 @@ def _of_folders(targets: Iterable[Target]) -> Iterable[Unchecked]:
 def _is_other(root: Root) -> bool:
     """Return whether a root is a project named by its path, whose items hide none of the layout's."""
     return root.space is Space.PROJECT and bool(root.bundle)
-
-
-def _self_vouched(roots: Iterable[Root], trust: TrustSet) -> Iterator[str]:
-    """Say of each bundle whose own keys, and nobody else, vouch for its items."""
-    for root in roots:
-        own = [entry for entry in trust.entries if entry.scope is TrustScope.BUNDLE and entry.bundle == root.bundle]
-        if any(not any(each.scope.is_anchor for each in trust.named(entry.fingerprint)) for entry in own):
-            yield (
-                f"{root.source}: nobody but the bundle itself vouches for its keys: name a key that you know with "
-                "--signer, or demand one with --policy"
-            )

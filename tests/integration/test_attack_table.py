@@ -824,7 +824,7 @@ def project_linked_to_another(arena: Arena) -> Found:
     arena.sim.write("project", OTHER, TEXT)
     pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
     with chdir(one):
-        assert main(["sign", "--all"]) == main(["trust", "add", str(pem), "--space", "project"]) == 2
+        assert main(["sign", "--all"]) == main(["trust", "add", str(pem), "--space", "project", "--yes"]) == 2
         assert main(["manifest", "write"]) == 2
     assert arena.verify().codes == {"no-envelope"}
     arena.sim.delete("project", OTHER)
@@ -854,13 +854,16 @@ def _copy_project(arena: Arena, folder: Path) -> None:
 
 @attack
 def bundle_vouches_for_itself(arena: Arena) -> Found:
-    """Nobody but the folder says whose it is: verify says that, and with a signer demanded it does not pass."""
-    folder = str(of_one_hand(arena, "theirs"))
-    assert arena.verify(folder, "--signer", ANN.public.fingerprint).status == 1
-    named = arena.sim.registry(bundles=[of_one_hand(arena, "host/.ai").parent])
-    for report in (arena.sim.registry().verify(folder), named.verify(space="system")):
-        assert any("nobody but the bundle itself vouches" in text for text in report.warnings)
-    return arena.verify(folder)
+    """Nobody but the folder says whose it is, whichever way it is named, and whatever bundle it says that it is."""
+    folder = of_one_hand(arena, "theirs")
+    (folder / "bundle.py").write_text('def bundle():\n    return {"bundle_id": "rye", "version": "1"}\n')
+    named = arena.sim.registry(bundles=[of_one_hand(arena, "host/.ai").parent, folder])
+    assert {source for source in named.sources if "rye" in source} == {"system:rye", "system:rye#2"}
+    found = {item.bundle: item.signature.code for item in named.verify(space="system").items if item.bundle != "rye"}
+    assert found == {"host": "bundle-key", "rye#2": "bundle-key"}
+    hits = named.search("hello", space="system", filters={"is": "trusted"}).results
+    assert {hit.bundle for hit in hits} <= {"rye"}
+    return arena.verify(str(folder))
 
 
 def of_one_hand(arena: Arena, place: str, who: signing.SigningKey = PAT) -> Path:
@@ -890,17 +893,62 @@ def bundle_vouches_for_another(arena: Arena) -> Found:
 
 @attack
 def bundle_signed_anew_by_another(arena: Arena) -> Found:
-    """Who changes a bundle signs it anew and puts their own key into it: by itself it is well."""
-    honest = key("shop").public.fingerprint
+    """Who changes a bundle signs it anew and puts their own key into it: verify says that it is pinned to another."""
     arena.sim.add("system:shop", OTHER, TEXT)
-    assert arena.verify("--signer", honest, space="system").status == 0
+    assert arena.verify(space="system").status == 0
     for path in (arena.sim.root("system:shop") / "config/keys/trusted").iterdir():
         path.unlink()
     arena.sim.trust(EVE, "system:shop", owner="shop")
     arena.sim.add("system:shop", OTHER, TEXT, EVE)
-    mine = arena.sim.root("user") / "config/keys/trusted"
-    assert arena.verify("--trust", str(mine), space="system").status == 0
-    return arena.verify("--signer", honest, space="system")
+    (item,) = (each for each in arena.sim.registry().verify(space="system").items if each.bundle == "shop")
+    assert f"changed: you trusted shop ({key('shop').public.fingerprint[:16]})" in item.signature.reason
+    return arena.verify(space="system")
+
+
+@attack
+def bundle_pinned_to_another_key(arena: Arena) -> Found:
+    """The publisher's page says one fingerprint, the package on the way here was signed with another."""
+    arena.sim.distrust(key("shop"))
+    arena.sim.trust(EVE, "system:shop", owner="shop")
+    arena.sim.add("system:shop", OTHER, TEXT, EVE)
+    before = trust_files(arena)
+    shop = str(arena.sim.bundles["shop"])
+    assert main(["trust", "bundle", shop, "--fingerprint", key("shop").public.fingerprint]) == 2
+    assert trust_files(arena) == before
+    return arena.verify()
+
+
+def trust_files(arena: Arena) -> dict[str, bytes]:
+    """Return the user's trust files."""
+    folder = arena.sim.root("user") / signing.TRUSTED_FOLDER
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@attack
+def key_trusted_unseen(arena: Arena) -> Found:
+    """A script, or an agent that was told to, runs the command that a stranger's text names."""
+    arena.sim.distrust(key("shop"))
+    arena.sim.add("system:shop", OTHER, TEXT)
+    theirs = str(arena.sim.trust(PAT, "project", owner="pat"))
+    before = trust_files(arena)
+    for words in (["add", theirs], ["endorse", theirs], ["bundle", str(arena.sim.bundles["shop"])]):
+        with chdir(arena.sim.project):
+            assert main(["trust", *words]) == 2
+    assert trust_files(arena) == before
+    assert b"rye:signed" not in Path(theirs).read_bytes()
+    return arena.verify()
+
+
+@attack
+def signer_with_the_same_beginning(arena: Arena) -> Found:
+    """Digits that a stranger's key can share are refused on the command line and in a policy."""
+    fingerprint = str(ANN.public.fingerprint)
+    policy = arena.sim.folder / "policy.yaml"
+    for part in (fingerprint[:16], fingerprint[:63]):
+        policy.write_text(f"signers: ['{part}']\n")
+        assert arena.verify("--signer", part).codes == {"bad-signer"}
+        assert arena.verify("--policy", str(policy)).codes == {"bad-policy"}
+    return arena.verify("--signer", fingerprint)
 
 
 @attack
@@ -1032,7 +1080,7 @@ def trust_folder_linked_to_the_users(arena: Arena) -> Found:
     before = sorted(mine.iterdir())
     pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
     project = ["--project", str(arena.sim.project)]
-    assert main(["trust", "add", str(pem), "--space", "project", *project]) == 2
+    assert main(["trust", "add", str(pem), "--space", "project", "--yes", *project]) == 2
     assert sorted(mine.iterdir()) == before
     return arena.verify()
 
@@ -1130,6 +1178,19 @@ def weights_shipped_by_the_project(arena: Arena) -> Found:
     assert arena.sim.fresh().search("hello").results[0].score == before
     arena.sim.write("user", "config/search.yaml", weights)
     assert arena.sim.fresh().search("hello").results[0].score != before
+    return arena.verify()
+
+
+@attack
+def weights_shipped_by_a_bundle(arena: Arena) -> Found:
+    """A file in a bundle that would rank its items first counts once the bundle is pinned."""
+    arena.sim.distrust(key("shop"))
+    arena.sim.add("system:shop", OTHER, TEXT)
+    before = arena.sim.fresh().search("hello", space="system").results[0].score
+    arena.sim.write("system:shop", "config/search.yaml", "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+    assert arena.sim.fresh().search("hello", space="system").results[0].score == before
+    arena.sim.pin("shop")
+    assert arena.sim.fresh().search("hello", space="system").results[0].score != before
     return arena.verify()
 
 

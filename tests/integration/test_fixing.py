@@ -116,7 +116,9 @@ def test_a_key_of_the_project_is_fixed_by_endorsing_or_trusting_it(sim: SpaceSim
         status, out = rye("verify", "--space", space, "--json")
         (item,) = json.loads(out)["items"]
         assert (status, item["code"]) == (1, code)
-        assert rye(*shlex.split(item["fix"])[1:])[0] == 0
+        words = shlex.split(item["fix"])[1:]
+        assert rye(*words)[0] == 2  # asks first
+        assert rye(*words, "--yes")[0] == 0
         assert rye("verify", "--space", space)[0] == 0
 
 

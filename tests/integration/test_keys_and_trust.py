@@ -74,13 +74,13 @@ def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     assert other.run("verify", "tool:demo/*").status == 1
     trust = tmp_path / "ada.toml"
     trust.write_text(shop.run("keys", "export").out, encoding="utf-8")
-    added = answer(other.run("trust", "add", str(trust), "--space", "project", "--json"))
+    added = answer(other.run("trust", "add", str(trust), "--space", "project", "--yes", "--json"))
     (change,) = added["changes"]
     assert "rye trust endorse" in change["warnings"][0]
     assert "project-key" in other.run("verify", "tool:demo/*").out
     looked = other.run("trust", "endorse", change["fingerprint"], "--dry-run")
     assert (looked.status, "would endorse" in looked.out) == (0, True)
-    assert other.run("trust", "endorse", change["fingerprint"]).status == 0
+    assert other.run("trust", "endorse", change["fingerprint"], "--yes").status == 0
     assert other.run("verify", "tool:demo/*").status == 0
     revoked = other.run("trust", "revoke", change["fingerprint"], "--reason", "laptop stolen", "--date", "2026-05-01")
     assert revoked.status == 0
@@ -101,7 +101,7 @@ def test_of_several_keys_all_are_taken_or_none(shop: Workshop, tmp_path: Path) -
         path.write_bytes(write_trust_file(public, owner=name))
         files.append((str(path), public.fingerprint))
     (ann, ann_key), (bea, bea_key) = files
-    assert shop.run("trust", "add", ann, "--space", "project").status == 0
+    assert shop.run("trust", "add", ann, "--space", "project", "--yes").status == 0
     inside = str(next((shop.project / ".ai" / "config" / "keys" / "trusted").iterdir()))
     assert shop.run("keys", "generate").status == 0
 
@@ -125,9 +125,9 @@ def test_of_several_keys_all_are_taken_or_none(shop: Workshop, tmp_path: Path) -
         assert len(error["problems"]) == bad, words
         assert trust_files() == before, words
         assert secret.splitlines()[1] not in done.out + done.err
-    done = shop.run("trust", "add", ann, bea, ann)
+    done = shop.run("trust", "add", ann, bea, ann, "--yes")
     assert (done.status, len(trust_files())) == (0, len(before) + 2)
-    assert shop.run("trust", "endorse", inside, inside).status == 0
+    assert shop.run("trust", "endorse", inside, inside, "--yes").status == 0
 
 
 def test_problems_are_one_line_each_and_nothing_is_written(shop: Workshop) -> None:

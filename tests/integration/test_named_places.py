@@ -99,6 +99,7 @@ def test_a_path_that_leads_into_a_space_is_that_space(sim: SpaceSim) -> None:
 def test_two_bundles_of_one_name_are_both_verified(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
     """Each under an id of its own; a folder that is named in two ways is one."""
     folders = [lay_root(sim.folder / name / "items") for name in ("a", "b")]
+    sim.trust(PAT, bundles=("items", "items#2"))
     assert codes(sim, *folders) == [("system:items", "ok"), ("system:items#2", "ok")]
     assert codes(sim, folders[0], f"{folders[0]}/../items", folders[0] / "tools") == [("system:items", "ok")]
     assert main(["verify", *map(str, folders)]) == 0
@@ -107,62 +108,32 @@ def test_two_bundles_of_one_name_are_both_verified(sim: SpaceSim, capsys: pytest
     assert main(["verify", *map(str, folders)]) == 1
 
 
-def test_a_bundle_that_only_itself_vouches_for_gives_a_warning(
-    sim: SpaceSim, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Once for each, in every format; not where signers are demanded of all items, or the user knows the key."""
-    bundle = str(lay_root(sim.folder / "items"))
-    policy = sim.folder / "policy.yaml"
-
-    def warned(*options: str) -> int:
-        capsys.readouterr()
-        main(["verify", bundle, *options])
-        caught = capsys.readouterr()
-        return (caught.out + caught.err).count("nobody but the bundle itself vouches")
-
-    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
-        assert warned("--format", form) == 1
-    assert len(here(sim).verify(bundle).warnings) == 1
-    fingerprint = PAT.public.fingerprint
-    assert warned("--signer", fingerprint) == 0
-    for text, expected in (
-        (f"signers: ['{fingerprint}']", 0),
-        ("envelope: v2", 1),
-        (f"scopes:\n  - scope: tool\n    signers: ['{fingerprint}']", 1),
-    ):
-        policy.write_text(text, encoding="utf-8")
-        assert warned("--policy", str(policy)) == expected
-    (trust_file,) = (Path(bundle) / signing.TRUSTED_FOLDER).iterdir()
-    assert warned("--trust", str(trust_file)) == 0
-
-
-def test_a_folder_named_with_bundle_that_only_itself_vouches_for_gives_a_warning(
+def test_a_bundle_is_not_trusted_for_being_named(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As where it is named by its path, for a project's keys count as a bundle's then; of others nothing is said."""
+    """By its path, with an option, in the environment or from Python, and a project named as a bundle no more."""
     host, items = lay_root(sim.folder / "host" / ".ai").parent, lay_root(sim.folder / "items")
-    fingerprint = PAT.public.fingerprint
+    (trust_file,) = (items / signing.TRUSTED_FOLDER).iterdir()
 
-    def warned(*options: str) -> list[str]:
+    def found(*options: str) -> set[str]:
         capsys.readouterr()
         main(["verify", "--json", *options])
-        said = json.loads(capsys.readouterr().out)["warnings"]
-        return [text.split(":")[1] for text in said if "nobody but the bundle itself vouches" in text]
+        items = json.loads(capsys.readouterr().out)["items"]
+        return {each["code"] for each in items if each["space"] == "system" and each["bundle"] != "rye"}
 
     for folder in (host, items):
         for words in ((), ("--space", "system"), ("tool:demo/*",), (str(folder),)):
-            assert warned("--bundle", str(folder), *words) == [folder.name]
-    assert warned("--bundle", str(host), "--bundle", str(items)) == ["host", "items"]
-    assert warned("--bundle", str(host), str(items)) == ["items"]
-    assert warned("--bundle", str(host), "--space", "project") == []
-    assert warned("--bundle", str(host), "--signer", fingerprint) == []
+            assert found("--bundle", str(folder), *words) == {"bundle-key"}
+        assert found("--bundle", str(folder), "--trust", str(trust_file)) == {"ok"}
+    assert found(str(items)) == {"bundle-key"}
     for given in ("bundles", "more_bundles"):
         report = Registry(sim.project, user=sim.user, **{given: [host]}).verify(space="system")  # type: ignore[arg-type]
-        assert sum("nobody but" in text for text in report.warnings) == 1
+        assert {each.signature.code for each in report.items if each.bundle == "host"} == {"bundle-key"}
     monkeypatch.setenv("RYE_BUNDLES", str(host))
-    assert warned() == []
-    (trust_file,) = (items / signing.TRUSTED_FOLDER).iterdir()
-    assert warned("--bundle", str(items), "--trust", str(trust_file)) == []
+    assert found() == {"bundle-key"}
+    sim.trust(PAT, bundles=("host",))
+    assert found() == {"ok"}
+    assert found(str(items)) == {"bundle-key"}
 
 
 def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
@@ -304,11 +275,11 @@ def test_nothing_is_written_into_another_project_through_a_link(
     for words in (
         ("sign", "--all", "--force"),
         ("sign", "tool:demo/hello", "--dry-run"),
-        ("trust", "add", str(pem), "--space", "project", "--force"),
+        ("trust", "add", str(pem), "--space", "project", "--force", "--yes"),
         ("trust", "revoke", PAT.public.fingerprint, "--space", "project"),
         ("trust", "remove", PAT.public.fingerprint, "--space", "project"),
-        ("trust", "endorse", PAT.public.fingerprint),
-        ("trust", "endorse", f".ai/{signing.TRUSTED_FOLDER}/{trust_file.name}"),
+        ("trust", "endorse", PAT.public.fingerprint, "--yes"),
+        ("trust", "endorse", f".ai/{signing.TRUSTED_FOLDER}/{trust_file.name}", "--yes"),
         ("manifest", "write"),
         ("manifest", "write", "--cosign"),
     ):

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ import pytest
 from rye import Registry, SearchResult, parse
 from rye.items import parse as parse_item
 from tests.support import naive
-from tests.support.independent_checker import expected
+from tests.support.independent_checker import expected, names_of
 from tests.support.naive_docs import NaiveDoc
 from tests.support.spacesim import no_own_items, split_path
 
@@ -96,9 +97,20 @@ def files(published: Path) -> list[Found]:
 
 @pytest.fixture(scope="session")
 def registry(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Registry:
-    """A registry of these bundles, and of a project and a user that have nothing."""
+    """A registry of these bundles, of a project that has nothing, and of a user who trusts them as `rye trust` does."""
     folder = tmp_path_factory.mktemp("nobody")
+    for package in BUNDLES:
+        pin(published / package, folder)
     return Registry(folder, user=folder, bundles=[published], cache_dir=tmp_path_factory.mktemp("cache") / "rye")
+
+
+def pin(bundle: Path, home: Path) -> None:
+    """Trust a bundle with the command, by the fingerprint that its trust file states."""
+    (file,) = (bundle / ".ai" / "config" / "keys" / "trusted").glob("*.toml")
+    pem = tomllib.loads(file.read_text(encoding="utf-8"))["public_key"]["pem"]
+    (_, (fingerprint, _), _) = names_of(pem)
+    command = [sys.executable, "-m", "rye", "trust", "bundle", str(bundle), "--fingerprint", fingerprint]
+    subprocess.run(command, env=os.environ | {"USER_SPACE": str(home), "PYTHONPATH": str(ROOT)}, check=True)
 
 
 @pytest.fixture(scope="session")
@@ -136,6 +148,20 @@ def test_every_item_is_found(registry: Registry, files: list[Found]) -> None:
     assert sorted(map(key, hits)) == sorted(each.key for each in files)
     assert registry.search("").warnings == ()
     assert registry.verify(space="system").problems == ()
+
+
+def test_nothing_is_trusted_before_the_bundles_are(
+    published: Path, tmp_path: Path, registry: Registry, verdicts: dict[tuple[str, str, str], str]
+) -> None:
+    """Without a decision what is covered whole is untrusted, for the bundle alone vouches for its key; then trusted."""
+    nobody = Registry(tmp_path, user=tmp_path, bundles=[published], cache_dir=tmp_path / "cache")
+    before = [each for each in nobody.verify(space="system").items if each.bundle != "rye"]
+    assert Counter((each.verdict, each.signature.code == "bundle-key") for each in before) == {
+        ("untrusted", True): 198,
+        ("partial", False): 70,
+    }
+    after = [each for each in registry.verify(space="system").items if each.bundle != "rye"]
+    assert Counter(each.verdict for each in after) == Counter(verdicts.values()) == {"trusted": 198, "partial": 70}
 
 
 def test_every_verdict_is_right(registry: Registry, verdicts: dict[tuple[str, str, str], str]) -> None:
@@ -189,8 +215,10 @@ def docs(files: list[Found], verdicts: dict[tuple[str, str, str], str]) -> list[
 
 @pytest.fixture(scope="session")
 def alone(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Registry:
-    """A registry of these bundles without rye's own items."""
+    """A registry of these bundles, all trusted, without rye's own items."""
     folder = tmp_path_factory.mktemp("alone")
+    for package in BUNDLES:
+        pin(published / package, folder)
     with no_own_items(folder):
         return Registry(folder, user=folder, bundles=[published], cache_dir=tmp_path_factory.mktemp("cache") / "rye")
 

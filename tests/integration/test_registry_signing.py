@@ -13,7 +13,8 @@ import pytest
 from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys.key_store import load_key_file
 from rye.keys.sign_items import sign_bundle
-from rye.signing import TrustScope, parse_trust_file
+from rye.signing import TRUSTED_FOLDER, TrustScope, parse_trust_file
+from rye.verify.reports import VerifyReport
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
 from tests.support.spacesim import SpaceSim
@@ -278,11 +279,18 @@ def test_verify_says_what_it_could_not_check(sim: SpaceSim) -> None:
     assert [item.id for item in report.items] == ["demo/deploying"]
 
 
+def verdict_codes(report: VerifyReport) -> set[str]:
+    """Return the reason codes of all items of a report."""
+    return {item.signature.code for item in report.items}
+
+
 def test_verify_of_a_folder_elsewhere(sim: SpaceSim, tmp_path: Path) -> None:
-    """Its own keys speak for its items where it is named as a bundle, and not where it is merely named."""
+    """Its own keys count where the user has pinned it to them, and it is named as a bundle."""
     bundle = tmp_path / "elsewhere" / "pack"
     lay(bundle / ".ai", GOOD)
     sign_bundle(bundle, owner="pack")
+    assert verdict_codes(sim.registry(bundles=[bundle]).verify(str(bundle))) == {"bundle-key"}
+    sim.pin("pack", bundle / ".ai" / TRUSTED_FOLDER)
     for registry, verdict in ((sim.registry(), "untrusted"), (sim.registry(bundles=[bundle]), "trusted")):
         report = registry.verify(str(bundle))
         assert {str(item.signature.verdict) for item in report.items} == {verdict}
@@ -294,9 +302,10 @@ def test_verify_of_a_folder_elsewhere(sim: SpaceSim, tmp_path: Path) -> None:
 
 
 def test_sign_bundle_signs_all_with_a_key_that_is_gone(sim: SpaceSim) -> None:
-    """Every item is trusted through the one trust file it writes; no private key stays anywhere."""
+    """Every item is trusted once the bundle is pinned to the one key it has; no private key stays anywhere."""
     lay(sim.bundles["shop"] / ".ai", {**GOOD, "tools/demo/run.sh": SCRIPT})
     report = sign_bundle(sim.bundles["shop"], owner="shop keeper")
+    sim.pin("shop")
     assert set(verdicts(sim, "system").values()) == {"trusted"}
     trust_file = Path(report.trust_file)
     entry = parse_trust_file(trust_file.read_bytes(), scope=TrustScope.BUNDLE)
@@ -323,6 +332,7 @@ def test_sign_bundle_in_another_format_or_by_force_replaces_key_and_trust_file(
     assert all(item.changed for item in second.items)
     assert second.removed == (first.trust_file,)
     assert not Path(first.trust_file).exists()
+    sim.pin("shop")
     assert set(verdicts(sim, "system").values()) == {"trusted"}
 
 

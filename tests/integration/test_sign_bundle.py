@@ -38,8 +38,9 @@ def sim(tmp_path: Path) -> SpaceSim:
 
 
 def sign(sim: SpaceSim) -> SignReport:
-    """Sign the bundle and check that all its items are trusted then."""
+    """Sign the bundle and check that all its items are trusted once it is pinned to its keys."""
     report = sign_bundle(sim.root("system:shop"), owner="shop")
+    sim.pin("shop")
     found = sim.registry().verify(space="system")
     assert {str(item.signature.verdict) for item in found.items} == {"trusted"}
     return report
@@ -199,6 +200,7 @@ def test_interrupted_after_some_items(sim: SpaceSim, monkeypatch: pytest.MonkeyP
         patch.setattr(os, "replace", refuse)
         with pytest.raises(RyeError, match="No space left"):
             sign_bundle(root, owner="shop")
+    sim.pin("shop")
     found = {item.id: str(item.signature.verdict) for item in sim.registry().verify("knowledge:demo/*").items}
     assert found == {"demo/a": "trusted", "demo/b": "tampered", "demo/c": "trusted"}
     assert changed(sign(sim)) == {"knowledge:demo/b": "digest"}
@@ -254,7 +256,7 @@ def test_two_branches_that_edit_different_items_merge(
             commit(branch, *paths)
         git(tmp_path, "merge", "-q", "-m", "both", next(iter(edits)))
         capsys.readouterr()
-        assert main(["verify", str(items), "--json"]) == 0
+        assert main(["verify", str(items), "--json", "--trust", str(items / TRUSTED_FOLDER)]) == 0
         assert json.loads(capsys.readouterr().out)["counts"] == {"trusted": len(ITEMS)}
         return {path.name for path in (items / TRUSTED_FOLDER).iterdir()}
 

@@ -237,10 +237,12 @@ def test_a_policy_counts_only_where_it_is_named(clean: tuple[Workshop, str]) -> 
 
 
 def test_a_signer_can_be_demanded(clean: tuple[Workshop, str]) -> None:
-    """By 64 or 16 digits; a trusted signature by anybody else is a finding."""
+    """By all 64 digits, as keys that share fewer can be made; a trusted signature by anybody else is a finding."""
     fingerprint = Path(clean[1]).stem
     assert verify(clean, "--signer", fingerprint).status == 0
-    assert verify(clean, "--signer", fingerprint[:16]).status == 0
+    for part in (fingerprint[:16], fingerprint[:63], f"{fingerprint}0"):
+        done = verify(clean, "--signer", part)
+        assert (done.status, "all 64 hex digits" in done.err) == (2, True)
     done = verify(clean, "--signer", "0" * 64)
     assert (done.status, "[signer]" in done.out) == (1, True)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rye.spaces import Root
+from rye.verify.fixes import Fixes
 from rye.verify.manifests import Manifests
 from rye.verify.policy import Policy
 from rye.verify.reports import Outcome
@@ -37,4 +38,4 @@ def verification(
     """Return a verification of these."""
     now = more.pop("now", NOW)
     outcomes: Any = Outcomes(entries, **more)
-    return Verification(outcomes, policy or Policy(), baseline or Baseline(), now, Manifests(outcomes))
+    return Verification(outcomes, policy or Policy(), baseline or Baseline(), now, Manifests(outcomes), Fixes.find())

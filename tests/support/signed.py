@@ -40,8 +40,8 @@ def key(name: str) -> SigningKey:
     return SigningKey.from_seed(hashlib.sha256(f"test key of {name}".encode()).digest())
 
 
-ANN, BEA, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED, UNREAD = map(
-    key, ("ann", "bea", "endorsed", "eve", "narrow", "old", "pat", "revoked", "unread")
+ANN, BEA, DAN, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED, UNREAD = map(
+    key, ("ann", "bea", "dan", "endorsed", "eve", "narrow", "old", "pat", "revoked", "unread")
 )
 
 
@@ -53,7 +53,10 @@ def entry(who: SigningKey, scope: TrustScope = TrustScope.USER, **facts: Any) ->
 TRUST = TrustSet(
     (
         entry(ANN, owner="ann"),
+        entry(BEA, owner="bea", bundles=("shop",)),
         entry(BEA, TrustScope.BUNDLE, owner="bea", bundle="shop"),
+        entry(DAN, TrustScope.BUNDLE, owner="dan", bundle="stall"),
+        entry(DAN, TrustScope.BUNDLE, owner="dan", bundle="shop"),
         entry(PAT, TrustScope.PROJECT, owner="pat"),
         entry(ENDORSED, TrustScope.PROJECT, owner="ed", endorsed_by=ANN.public.fingerprint),
         entry(OLD, owner="old", not_after=datetime(2026, 4, 1, tzinfo=UTC)),
@@ -63,7 +66,8 @@ TRUST = TrustSet(
         entry(UNREAD, source="una.toml", unread="una.toml is not TOML"),
     )
 )
-"""ann is the user's own key; bea publishes the bundle shop; pat's key came with the project; eve is nobody."""
+"""ann is the user's own key; the bundle shop is pinned to bea's, and brings dan's as well; the bundle stall brings
+dan's alone; pat's key came with the project; eve is nobody."""
 
 
 def place(item_id: str = "demo/hello", item_type: str = "tool", *, space: str = "project", bundle: str = "") -> Origin:
@@ -181,6 +185,8 @@ GOLDEN: Mapping[str, Golden] = {
     "trust-unread.py": Golden("trust-unread", lambda: sign(TOOL, UNREAD)),
     "expired.py": Golden("expired", lambda: sign(TOOL, OLD)),
     "namespace.py": Golden("namespace", lambda: sign(TOOL, NARROW)),
+    "bundle-key.py": Golden("bundle-key", lambda: sign(TOOL, DAN), place(space="system", bundle="stall")),
+    "signer-changed.py": Golden("signer-changed", lambda: sign(TOOL, DAN), place(space="system", bundle="shop")),
     "foreign-bundle.py": Golden("foreign-bundle", lambda: sign(TOOL, BEA), place(space="system", bundle="rival")),
     "foreign-project.py": Golden("foreign-project", lambda: sign(TOOL, ENDORSED), place(space="user")),
     "project-key.py": Golden("project-key", lambda: sign(TOOL, PAT)),

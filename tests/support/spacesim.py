@@ -53,7 +53,8 @@ def no_own_items(empty: Path) -> Iterator[None]:
 class SpaceSim:
     """Files of several spaces below one folder, each space named by its source: ``project``, ``system:shop``.
 
-    The user's key signs in project and user space and is trusted there; each bundle has its own key and trust file.
+    The user's key signs in project and user space and is trusted there; each bundle has its own key and trust file, and
+    the user has pinned it to that key.
 
     Args:
         folder: Where everything is laid.
@@ -73,6 +74,7 @@ class SpaceSim:
         self.trust(ANN, owner="ann")
         for name in bundles:
             self.trust(key(name), f"system:{name}", owner=name)
+            self.trust(key(name), owner=name, bundles=(name,))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -178,6 +180,14 @@ class SpaceSim:
         if endorsed_by is not None:
             data = signing.endorse(data, stem=Path(name).stem, key=endorsed_by, now=SIGNED_AT)
         return self.write(source, (signing.TRUSTED_FOLDER / name).as_posix(), data)
+
+    def pin(self, bundle: str, trusted: Path | None = None) -> None:
+        """Let the user pin a bundle to every key that it brings, or whose trust file lies in a folder."""
+        folder = trusted or self.root(f"system:{bundle}") / signing.TRUSTED_FOLDER
+        for entry in signing.load_trust(named=[folder]).trust.entries:
+            pin = (signing.TRUSTED_FOLDER / signing.trust_file_name(entry.public)).as_posix()
+            if not entry.bars and not self.path("user", pin).exists():
+                self.write("user", pin, signing.write_trust_file(entry.public, owner=entry.owner, bundles=(bundle,)))
 
     def revoke(self, who: SigningKey, source: str = "user") -> Path:
         """Have a space say that a key is revoked."""

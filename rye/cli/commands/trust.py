@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rye._text import quote
 from rye.cli.options import Place, params_of
-from rye.cli.terminal import answer, ask_passphrase, say_json
+from rye.cli.terminal import Terminal, answer, ask_passphrase, confirm, say_json, show
+from rye.errors import SigningError
 
 if TYPE_CHECKING:
     from rye.registry import Keyring, TrustChange
@@ -36,7 +39,10 @@ def list_keys(**options: Any) -> int:
 
 @trust.command("add", params=params_of("trust add"))
 def add(key: tuple[str, ...], **options: Any) -> int:
-    """Trust each KEY. First compare its fingerprint over another channel than the one by which you received it."""
+    """Trust each KEY, after showing its fingerprint and what it will count for, and asking.
+
+    First compare its fingerprint over another channel than the one by which you received it.
+    """
     from rye.registry import last_moment
 
     files, until = _keyring(options).trust, options["not_after"]
@@ -53,7 +59,27 @@ def add(key: tuple[str, ...], **options: Any) -> int:
             write=write,
         )
 
-    return _change(key, change, options)
+    return _change(key, change, options, ask=not options["yes"])
+
+
+@trust.command("bundle", params=params_of("trust bundle"))
+def bundle(bundle: str, **options: Any) -> int:
+    """Trust a BUNDLE: pin it to the keys that signed it, after showing them and asking.
+
+    Only the items of this bundle that these keys signed are trusted then. A later version that is signed with another
+    key is not, until it is trusted in its turn; the bundle is then pinned to that key alone.
+    """
+    from rye.cli.render.keys import render_signers
+    from rye.registry import check_signers, find_bundle, pin_bundle, read_signers_of, system_clock
+
+    keyring = _keyring(options)
+    given = check_signers(options["fingerprints"], name="fingerprint")
+    root = find_bundle(keyring.layout, bundle)
+    found = read_signers_of(root, keyring.trust.load().trust, now=system_clock())
+    if not given and found.fingerprints:
+        command = f"rye trust bundle {quote(bundle)} --fingerprint FP"
+        _confirm(render_signers(found, Terminal.of(sys.stderr)), command)
+    return _report(pin_bundle(keyring.trust, root, found, given or found.fingerprints), options)
 
 
 @trust.command("remove", params=params_of("trust remove"))
@@ -81,7 +107,8 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
     """
     keyring = _keyring(options)
     key = None if options["dry_run"] else keyring.signing_key(options["signer"])
-    return _change(file, lambda each, write: keyring.trust.endorse(each, key, write=write), options)
+    ask = not (options["yes"] or options["dry_run"])
+    return _change(file, lambda each, write: keyring.trust.endorse(each, key, write=write), options, ask=ask)
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
@@ -91,11 +118,38 @@ def _keyring(options: dict[str, Any]) -> Keyring:
     return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
 
 
-def _change(texts: Sequence[str], change: Callable[[str, bool], TrustChange], options: dict[str, Any]) -> int:
-    """Make the change for each text, or none unless all are possible, and report it."""
+def _change(
+    texts: Sequence[str], change: Callable[[str, bool], TrustChange], options: dict[str, Any], *, ask: bool = False
+) -> int:
+    """Make the change for each text, or none unless all are possible and the user agrees, and report it."""
+    from rye.cli.render.keys import render_planned
     from rye.registry import change_all
 
-    changes = change_all(texts, change)
+    def agree(planned: Sequence[TrustChange]) -> None:
+        lines = (line for each in planned for line in render_planned(each, Terminal.of(sys.stderr)))
+        _confirm(lines, "the same with --yes")
+
+    return _report(change_all(texts, change, agree) if ask else change_all(texts, change), options)
+
+
+def _confirm(facts: Iterable[str], command: str) -> None:
+    """Show facts about keys and ask whether they are confirmed.
+
+    Raises:
+        SigningError: ``confirmation-needed`` when they are not, or there is no terminal to ask on.
+    """
+    show((), facts)
+    hint = f"compare the fingerprint with its owner's, over another channel than the key came by; then: {command}"
+    try:
+        agreed = confirm("Has its owner confirmed this fingerprint to you, over another channel than the key came by?")
+    except EOFError:
+        message = "there is no terminal to ask on, so nothing was changed"
+        raise SigningError("confirmation-needed", message, hint=hint) from None
+    if not agreed:
+        raise SigningError("confirmation-needed", "not confirmed, so nothing was changed", hint=hint)
+
+
+def _report(changes: Sequence[TrustChange], options: dict[str, Any]) -> int:
     if options["as_json"]:
         say_json({"changes": [done.to_dict() for done in changes]})
         return 0

@@ -10,7 +10,7 @@ from rye.cli.terminal import Terminal, cells, pad
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import KeyFacts, SignReport, TrustChange, TrustedKey, TrustReport
+    from rye.registry import BundleSigners, KeyFacts, SignReport, TrustChange, TrustedKey, TrustReport
 
 
 def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str]:
@@ -75,6 +75,31 @@ def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     yield f"{change.action:<9}  {key}  {inline(change.owner) or 'no owner named'}"
     for path in change.paths:
         yield f"           {terminal.dim(inline(path))}"
+
+
+def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
+    """Yield whose key is about to be trusted, and for what."""
+    yield f"key          {terminal.style(inline(change.fingerprint), 'cyan')}"
+    yield f"owner        {inline(change.owner) or 'none named'} (as its file says)"
+    yield f"counts for   {inline(change.reach)}"
+
+
+def render_signers(found: BundleSigners, terminal: Terminal) -> Iterator[str]:
+    """Yield which keys signed how many items of a bundle, and what none of them did."""
+    version = f" {inline(found.version)}" if found.version else ""
+    yield f"bundle {terminal.style(inline(found.bundle), bold=True)}{version}  {terminal.dim(inline(found.path))}"
+    for each in found.signers:
+        state = ", revoked by the bundle itself" if each.revoked else ", pinned already" if each.pinned else ""
+        yield f"key          {terminal.style(inline(each.fingerprint), 'cyan')}{state}"
+        yield f"owner        {inline(each.owner) or 'none named'} (as the bundle says)"
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(each.items.items()))
+        yield f"signed       {plural(sum(each.items.values()), 'item')}: {counts} once it is pinned to this key"
+        yield f"counts for   {inline(each.reach)}"
+    for code, count in sorted(found.others.items()):
+        yield f"not counted  {plural(count, 'item')} [{inline(code)}]"
+    for fingerprint in found.before:
+        text = f"the signer changed: it is pinned to {inline(fingerprint)}, which signed nothing in it"
+        yield terminal.style(text, "red", bold=True)
 
 
 def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> Iterator[str]:

@@ -204,14 +204,18 @@ def test_the_reason_why_an_endorsement_does_not_count_is_listed(sim: SpaceSim) -
         assert words in row(trust, PAT, "project").reason
     trust.revoke(raw(ANN.public), reason="stolen")
     assert "whose key is revoked: stolen" in row(trust, PAT, "project").reason
-    assert not any(key.counts for key in trust.list().keys if key.scope != "bundle")
+    assert not any(key.counts for key in trust.list().keys if key.bundles is None)
 
 
 def test_each_key_has_a_line_on_why_it_counts(sim: SpaceSim, tmp_path: Path) -> None:
-    """Anchors for everything, a bundle's for the bundle, limits named; what is overruled, expired or empty does not."""
+    """Anchors for everything or a bundle, limits named; what is a bundle's, overruled, expired or empty does not."""
     trust = trust_of(sim)
     assert row(trust, ANN, "user").reason == "for every item: trusted by the user"
-    assert row(trust, SHOP, "bundle").reason == "for every item of bundle shop alone"
+    assert row(trust, SHOP, "user").reason == "for every item of bundle shop alone: pinned by the user"
+    overruled = row(trust, SHOP, "bundle")
+    assert (overruled.counts, overruled.code) == (False, "overruled")
+    trust.remove(raw(SHOP.public))
+    assert row(trust, SHOP, "bundle").code == "bundle-key"
     trust.add(raw(SHOP.public), namespaces=("shop/*", "tool:ops/*"), not_after=datetime(2027, 1, 1, tzinfo=UTC))
     own = row(trust, SHOP, "user")
     assert own.reason == "for shop/*, tool:ops/*: trusted by the user, until 2027-01-01T00:00:00+00:00"
@@ -253,11 +257,11 @@ def test_keys_that_are_there_but_do_not_count_are_no_trust(tmp_path: Path) -> No
 
 
 def test_the_list_says_that_a_user_has_no_keys(sim: SpaceSim) -> None:
-    """Bundles speak for their own items alone; that nothing else is trusted is said."""
+    """That nothing but rye's own items and pinned bundles is trusted is said."""
     trust = trust_of(sim)
     trust.remove(ANN.public.fingerprint)
-    assert row(trust, SHOP, "bundle").counts
-    assert trust.list().warnings[0].startswith("no key of the user counts, so nothing but bundles is trusted")
+    assert row(trust, SHOP, "user").counts
+    assert trust.list().warnings[0].startswith("no key of the user counts, so nothing but rye's own items and bundles")
 
 
 @pytest.mark.parametrize(
@@ -317,6 +321,7 @@ def test_bundles_are_their_publishers(sim: SpaceSim) -> None:
         with pytest.raises(ArgumentError) as caught:
             trust.add(raw(PAT.public), space=space)
         assert caught.value.code == "bad-space"
+    trust.remove(SHOP.public.fingerprint)
     with pytest.raises(NotFoundError) as missing:
         trust.remove(SHOP.public.fingerprint)
     assert missing.value.code == "key-not-found"

@@ -11,7 +11,7 @@ from typing import Any
 from rye.manifest.check import check_manifest
 from rye.manifest.model import ListedItem, ManifestReport, Seen, SpaceName
 from rye.manifest.write import ManifestUpdate, write_manifest
-from rye.signing import SigningKey, TrustScope, TrustSet
+from rye.signing import SigningKey, TrustSet
 from tests.support.signed import ANN, BEA, NOW, SIGNED_AT, entry
 
 USER = TrustSet((entry(ANN, owner="ann"),))
@@ -84,4 +84,4 @@ def moved(one: ListedItem, path: str) -> ListedItem:
     return replace(one, path=f"tools/{path}.py", item_id=path)
 
 
-BUNDLE_TRUST = TrustSet((entry(BEA, TrustScope.BUNDLE, owner="bea", bundle="shop"),))
+BUNDLE_TRUST = TrustSet((entry(BEA, owner="bea", bundles=("shop",)),))

@@ -146,10 +146,12 @@ def test_a_project_that_vouches_for_its_own_manifest() -> None:
 
 
 def test_a_bundle_key_that_signs_for_another_space() -> None:
-    """A bundle's keys speak for that bundle alone."""
+    """A key that a bundle is pinned to speaks for that bundle alone; one that the bundle itself brings for nothing."""
     board = Board(trust=BUNDLE_TRUST, place=SpaceName("system", "shop"))
     board.write(BEA)
     assert board.codes() == []
+    own = TrustSet((entry(BEA, TrustScope.BUNDLE, bundle="shop"),))
+    assert board.codes(trust=own) == ["manifest-unknown-signer"]
     assert board.codes(place=SpaceName("system", "rival")) == ["manifest-unknown-signer"]
     assert board.codes(place=PROJECT) == ["manifest-unknown-signer"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +11,7 @@ from rye.signing import EnvelopeFormat, Origin, TrustScope, TrustSet, Verdict
 from tests.support.signed import (
     ANN,
     BEA,
+    DAN,
     DIRECTIVE,
     DIRECTIVE_PLACE,
     EVE,
@@ -253,7 +255,7 @@ def test_revoked_key_in_any_trusted_place() -> None:
     """A user's or named revocation holds for every item, though another file trusts the key without limits."""
     signed = sign(TOOL, BEA)
     there = place(space="system", bundle="shop")
-    bundle = entry(BEA, TrustScope.BUNDLE, bundle="shop")
+    bundle = entry(BEA, bundles=("shop",))
     assert verdict(signed, there, trust=TrustSet((bundle,))).verdict is Verdict.TRUSTED
     revoked = next(each for each in TRUST.entries if each.revoked).revoked
     for scope in (TrustScope.USER, TrustScope.NAMED):
@@ -281,6 +283,45 @@ def test_bundle_signs_for_another_bundle() -> None:
         found = verdict(signed, there)
         assert (found.verdict, found.code) == (Verdict.UNTRUSTED, "foreign-bundle")
         assert "shop" in found.reason
+
+
+def test_bundle_vouches_for_itself() -> None:
+    """A key that only its own bundle brings is not trust, whatever the bundle is called; only rye's own is built in."""
+    for bundle in ("shop", "rye"):
+        there = place(space="system", bundle=bundle)
+        signed, own = sign(TOOL, EVE, origin=there), entry(EVE, TrustScope.BUNDLE, bundle=bundle)
+        found = verdict(signed, there, trust=TrustSet((own,)))
+        assert (found.verdict, found.code, found.signer) == (Verdict.UNTRUSTED, "bundle-key", EVE.public.fingerprint)
+        assert verdict(signed, there, trust=TrustSet((replace(own, is_builtin=True),))).code == "ok"
+        assert verdict(signed, there, trust=TrustSet((own, entry(EVE, bundles=(bundle,))))).code == "ok"
+        assert verdict(signed, there, trust=TrustSet((own, entry(EVE, bundles=("other",))))).code == "bundle-key"
+        assert verdict(signed, there, trust=TrustSet((own, entry(BEA, bundles=(bundle,))))).code == "signer-changed"
+
+
+def test_a_pin_reaches_no_further_than_its_bundles() -> None:
+    """A key that a bundle is pinned to signs nothing of project, user or another bundle, and endorses nobody."""
+    pin = entry(BEA, bundles=("shop",))
+    for there in (place(), place(space="user"), place(bundle="shop"), place(space="system", bundle="rival")):
+        assert verdict(sign(TOOL, BEA, origin=there), there, trust=TrustSet((pin,))).code == "foreign-bundle"
+    endorsed = entry(PAT, TrustScope.PROJECT, endorsed_by=BEA.public.fingerprint)
+    assert verdict(sign(TOOL, PAT), trust=TrustSet((pin, endorsed))).code == "project-key"
+
+
+def test_an_unknown_signer_of_a_pinned_bundle_is_said_to_be_another() -> None:
+    """Also where the bundle brings no trust file for the new key."""
+    there = place(space="system", bundle="shop")
+    found = verdict(sign(TOOL, EVE, origin=there), there, trust=TrustSet((entry(BEA, owner="bea", bundles=("shop",)),)))
+    assert (found.code, "the signer of bundle shop changed: you trusted bea" in found.reason) == ("unknown-key", True)
+
+
+def test_what_only_a_bundle_vouches_for_is_no_better_for_being_covered_in_part() -> None:
+    """Demanding ``signed`` accepts a key that does not count, but no file that is covered in part or was moved."""
+    there = place(item_type="directive", space="system", bundle="stall")
+    data = html(old_envelope(XML, DAN)) + DIRECTIVE
+    assert verdict(data, there).verdict is Verdict.PARTIAL
+    elsewhere = place("demo/other", space="system", bundle="stall")
+    moved = sign(TOOL, DAN, origin=place("demo/hello", space="system", bundle="stall"))
+    assert verdict(moved, elsewhere, declared=declare(place())).verdict is Verdict.MISPLACED
 
 
 def test_sixteen_hex_digits_that_name_two_keys() -> None:

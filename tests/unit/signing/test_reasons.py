@@ -14,7 +14,7 @@ import rye.signing
 from rye.signing import REASONS, Reason, Verdict
 from rye.signing import envelope as _message
 
-FACTS = {"signer", "key", "ref", "detail", "project"}
+FACTS = {"signer", "key", "ref", "detail", "bundle", "project"}
 
 
 @pytest.mark.parametrize(("code", "reason"), REASONS.items())

@@ -53,16 +53,20 @@ def test_entries_are_found_by_all_three_names_of_a_key() -> None:
     assert (len(trust), len(TrustSet())) == (1, 0)
 
 
-def test_a_user_narrows_a_key_that_a_bundle_brings() -> None:
-    """The most authoritative file that has a say decides alone: named before user before project before bundle."""
+def test_a_user_decides_on_a_key_that_a_bundle_brings() -> None:
+    """A bundle's own file alone is no trust, and the most authoritative of the others decides alone."""
     there = place(space="system", bundle="shop")
     signed = sign(TOOL, BEA)
     bundle = entry(BEA, TrustScope.BUNDLE, bundle="shop")
+    pinned = entry(BEA, bundles=("shop",))
     narrow = entry(BEA, namespaces=("other/*",))
     ended = entry(BEA, not_after=datetime(2026, 1, 1, tzinfo=UTC))
     named = entry(BEA, TrustScope.NAMED)
     for entries, code in (
-        ((bundle,), "ok"),
+        ((bundle,), "bundle-key"),
+        ((bundle, pinned), "ok"),
+        ((bundle, entry(BEA, bundles=("rival",))), "bundle-key"),
+        ((bundle, entry(BEA, bundles=("shop",), namespaces=("other/*",))), "namespace"),
         ((bundle, narrow), "namespace"),
         ((bundle, ended), "expired"),
         ((bundle, narrow, named), "ok"),
@@ -86,6 +90,7 @@ def test_a_project_key_counts_while_an_anchor_stands_behind_it() -> None:
         (entry(ANN, revoked=Revocation()), "project-key"),
         (entry(ANN, not_after=NOW - timedelta(days=1)), "project-key"),
         (entry(ANN, namespaces=("demo/*",)), "project-key"),
+        (entry(ANN, bundles=("shop",)), "project-key"),
         (entry(EVE), "project-key"),
     ):
         found = verdict(signed, trust=TrustSet((endorsed, anchor)))
@@ -116,6 +121,8 @@ ENTRIES = st.builds(
     st.sampled_from(list(TrustScope)),
     bundle=st.sampled_from(["shop", "rival"]),
     namespaces=st.sampled_from([None, None, (), ("demo/*",), ("other/*",)]),
+    bundles=st.sampled_from([None, None, ("shop",), ("rival",)]),
+    is_builtin=st.booleans(),
     not_after=st.sampled_from([None, None, NOW - timedelta(days=1), LATER]),
     revoked=st.sampled_from([None, None, None, Revocation("stolen")]),
     endorsed_by=st.sampled_from(["", ANN.public.fingerprint]),
@@ -161,6 +168,8 @@ BASE = TrustSet(
         {"bundle": "rival"},
         {"namespaces": ("a/*",)},
         {"namespaces": ()},
+        {"bundles": ("rival",)},
+        {"bundles": ()},
         {"not_after": LATER},
         {"revoked": Revocation()},
         {"revoked": Revocation("stolen")},

@@ -45,7 +45,7 @@ def codes(policy: Policy, *items: VerifiedItem) -> list[str]:
         (Demand("signed"), {"verdict": "untrusted", "code": "unknown-key"}, ""),
         (Demand("signed"), {"verdict": "tampered", "code": "digest"}, "digest"),
         (Demand(signers=(KEY,)), {}, ""),
-        (Demand(signers=(KEY[:16],)), {}, ""),
+        (Demand(signers=(KEY[:16],)), {}, "signer"),
         (Demand(signers=("f" * 16,)), {}, "signer"),
         (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "unknown-key"}, "signer"),
         (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "expired"}, ""),
@@ -67,7 +67,7 @@ def test_a_demand_is_met_or_gives_its_code(demand: Demand, facts: dict[str, str]
 
 def test_the_first_scope_that_holds_an_item_replaces_what_it_states(tmp_path: Path) -> None:
     """What it does not state stays as for all items; other items do not notice."""
-    text = f"envelope: v2\nscopes:\n- scope: tool.ops.*\n  signers: {KEY[:16]}\n- scope: tool\n  envelope: [v1, v2]\n"
+    text = f"envelope: v2\nscopes:\n- scope: tool.ops.*\n  signers: {KEY}\n- scope: tool\n  envelope: [v1, v2]\n"
     policy = load_policy(written(tmp_path, text))
     other = {"signer": "f" * 64}
     assert codes(policy, item(), item(**other), item(format="v1"), item("x/y", format="v1", **other)) == [

@@ -1,0 +1,163 @@
+"""Trust a bundle: show which keys signed which of its items, then pin the bundle to the keys that the user confirmed.
+
+A pin is a trust file of the user whose ``bundles`` name the bundle. The bundle's own trust files only say which keys
+there are: they are read as claims of whoever made the bundle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from rye import signing, spaces
+from rye._report import Report
+from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye.keys.trust_changes import TrustChange
+from rye.keys.trust_files import Trust
+from rye.signing import TrustEntry, TrustSet
+from rye.spaces import Root, Space
+from rye.spaces.layout import Layout
+from rye.spaces.read import read_item
+
+_UNPROVEN = frozenset({"unknown-key", "signature"})
+"""Codes of signatures that no key of the bundle is known to have made, though the line names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleSigner(Report):
+    """A key that signed items of a bundle.
+
+    Attributes:
+        fingerprint: 64 hex digits.
+        owner: As the bundle says.
+        items: Number of items that it validly signed, by the verdict that they have once the bundle is pinned to it.
+        reach: The items that it will count for, in words.
+        revoked: Whether the bundle's own trust file revokes it, so that the bundle is not pinned to it.
+        pinned: Whether the bundle is pinned to it already.
+    """
+
+    fingerprint: str
+    owner: str
+    items: Mapping[str, int]
+    reach: str
+    revoked: bool = False
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BundleSigners(Report):
+    """Who signed a bundle.
+
+    Attributes:
+        bundle, version: Its id, and the version that it states.
+        path: Its root.
+        signers: The keys, those with most items first.
+        others: Number of items that none of these keys validly signed, by reason code.
+        before: Fingerprints of keys that the bundle is pinned to and that signed none of its items.
+    """
+
+    bundle: str
+    version: str
+    path: str
+    signers: tuple[BundleSigner, ...]
+    others: Mapping[str, int]
+    before: tuple[str, ...] = ()
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """The keys that the bundle can be pinned to."""
+        return tuple(each.fingerprint for each in self.signers if not each.revoked)
+
+
+def find_bundle(layout: Layout, name: str) -> Root:
+    """Return the bundle of an id, or in a folder.
+
+    Raises:
+        NotFoundError: ``bundle-not-found``.
+        ArgumentError: ``bad-target`` when it is rye's own, or the folder holds several.
+    """
+    system = layout.in_space(Space.SYSTEM)
+    root = next((root for root in system if root.bundle == name), None)
+    if root is None and Path(name).is_dir():
+        found = spaces.named_root(Path(name))
+        root = next((each for each in system if each.path == found.path), found)
+    if root is None:
+        ids = ", ".join(root.bundle for root in system if not spaces.is_own(root))
+        hint = f"there are {ids}; or name its folder" if ids else "name its folder"
+        raise NotFoundError("bundle-not-found", f"there is no bundle {name!r}", hint=hint)
+    if spaces.is_own(root):
+        hint = "they are part of the program: trust it, or do not run it"
+        raise ArgumentError("bad-target", f"{name!r} are rye's own items", hint=hint)
+    return root
+
+
+def read_signers_of(root: Root, pinned: TrustSet, *, now: datetime) -> BundleSigners:
+    """Return who signed a bundle, by its own trust files, which are not believed in anything else.
+
+    Args:
+        root: The bundle.
+        pinned: The trust set of the user.
+        now: The moment by which keys expire.
+    """
+    own = signing.load_trust(bundles={root.bundle: root.path}, builtin=root.path).trust
+    items: dict[str, Counter[str]] = {}
+    others: Counter[str] = Counter()
+    files, missed = spaces.walk(root)
+    for file in files:
+        try:
+            read = read_item(root, file.rel_path, file.item_type, file.item_id)
+        except ItemError as error:
+            others[error.code] += 1
+            continue
+        found = signing.judge(read.evidence, origin=read.origin, trust=own, now=now)
+        if read.evidence.code or found.code in _UNPROVEN:
+            others[found.code] += 1
+        else:
+            items.setdefault(found.signer, Counter())[str(found.verdict)] += 1
+    others.update(fault.code for fault in missed)
+    pins = {entry.fingerprint for entry in pinned.pins(root.bundle)}
+    signers = [
+        BundleSigner(
+            entry.fingerprint,
+            entry.owner,
+            dict(items[entry.fingerprint]),
+            signing.reach_of(entry),
+            revoked=entry.bars,
+            pinned=entry.fingerprint in pins,
+        )
+        for entry in (_entry(own, fingerprint) for fingerprint in items)
+    ]
+    signers.sort(key=lambda each: (-sum(each.items.values()), each.fingerprint))
+    before = tuple(sorted(pins - items.keys()))
+    return BundleSigners(root.bundle, root.version, str(root.path), tuple(signers), dict(others), before)
+
+
+def _entry(own: TrustSet, fingerprint: str) -> TrustEntry:
+    """Return the entry that decides for a key: one that bars it before all others."""
+    return max(own.named(fingerprint), key=lambda entry: entry.bars)
+
+
+def pin_bundle(trust: Trust, root: Root, found: BundleSigners, fingerprints: Collection[str]) -> list[TrustChange]:
+    """Pin a bundle to these keys and no others; all changes are possible before the first is made.
+
+    Raises:
+        SigningError: ``fingerprint-mismatch`` where one signed no item of it, or the bundle itself revokes it;
+            ``nothing-signed`` where no key did; as for :meth:`Trust.pin`.
+    """
+    if not found.fingerprints:
+        message = f"no key that bundle {found.bundle} names has signed any item of it"
+        raise SigningError("nothing-signed", message, hint="ask its publisher for a signed version")
+    if wrong := sorted({*fingerprints}.difference(found.fingerprints)):
+        message = f"bundle {found.bundle} is not signed with key {wrong[0]}; it is with {', '.join(found.fingerprints)}"
+        hint = "do not trust it until its publisher has confirmed the key, over another channel"
+        raise SigningError("fingerprint-mismatch", message, hint=hint)
+    own = signing.load_trust(bundles={root.bundle: root.path}).trust
+    entries = [_entry(own, fingerprint) for fingerprint in dict.fromkeys(fingerprints)]
+    for entry in entries:
+        trust.pin(entry, found.bundle, write=False)
+    dropped = [entry for entry in trust.load().trust.pins(found.bundle) if entry.fingerprint not in fingerprints]
+    changes = [trust.pin(entry, found.bundle) for entry in entries]
+    return [*changes, *(trust.unpin(entry, found.bundle) for entry in dropped if str(entry.scope) == "user")]

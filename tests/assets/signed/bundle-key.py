@@ -1,0 +1,6 @@
+# rye:signed:v2:2026-03-01T08:30:00Z:ab313688f11e7bade05509b9bb086186980f5262f25409c8d0268bbf82d317a3:lmgKQfuzLmFaffKWjYVuMaqzR5_B7xNSxEsdQqok50i6p3fJUEE8kImUAh9PnM9Ex4YO1OTMwkDtCmTF3KtbAA:afceb46e8ba5876a63a373e26e0d31da374c76add0b8d26e7a7759966fcc2a46
+"""Say hello."""
+
+
+def main() -> None:
+    """Say it."""
