@@ -1,13 +1,15 @@
-"""Scopes: items named by type and namespace, as searches, targets and policies name them."""
+"""Scopes, which name items by type and namespace, and the ways in which people write a reference to one item."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from rye.errors import ArgumentError
 from rye.items.model import ItemType
+from rye.items.reader import EXTENSIONS
 from rye.parameters import refuse
 
 _CAPABILITY = "rye.search."
@@ -82,3 +84,30 @@ def _one_scope(part: str, whole: str, hint: str) -> Scope:
 
 def _refuse(message: str, hint: str, **details: Any) -> NoReturn:
     raise ArgumentError("bad-scope", message, hint=hint, **details)
+
+
+_SUFFIXES = frozenset().union(*EXTENSIONS.values())
+
+
+def spellings(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a reference may mean that names no item: without ``@`` before it, ``#…`` behind it, and its extension.
+
+    Only a path, or an id after its type, is such a reference.
+
+    Yields:
+        An id or ``type:id``, and the extension that the file of the item must have; empty for any. The nearest first.
+    """
+    read = text.strip()
+    name = read.removeprefix("@")
+    head, mark, _ = name.partition("#")
+    stem, dot, end = (head if mark else name).rpartition(".")
+    suffix = f"{dot}{end}".casefold()
+    choices = [(name, "")] if name != read else []
+    choices += [(head, "")] if mark else []
+    choices += [(stem, suffix)] if suffix in _SUFFIXES else []
+    yield from (each for each in choices if _is_reference(each[0]))
+
+
+def _is_reference(text: str) -> bool:
+    kind, _, item_id = text.partition(":")
+    return "/" in text.strip("/") or (bool(item_id) and kind.casefold() in _TYPES)

@@ -12,7 +12,7 @@ from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.index.schema import TYPE_NAMES
 from rye.manifest.store import warn_beside
-from rye.registry.lookup import find_item
+from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
 from rye.registry.state import State
 from rye.search.predicates import States
@@ -57,6 +57,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         states=withdrawn,
         successor=successor,
         warnings=(
+            *reading(name, f"{kind}:{item_id}"),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
             *filter(None, [warn_beside(part.root, paths[0]) if kind == "tool" else ""]),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
+from rye.items.scope import spellings
 from rye.parameters import SpaceOptions, check, parameters_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def check_space(space: str) -> None:
 def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part, int]]:
     """Return every document of the one item that a name means, highest priority first.
 
+    A name that no item has is read as a reference as people write it: ``@type:id``, ``id.py``, ``type:id#part``.
+
     Args:
         reader: Over all spaces, so that an error can say where else the item is.
         name: ``type:id``, or an id that only one type has.
@@ -52,6 +55,30 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several types have the id.
         NotFoundError: ``item-not-found``; the hint says where it is, or the nearest names.
     """
+    try:
+        return _find(reader, name, space)
+    except (ArgumentError, NotFoundError) as error:
+        if error.code not in ("bad-type", "item-not-found") or "elsewhere" in error.details:
+            raise
+        for other, suffix in spellings(name):
+            try:
+                found = _find(reader, other, space)
+            except (ArgumentError, NotFoundError) as failed:
+                if failed.code == "ambiguous-item":
+                    raise
+                continue
+            if files := [each for each in found if each[0].segment.paths[each[1]].casefold().endswith(suffix)]:
+                return files
+        raise
+
+
+def reading(name: str, item: str) -> tuple[str, ...]:
+    """Return the warning that a name was read as a reference to an item, ``type:id``; nothing where it is its name."""
+    return () if name in (item, item.partition(":")[2]) else (f"read as a reference to {item}",)
+
+
+def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
+    """Return the documents of an item by its exact name; errors are those of :func:`find_item`."""
     given: object = name
     if not isinstance(given, str) or not given.strip():
         raise ArgumentError("bad-item", f"item is {name!r}", hint="name it as type:id, or by its id")
@@ -131,4 +158,5 @@ def why_of(state: State, request: Request, item: str, context: Callable[[State, 
         reasons = (MissReason("space", request.space, message), *others)
         stage, total = explainer.found.stage, explainer.total
         found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
-    return replace(found, warnings=(*state.warnings, *found.warnings))
+    read_as = reading(item, f"{found.type}:{found.id}")
+    return replace(found, warnings=(*state.warnings, *read_as, *found.warnings))

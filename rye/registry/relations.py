@@ -15,7 +15,7 @@ from rye.errors import ItemError
 from rye.index.reader import Part
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.items import ItemType
-from rye.registry.lookup import find_item
+from rye.registry.lookup import find_item, reading
 from rye.registry.state import State
 from rye.search.graph import Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
@@ -111,7 +111,7 @@ def relations_of(state: State, item: str, *, direction: str, depth: int, limit: 
             distances.setdefault(end, found.items.get(end, relation.distance))
     items, warnings = _items(state, graph, distances)
     return Relations(
-        item=":".join(graph.names.key_of(start)),
+        item=(key := ":".join(graph.names.key_of(start))),
         direction=str(Direction(direction)),
         depth=depth,
         relations=tuple(relation for relation, _ in shown),
@@ -119,7 +119,7 @@ def relations_of(state: State, item: str, *, direction: str, depth: int, limit: 
         total=len(found.edges),
         truncated=len(found.edges) > limit,
         stale=state.stale("all"),
-        warnings=(*state.warnings, *filter(None, [graph.unknown]), *warnings),
+        warnings=(*state.warnings, *reading(item, key), *filter(None, [graph.unknown]), *warnings),
     )
 
 

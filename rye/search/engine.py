@@ -23,7 +23,7 @@ from rye.search.docset import Docs
 from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
 from rye.search.hints import Hints, answerable, explain_stage
-from rye.search.named_items import named_by, named_inside
+from rye.search.named_items import named_inside, referred_to
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.pasted import verbatim
@@ -221,7 +221,7 @@ class Search:
         if stage.name in AS_WRITTEN:
             if plan.words and len(found) > 1 and (phrase := verbatim(self.request.query)):
                 complete = (found & self.evaluate(phrase, plan).docs()).numbers
-            whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
+            whole = self._referred(plan, allowed)
             if len(whole):
                 found, named = found | Docs(size, numbers=whole), unique(named, whole)
         exact = _NOTHING
@@ -291,7 +291,7 @@ class Search:
         if near is None:
             return None
         asked, found = Docs(self.reader.size, numbers=near.docs), near.hits()
-        exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
+        exact = self._referred(plan, asked)
         if near.hybrid and found and plan.words:
             exact = unique(exact, self._named(asked, plan))
         found |= Docs(self.reader.size, numbers=exact)
@@ -363,6 +363,14 @@ class Search:
         if len(plan.bag) < 2:
             return _NOTHING
         return self._let_through(named_inside(self.reader, plan.bag, self._dictionary), plan, allowed)
+
+    def _referred(self, plan: Plan, allowed: Docs) -> Ints:
+        """Return the documents that the query as a whole refers to, and warn where it is read as another name."""
+        docs, name = referred_to(self.reader, self.request.query)
+        found = self._let_through(docs, plan, allowed) if self.request.relax or not name else _NOTHING
+        if name and len(found) and (message := f"read as a reference to {name}") not in self._warnings:
+            self._warnings.append(message)
+        return found
 
     def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Ints:
         """Return those of some documents that scope, filters and ``fields`` let through."""

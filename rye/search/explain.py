@@ -23,7 +23,7 @@ from rye.query import ast
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.engine import Search, SearchContext
 from rye.search.hints import explain_stage
-from rye.search.named_items import named_by
+from rye.search.named_items import referred_to
 from rye.search.plan import AS_WRITTEN, make_plan
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
@@ -310,7 +310,7 @@ class Explainer(Search):
             main = clauses.explain(self._semantic.required)
         reasons, doc = list[MissReason](), clauses.doc
         # An item that the query names is a hit whatever its clauses say.
-        is_named = self.found.stage in AS_WRITTEN and doc in named_by(self.reader, self.request.query)
+        is_named = self.found.stage in AS_WRITTEN and doc in referred_to(self.reader, self.request.query)[0]
         if not is_named:
             reasons += [MissReason(code, part.text, _message(part, code)) for part, code in culprits(main)]
         for clause in fields:

@@ -1,6 +1,6 @@
 """Find the items that a query names, by id, by name or as ``type:id``: they come before all others.
 
-A whole query names an item, however it is punctuated; inside a sentence, a word may do so too.
+A whole query names an item, however it is punctuated, or refers to it; inside a sentence, a word may name one too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rye.index import analysis
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES, fold_value
+from rye.items.scope import spellings
 from rye.query import ast
 from rye.search.plan import SENTENCE
 from rye.search.relax import Dictionary
@@ -34,6 +35,25 @@ def named_by(reader: Reader, text: str) -> Ints:
     bare = folded.rstrip(_ENDS)
     found = _equal(reader, folded)
     return found if len(found) or bare == folded else _equal(reader, bare)
+
+
+def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
+    """Return the documents that a text names, else those that it refers to as people write references.
+
+    Returns:
+        The live documents, ascending, and how the text was read; that is empty where it names them as it is.
+    """
+    docs = named_by(reader, text)
+    for name, suffix in spellings(text) if not len(docs) else ():
+        named = _equal(reader, fold_value(name)).tolist()
+        if files := [doc for doc in named if _path(reader, doc).endswith(suffix)]:
+            return np.asarray(files, np.int64), name
+    return docs, ""
+
+
+def _path(reader: Reader, doc: int) -> str:
+    part, local = reader.locate(doc)
+    return part.segment.paths[local].casefold()
 
 
 def _unquoted_id(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rye import ItemError, NotFoundError, Registry
+from rye import ArgumentError, ItemError, NotFoundError, Registry
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
 
@@ -60,6 +60,40 @@ def test_finding_by_id_alone(sim: SpaceSim, registry: Registry) -> None:
     assert registry.find("rye/file-system/read") == registry.find("rye/file-system/read", "all") == both
     assert registry.find("rye/file-system/read", "project") == both[1:]
     assert registry.find("read") == registry.find("rye/file-system") == registry.find("") == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "@tool:rye/file-system/read",
+        "rye/file-system/read.py",
+        "tool:rye/file-system/read#fn",
+        "@rye/file-system/read.py#fn",
+    ],
+)
+def test_references_as_people_write_them_find_and_load_their_item(registry: Registry, name: str) -> None:
+    """The search has it first, in every copy; all answers warn of the reading, and strict searches do without it."""
+    found = registry.search(name)
+    assert (found.results[0].id, found.results[0].exact) == ("rye/file-system/read", True)
+    assert "read as a reference to" in str(found.warnings)
+    assert not any(hit.exact for hit in registry.search(name, relax=False).results)
+    for answer in (registry.get(name), registry.refs(name), registry.why("read", name)):
+        assert "read as a reference to tool:rye/file-system/read" in answer.warnings
+    assert "read as a reference" not in str(registry.get("tool:rye/file-system/read").warnings)
+
+
+def test_a_reference_is_read_for_no_other_item(sim: SpaceSim, registry: Registry) -> None:
+    """An id that looks like a reference comes first; an extension must be that of the file, a type one that exists."""
+    sim.write("project", "tools/rye/file-system/read.py.py", "print(1)\n")
+    sim.write("project", "knowledge/rye/file-system/read.md", "# Reading\n\nOn files.\n")
+    loaded = registry.get("tool:rye/file-system/read.py")
+    assert (loaded.item.id, loaded.warnings) == ("rye/file-system/read.py", ())
+    assert registry.search("rye/file-system/read.py").results[0].id == "rye/file-system/read.py"
+    for name in ("tool:rye/file-system/read.sh", "tools:rye/file-system/read", "@nope:rye/file-system/read", "read#fn"):
+        with pytest.raises((ArgumentError, NotFoundError)):
+            registry.get(name)
+    with pytest.raises(ArgumentError, match="names 2 items"):
+        registry.get("@rye/file-system/read")
 
 
 def test_what_is_loaded_is_what_was_verified(sim: SpaceSim) -> None:

@@ -19,7 +19,7 @@ from rye.query import ast, parse
 from tests.support import naive
 from tests.support.naive_docs import NaiveDoc, states
 from tests.support.naive_pasted import may_be_text
-from tests.support.query_strategies import Case, bags_of_words, cases, group, pasted
+from tests.support.query_strategies import Case, bags_of_words, cases, group, pasted, references
 from tests.support.signed import EVE, NOW
 from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import TOPIC, as_file
@@ -107,10 +107,12 @@ def test_a_search_answers_what_reading_every_file_answers(case: Case) -> None:
         check(sim, case)
 
 
-@given(cases(verdicts=("unsigned",)), pasted())
+@given(cases(verdicts=("unsigned",)), pasted(), st.data())
 @SLOW
-def test_pasted_text_is_answered_as_its_reading_says(case: Case, text: str) -> None:
-    """As written or as text, with the same hits in the same order; what is no text is the error of the language."""
+def test_pasted_text_is_answered_as_its_reading_says(case: Case, text: str, data: st.DataObject) -> None:
+    """As written, as text or as a reference, with the same hits in the same order; else the error of the language."""
+    if bool(case.docs) and data.draw(st.booleans()):
+        text = data.draw(references(case.docs))
     with tempfile.TemporaryDirectory() as folder:
         sim = SpaceSim(Path(folder), bundles=BUNDLES)
         lay(sim, case.docs)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -96,7 +96,8 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
     stage, main = settled(corpus, written, reached, options)
     sentence = Sentence(bag_of(main), corpus, fields, corpus.document_frequencies(fields))
     named = [sentence.names(doc) for doc in corpus.docs]
-    hits = find(corpus, main, allowed, options, named=named)
+    exact = referred_to(corpus, options)
+    hits = find(corpus, main, allowed, options, named=named, exact=exact)
     complete: list[NaiveDoc] = []
     if sentence.words and options.relax and (phrase := verbatim(options.text)):
         binder = Binder(corpus, fields)
@@ -107,7 +108,7 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
         for name, relaxed in sentence.stages():
             if len(hits) >= enough and (stage, name) != ("fuzzy", "substring"):
                 break
-            found = find(corpus, relaxed, allowed, options, named=named)
+            found = find(corpus, relaxed, allowed, options, named=named, exact=exact)
             if len(found) > (len(hits) if name == "substring" else 0):
                 complete = [hit.doc for hit in hits if name == "any"]
                 stage, hits = name, found
@@ -136,9 +137,9 @@ def settled(
         message = "the query is an error, and no text"
         raise ValueError(message)
     text, phrase = as_text(options.text), phrase_of(options.text)
-    if query is None or not find(corpus, query, reached, replace(options, text="")):
+    if query is None or not find(corpus, query, reached, options):
         return "text", text
-    return ("text", text) if phrase and find(corpus, phrase, reached, replace(options, text="")) else ("all", query)
+    return ("text", text) if phrase and find(corpus, phrase, reached, options) else ("all", query)
 
 
 def default_fields(options: NaiveOptions) -> tuple[str, ...]:
@@ -147,7 +148,13 @@ def default_fields(options: NaiveOptions) -> tuple[str, ...]:
 
 
 def find(
-    corpus: Corpus, query: ast.Node, allowed: Sequence[bool], options: NaiveOptions, *, named: Sequence[bool] = ()
+    corpus: Corpus,
+    query: ast.Node,
+    allowed: Sequence[bool],
+    options: NaiveOptions,
+    *,
+    named: Sequence[bool] = (),
+    exact: Container[int] = (),
 ) -> list[Hit]:
     """Return everything that the query or the exact rules find, in no order.
 
@@ -157,19 +164,43 @@ def find(
     main = binder.bind(query)
     further = [binder.bind(ast.Field(name, operand)) for name, operand in options.fields.items()]
     leaves = [leaf for bound in (main, *further) for leaf in scored_leaves(bound)]
-    wanted = fold(options.text.strip())
     named = named or [False] * len(corpus.docs)
     hits = []
     left_out = []
     for number, doc in enumerate(corpus.docs):
-        exact = wanted in {fold(doc.item.id), fold(doc.item.name)}
-        hit = Hit(doc, score(leaves, number), exact or named[number])
+        hit = Hit(doc, score(leaves, number), number in exact or named[number])
         if allowed[number] and all(bound.matches(number) for bound in further):
-            if exact or main.matches(number):
+            if number in exact or main.matches(number):
                 hits.append(hit)
             elif named[number]:
                 left_out.append(hit)
     return hits + left_out if hits and options.relax else hits
+
+
+def referred_to(corpus: Corpus, options: NaiveOptions) -> list[int]:
+    """Return the items that the text names as a whole, else those that it refers to as people write references."""
+    text = options.text.strip()
+    choices = [(text, ""), (text.rstrip("?!.,;: "), "")]
+    if options.relax:
+        name = text.removeprefix("@")
+        head = name.split("#")[0]
+        stem, dot, end = head.rpartition(".")
+        read = [(name, ""), (head, ""), *([(stem, f"{dot}{end}")] if end in EXTENSIONS else [])]
+        types = ("tool:", "directive:", "knowledge:")
+        choices += [each for each in read if "/" in each[0].strip("/") or each[0].startswith(types)]
+    for wanted, suffix in choices:
+        found = [
+            number
+            for number, doc in enumerate(corpus.docs)
+            if fold(wanted) in map(fold, (doc.item.id, doc.item.name, f"{doc.item.type}:{doc.item.id}"))
+            and doc.path.endswith(suffix)
+        ]
+        if found:
+            return found
+    return []
+
+
+EXTENSIONS = {"md", "py", "yaml", "yml", "json", "toml", "js", "ts", "mjs", "cjs", "sh"}
 
 
 def order(hit: Hit, sort_by: str, complete: Sequence[NaiveDoc]) -> tuple[Any, ...]:

@@ -76,6 +76,14 @@ def bags_of_words(draw: st.DrawFn) -> ast.Node:
 
 
 @st.composite
+def references(draw: st.DrawFn, found: Sequence[NaiveDoc]) -> str:
+    """Draw how people write the reference to one of some items, or to one that is not there."""
+    kind, name = draw(st.sampled_from([("tool", "rye/core/none"), *((doc.item.type, doc.item.id) for doc in found)]))
+    before = draw(st.sampled_from(["", "", f"@{kind}:", "@"]))
+    return before + name + draw(st.sampled_from(["", ".py", ".md", ".yaml", "#part", ".py#part", "."]))
+
+
+@st.composite
 def pasted(draw: st.DrawFn) -> str:
     """Draw what people paste: commands with options, addresses, paths, running text, lone marks, unseen characters."""
     word = st.sampled_from([text for text in (*draw(TOPIC), *draw(TOPIC)) if text.isalnum() or "/" in text])

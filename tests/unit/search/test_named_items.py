@@ -10,7 +10,7 @@ import pytest
 from rye import query
 from rye.index.reader import Reader
 from rye.search.bind import searched_fields
-from rye.search.named_items import named_by, named_inside
+from rye.search.named_items import named_by, named_inside, referred_to
 from rye.search.relax import Dictionary
 from tests.unit.index.segments import item, reader
 
@@ -82,3 +82,49 @@ def test_a_type_with_an_id_names_it_however_it_is_quoted(over: Reader, text: str
 def test_what_says_more_than_a_type_with_an_id_names_nothing(over: Reader, text: str) -> None:
     """A phrase is looked for in texts; what does not parse is left alone."""
     assert not len(named_by(over, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("@tool:ops/deploy-all", "tool:ops/deploy-all"),
+        ("ops/deploy-all.yaml", "ops/deploy-all"),
+        ("tool:ops/deploy-all#main", "tool:ops/deploy-all"),
+        ("@OPS/deploy-all.YAML#x", "OPS/deploy-all"),
+    ],
+)
+def test_a_reference_names_its_item_as_people_write_it(over: Reader, text: str, read: str) -> None:
+    """With the mark of a mention, the extension of its file, or a part of it; how it was read is returned."""
+    docs, name = referred_to(over, text)
+    assert ([over.key_of(doc)[1] for doc in docs.tolist()], name) == (["ops/deploy-all"], read)
+    assert not len(named_by(over, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ops/deploy-all.md",
+        "ops/deploy-all.exe",
+        "deploy-all.yaml",
+        "now#x",
+        "@now",
+        "ops#/deploy-all",
+        "@",
+        "#/",
+        "/.py",
+    ],
+)
+def test_what_is_no_reference_to_an_item_names_none(over: Reader, text: str) -> None:
+    """The extension of another file, and marks in what is neither a path nor an id after its type."""
+    assert not len(referred_to(over, text)[0])
+
+
+def test_an_item_whose_id_looks_like_a_reference_is_found_as_written(tmp_path: Path) -> None:
+    """Ids that end in an extension or a fragment, or begin with the mark of a mention, come before any reading."""
+    names = ["a/run", "a/run.py", "a/run#x", "@a/run", "a/run.py#x"]
+    over = reader(tmp_path, list(map(item, names)))
+    for name in names:
+        docs, read = referred_to(over, name)
+        assert ([over.key_of(doc)[1] for doc in docs.tolist()], read) == ([name], "")
+    docs, read = referred_to(over, "@tool:a/run.py#x")
+    assert ([over.key_of(doc)[1] for doc in docs.tolist()], read) == (["a/run.py#x"], "tool:a/run.py#x")
