@@ -72,7 +72,7 @@ class VectorIndexes:
         self._are_lacking = False
         self._probe: tuple[Floats, float] | None = None
         self._warnings: list[str] = []
-        self._renewed: dict[str, list[str]] = {}
+        self._renewed: dict[str, dict[str, None]] = {}  # sources by the reason
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -157,7 +157,7 @@ class VectorIndexes:
     def _said_once(self) -> list[str]:
         """Return the warnings of vectors made anew, one for each reason, and forget them."""
         renewed, self._renewed = self._renewed, {}
-        return [f"{', '.join(sources)}: vectors were made anew: {reason}" for reason, sources in renewed.items()]
+        return [f"{', '.join(sources)}: vectors were made anew: {why}" for why, sources in renewed.items()]
 
     def _is_current(self, reader: Reader, last: tuple[Reader, Meaning]) -> bool:
         """Return whether nothing is to be made for a reader: the vectors read last are its own, and of the model."""
@@ -175,7 +175,7 @@ class VectorIndexes:
                 report = partial(self._report_progress, root.source)
                 found.append(spaces[root].current(snapshot, probe, report, wait=wait, retry=retry))
                 for reason in found[-1].renewed:
-                    self._renewed.setdefault(reason, []).append(root.source)
+                    self._renewed.setdefault(reason, {})[root.source] = None
             if all(spaces[root].fits(probe) for root, _ in reader.snapshots):
                 return self._joined(reader, found)
             self._doubt()  # it changed in between: vectors of some roots may be of the model before

@@ -291,7 +291,7 @@ def test_attack_a_server_of_every_bad_kind_in_turn(sim: SpaceSim, monkeypatch: p
             number = int(dice.integers(4))
             sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool number {number} {dice.random()}."""\n')
 
-        events = [
+        events: list[Callable[[], object]] = [
             exchange,
             exchange_midway,
             edit,
