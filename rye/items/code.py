@@ -17,7 +17,8 @@ from itertools import chain
 from typing import Any
 
 from rye.errors import ItemError
-from rye.items.model import Draft, Import, Symbol
+from rye.items.documented import comments_above, first_line, python_definition, signature_line
+from rye.items.model import LONGEST_NAME, Draft, Import, Symbol
 from rye.items.values import clean, cut_blank_head, first_paragraph, jsonable
 
 _SHEBANG = re.compile(r"(?:#![^\n]*\n)?+(?:[ \t]*\n|[ \t]*['\"]use strict['\"];?[ \t]*\n)*+")
@@ -36,14 +37,10 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": " "}
 _WORDS = {"true": True, "True": True, "false": False, "False": False}
 
-_JS_SYMBOL = re.compile(
-    r"^(?:export[ \t]+)?(?:default[ \t]+)?(?:declare[ \t]+|abstract[ \t]+)?"
-    r"(?:(?:async[ \t]+)?(function)[ \t]*\*?[ \t]*([A-Za-z_$][\w$]*)"
-    r"|(class)[ \t]+([A-Za-z_$][\w$]*)"
-    r"|(?:const|let|var)[ \t]+([A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]{1,200})?=[ \t]*(?:async\b[ \t]*)?"
-    r"(?:function\b|\([^()\n]*\)[ \t]*(?::[^=\n]{1,200})?=>|[A-Za-z_$][\w$]*[ \t]*=>))",
-    re.MULTILINE,
-)
+_LONGEST_SIGNATURE = 1_000
+_FEW_LINES = 20
+"""Lines in which the signature of a Python definition is looked for where there is no syntax tree."""
+
 _SH_SYMBOL = re.compile(r"^(?:function[ \t]+([\w:.-]+)|([\w:.-]+)[ \t]*\(\))", re.MULTILINE)
 _PY_DOCSTRING = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+[rRuU]?(\"\"\"|''\')(.*?)\1", re.DOTALL)
 _PY_SYMBOL = re.compile(r"([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)")
@@ -81,15 +78,36 @@ def _comment(text: str, mark: str) -> Iterator[str]:
 
 def read_javascript(text: str) -> Draft:
     """Read a ``.js``, ``.ts``, ``.mjs`` or ``.cjs`` tool."""
-    symbols = _JS_SYMBOL.finditer(text)
-    found = [(one[2] or one[4] or one[5], "class" if one[3] else "function", one.start()) for one in symbols]
-    return _draft(text, "//", tuple(_braced(text, found)))
+    from rye.items.javascript import blanked, definitions, without_comments
+
+    code, imports = blanked(text)
+    symbols, taken = list[Symbol](), list[Import]()
+    line, counted = 1, 0  # lines are counted on from the import or definition before
+    for path, start in imports:
+        line, counted = line + text.count("\n", counted, start), start
+        taken.append(Import(path, line))
+    line, counted = 1, 0
+    for name, kind, start, signature_end, end in definitions(code):
+        line, counted = line + text.count("\n", counted, start), start
+        signature = without_comments(text[start : min(signature_end, start + _LONGEST_SIGNATURE)])
+        symbols.append(Symbol(name, kind, line, line + text.count("\n", start, end), signature_line(signature)))
+    draft = _draft(text, "//", _with_comments(text, symbols))
+    return replace(draft, imports=tuple(taken))
 
 
 def read_shell(text: str) -> Draft:
     """Read a ``.sh`` tool."""
     found = [(match[1] or match[2], "function", match.start()) for match in _SH_SYMBOL.finditer(text)]
-    return _draft(text, "#", tuple(_braced(text, found)))
+    return _draft(text, "#", _with_comments(text, list(_braced(text, found))))
+
+
+def _with_comments(text: str, symbols: Sequence[Symbol]) -> tuple[Symbol, ...]:
+    """Return definitions with the first line of what the comment above each says."""
+    comments = comments_above(text.split("\n"), symbols) if symbols else ()
+    return tuple(
+        replace(symbol, docstring=first_line(said)) if said else symbol
+        for symbol, (_, said) in zip(symbols, comments, strict=True)
+    )
 
 
 def read_broken_python(text: str) -> Draft:
@@ -135,15 +153,15 @@ def _braced(text: str, found: list[tuple[str, str, int]]) -> Iterator[Symbol]:
             following = bisect_right(closings, start)
             if following < len(closings) and closings[following] < starts[index + 1]:
                 end = bisect_right(breaks, closings[following]) + 1
-        yield Symbol(name, kind, line, end)
+        yield Symbol(name, kind, line, end, signature_line(first.partition("{")[0]))
 
 
 def _indented(text: str) -> Iterator[Symbol]:
     """Find ``def`` and ``class`` lines; each ends before the next line that is not indented deeper."""
     open_: list[tuple[int, str, str, int]] = []
     done: list[Symbol] = []
-    last = 0
-    for number, line in enumerate(text.split("\n"), 1):
+    last, lines = 0, text.split("\n")
+    for number, line in enumerate(lines, 1):
         stripped = line.lstrip(" \t")
         if not stripped or stripped[0] == "#":
             continue
@@ -156,7 +174,9 @@ def _indented(text: str) -> Iterator[Symbol]:
             kind = "class" if match[2] == "class" else "method" if indent else "function"
             open_.append((indent, match[3], kind, number))
     done += [Symbol(name, kind, start, last) for _, name, kind, start in open_]
-    yield from sorted(done, key=lambda symbol: symbol.line)
+    for symbol in sorted(done, key=lambda symbol: symbol.line):
+        signature, said = python_definition(lines, symbol.line - 1, min(symbol.end_line, symbol.line + _FEW_LINES))
+        yield replace(symbol, signature=signature_line(signature), docstring=first_line(said))
 
 
 _NO_METADATA = frozenset({"__all__", "__annotations__", "__dict__", "__doc__", "__name__", "__path__", "__slots__"})
@@ -176,7 +196,7 @@ def read_python(text: str) -> Draft:
         metadata=metadata,
         body=body,
         body_line=line,
-        symbols=tuple(_symbols(tree.body)),
+        symbols=tuple(_symbols(tree.body, text)),
         imports=tuple(_imports(tree.body, text)),
         paragraph=paragraph,
     )
@@ -213,15 +233,19 @@ def _dunders(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, Any]]:
             continue  # not a literal, so nothing that can be known without running it
 
 
-def _symbols(statements: list[ast.stmt]) -> Iterator[Symbol]:
+def _symbols(statements: list[ast.stmt], text: str) -> Iterator[Symbol]:
     """Yield functions, classes and methods in file order, methods as ``Class.method``; none from inside functions."""
+    lines = text.split("\n")
     stack: list[tuple[ast.AST, str]] = [(statement, "") for statement in reversed(statements)]
     while stack:
         node, owner = stack.pop()
         below: Sequence[ast.AST] = ()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if len(owner) + len(node.name) > LONGEST_NAME:
+                continue
             kind = "class" if isinstance(node, ast.ClassDef) else "method" if owner else "function"
-            yield Symbol(owner + node.name, kind, node.lineno, node.end_lineno or node.lineno)
+            line, end = node.lineno, node.end_lineno or node.lineno
+            yield Symbol(owner + node.name, kind, line, end, _signature(node, lines), _first_line(node))
             if isinstance(node, ast.ClassDef):
                 below, owner = node.body, f"{owner}{node.name}."
         elif isinstance(node, ast.If | ast.Try | ast.With):  # definitions may be conditional
@@ -229,6 +253,20 @@ def _symbols(statements: list[ast.stmt]) -> Iterator[Symbol]:
         elif isinstance(node, ast.ExceptHandler):
             below = node.body
         stack += [(child, owner) for child in reversed(below)]
+
+
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: Sequence[str]) -> str:
+    at = node.lineno - 1
+    whole = lines[at].strip()
+    if whole.endswith("):") and whole.count("(") == whole.count(")") and node.body[0].lineno > node.lineno:
+        return signature_line(whole[:-1])  # most are one line, whose colon is easily found
+    return signature_line(python_definition(lines, at, node.body[0].lineno)[0])
+
+
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    first = node.body[0]
+    said = first.value.value if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
+    return first_line(said) if isinstance(said, str) else ""
 
 
 def _imports(statements: list[ast.stmt], text: str) -> Iterator[Import]:

@@ -1,4 +1,4 @@
-"""The documented functions, methods and classes of a tool: where each begins, and what its documentation says.
+"""Signature and documentation of the functions, methods and classes of a tool, and where what documents them begins.
 
 The documentation is the string below a Python definition, or the comment directly above one of another language. A
 comment that begins the file describes the tool, not its first function.
@@ -12,6 +12,7 @@ from inspect import cleandoc
 from typing import NamedTuple
 
 from rye.items.model import Item, Symbol
+from rye.items.values import cut_line
 
 _PYTHON = re.compile(r"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*[(:\[]")
 _DOCSTRING = re.compile(
@@ -21,7 +22,10 @@ _DOCSTRING = re.compile(
 _TOKEN = re.compile(r"\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'|#[^\n]*+|[()\[\]{}:]")
 """What is looked at in a signature: brackets and colons, but for those in strings and comments."""
 
-_COMMENT = re.compile(r"[ \t]*(?:#(?!!)|//|/\*|\*)")
+_COMMENT = re.compile(r"[ \t]*(?:#(?!!)|//|/\*|\*(?![^\s*/]))")
+_METHOD_COMMENT = re.compile(r"[ \t]*(?://|/\*|\*(?![^\s*/]))")
+"""Above a method ``#`` begins a private member, and so does ``*`` before a name."""
+
 _MARK = re.compile(r"^[ \t]*(?:#+|/{2,}|/\*+|\*+/|\*(?!/))?[ \t]?|[ \t]*\*+/[ \t]*$")
 _LONGEST_SIGNATURE = 5_000
 """Characters within which the signature of a Python function ends."""
@@ -49,38 +53,74 @@ class Documented(NamedTuple):
 def documented(item: Item) -> Iterator[Documented]:
     """Yield the documented definitions of a tool, in file order."""
     lines = item.body.split("\n") if item.symbols else []
-    for number, symbol in enumerate(item.symbols):
+    comments = comments_above(lines, item.symbols, item.body_line)
+    for number, (symbol, (above, text)) in enumerate(zip(item.symbols, comments, strict=True)):
         at = symbol.line - item.body_line
         if not 0 <= at < len(lines):
             continue
-        python = _PYTHON.match(lines[at])
-        above = at
-        while above and (lines[above - 1].lstrip().startswith("@") if python else _COMMENT.match(lines[above - 1])):
-            above -= 1
-        if python:
-            end = min(symbol.end_line - item.body_line + 1, at + _MOST_LINES)
-            text = _docstring("\n".join(lines[at:end]))
-        else:
-            text = "" if _begins_file(lines, above) else _comment(lines[above:at])
-        if text:
-            yield Documented(number, symbol, item.body_line + above, text)
+        begin, said = above, text
+        if _PYTHON.match(lines[at]):
+            begin = at
+            while begin and lines[begin - 1].lstrip().startswith("@"):
+                begin -= 1
+            said = python_definition(lines, at, symbol.end_line - item.body_line + 1)[1]
+        if said:
+            yield Documented(number, symbol, item.body_line + begin, said)
 
 
-def _docstring(definition: str) -> str:
-    """Return the string that a Python definition begins with: behind the first ``:`` outside of brackets."""
+def python_definition(lines: Sequence[str], at: int, end: int) -> tuple[str, str]:
+    """Return signature and documentation of a Python definition: what is before and behind ``:`` outside of brackets.
+
+    Args:
+        lines: The lines of the code.
+        at: Where it begins among them.
+        end: Where it ends.
+    """
+    definition = "\n".join(lines[at : min(end, at + _MOST_LINES)])
     depth = 0
     for match in _TOKEN.finditer(definition, 0, _LONGEST_SIGNATURE):
         depth += (match[0] in "([{") - (match[0] in ")]}")
         if match[0] == ":" and not depth:
             found = _DOCSTRING.match(definition, match.end())
-            return cleandoc(found[2]).strip() if found else ""
-    return ""
+            signature = _TOKEN.sub(lambda each: "" if each[0][0] == "#" else each[0], definition[: match.start()])
+            return signature, cleandoc(found[2]).strip() if found else ""
+    return lines[at], ""
 
 
-def _begins_file(lines: Sequence[str], above: int) -> bool:
-    return not any(line.strip() and not line.startswith("#!") for line in lines[:above])
+def comments_above(lines: Sequence[str], symbols: Sequence[Symbol], first_line: int = 1) -> Iterator[tuple[int, str]]:
+    """Yield for each definition where the comment directly above it begins among the lines, and what it says.
+
+    Without a comment that is the line of the definition. Of several definitions on a line the first has the comment.
+
+    Args:
+        lines: The lines of the code.
+        symbols: The definitions, in the order of their lines.
+        first_line: The line of the file that is the first of these.
+    """
+    code_begins = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith("#!")), 0)
+    before = -1
+    for symbol in symbols:
+        at = above = min(symbol.line - first_line, len(lines))
+        mark = _METHOD_COMMENT if symbol.kind == "method" else _COMMENT
+        while above - 1 > before and mark.match(lines[above - 1]):
+            above -= 1
+        before = at
+        if above <= code_begins:  # the comment that begins a file describes the file
+            above = at
+        yield above, "\n".join(_MARK.sub("", line).rstrip() for line in lines[above:at]).strip() if above < at else ""
 
 
-def _comment(lines: Sequence[str]) -> str:
-    """Return what a comment says, without its marks."""
-    return "\n".join(_MARK.sub("", line).rstrip() for line in lines).strip()
+_LONGEST_LINE = 200
+_AFTER_OPENING, _BEFORE_CLOSING = re.compile(r"(?<=[(\[]) "), re.compile(r",? (?=[)\]])")
+
+
+def signature_line(text: str) -> str:
+    """Return a signature as one line."""
+    line = cut_line(text, _LONGEST_LINE)
+    return _AFTER_OPENING.sub("", _BEFORE_CLOSING.sub("", line)) if "\n" in text else line
+
+
+def first_line(documentation: str) -> str:
+    """Return the first line of documentation that says something; none of ``@param`` and the like."""
+    line = documentation.lstrip()[: 4 * _LONGEST_LINE].partition("\n")[0]
+    return "" if line.startswith("@") else cut_line(line, _LONGEST_LINE)

@@ -54,14 +54,38 @@ class Section:
         return self.line + self.heading_lines if self.level else self.line
 
 
+LONGEST_NAME = 200
+"""Characters of the name of a symbol; a definition with a longer one is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function, class or method defined in a tool's code; lines are 1-based in the file."""
+    """A definition in a tool's code.
+
+    Attributes:
+        name: With the classes and namespaces around it: ``Oven.bake``.
+        kind: ``function``, ``class`` or ``method``, in TypeScript also ``interface``, ``type`` or ``enum``.
+        line, end_line: 1-based lines of the file.
+        signature: What stands before its body, as one line that may be cut.
+        docstring: The first line of its documentation, maybe cut; empty without.
+    """
 
     name: str
     kind: str
     line: int
     end_line: int
+    signature: str = ""
+    docstring: str = ""
+
+    def to_dict(self) -> dict[str, str | int]:
+        """Return JSON-able values; ``signature`` and ``docstring`` where there is a signature."""
+        place: dict[str, str | int] = {
+            "name": self.name,
+            "kind": self.kind,
+            "line": self.line,
+            "end_line": self.end_line,
+        }
+        return place | ({"signature": self.signature, "docstring": self.docstring} if self.signature else {})
 
 
 class Import(NamedTuple):

@@ -94,6 +94,12 @@ def shorten(line: str, limit: int) -> str:
     return (head[:space] if space > 0 else head).rstrip() + "…"
 
 
+def cut_line(text: str, limit: int) -> str:
+    """Return the beginning of ``text`` as one line of at most ``limit`` characters, with a mark where it is cut."""
+    line = one_line(text[: 4 * limit], 4 * limit)
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
 def plain(markdown: str) -> str:
     """Return the start of a paragraph of Markdown without the marks of links, emphasis and code."""
     markdown = markdown[:_PLAIN_CHARS]

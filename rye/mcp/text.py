@@ -23,6 +23,7 @@ from rye.surface.text import (
     search_notes,
     source_name,
     standing,
+    symbol_lines,
     verdict_text,
     warning_notes,
 )
@@ -148,6 +149,7 @@ def _hit_lines(rank: int, hit: Mapping[str, Any], mark: Mark) -> Iterator[str]:
     texts = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
     yield mark.line("  ".join(facts), " | ".join(texts[:2]))
     yield from (mark.line("  ", each, _LINE) for each in (() if match is None else hybrid_lines(match)))
+    yield from (mark.line("  ", each, 2 * _LINE) for each in symbol_lines(hit["symbols"]))
     yield from _shares(hit.get("explain"), mark)
 
 

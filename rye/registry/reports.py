@@ -46,7 +46,7 @@ class LoadedItem(Report):
         item = self.item
         facts = {name: as_json(getattr(item, name)) for name in ("type", "id", *_METADATA)}
         sections = [{"heading_path": list(each.heading_path), "line": each.line} for each in item.sections]
-        symbols = [{"name": each.name, "line": each.line, "end_line": each.end_line} for each in item.symbols]
+        symbols = [each.to_dict() for each in item.symbols]
         mine = Report.to_dict(self)
         del mine["item"]
         return facts | {"sections": sections, "symbols": symbols} | mine

@@ -15,7 +15,7 @@ import numpy as np
 
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
-from rye.items.model import Item
+from rye.items.model import Item, Symbol
 from rye.search.bound import Phrase
 from rye.search.match import Matcher
 from rye.search.phrase import Spans
@@ -45,6 +45,7 @@ _SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "cat
 """Numbers of the fields that have one value, an attribute of the item."""
 
 BODY = TEXT_FIELDS.index("content")
+_SYMBOLS = TEXT_FIELDS.index("symbols")
 _CAPITALS = frozenset(ascii_uppercase)
 _ALNUM = frozenset(ascii_letters + digits)
 
@@ -238,11 +239,13 @@ class Matched:
         fields: Names of the fields, in field order.
         highlights: Field → ``[start, end)`` ranges in the field's text; ``preview`` for the preview.
         preview: The passage.
+        symbols: Those whose names matched, the best first.
     """
 
     fields: tuple[str, ...]
     highlights: Mapping[str, Ranges]
     preview: str
+    symbols: Sequence[Symbol] = ()
 
 
 class Matches:
@@ -305,7 +308,21 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
     preview, ranges = _preview(item, places, within)
     if ranges:
         marks["preview"] = ranges
-    return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
+    symbols = _matched_symbols(item, wanted[_SYMBOLS]) if _SYMBOLS in wanted else ()
+    return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview, symbols)
+
+
+def _matched_symbols(item: Item, what: Sought) -> list[Symbol]:
+    """Return the symbols in whose names something matched, those with most matches first."""
+    words, found, base = Sought(what.terms) if what.positions else what, list[tuple[int, Symbol]](), 0
+    for symbol in item.symbols:
+        count = len(mark(symbol.name, words)) if words.terms else 0
+        if what.positions:  # they count on over all names, with a gap behind each
+            after = base + len(analysis.parts(symbol.name))
+            count += sum(base <= first < after for first, _ in what.positions)
+            base = after + analysis.VALUE_GAP
+        found.append((-count, symbol))
+    return [symbol for count, symbol in sorted(found, key=lambda each: each[0]) if count]
 
 
 def passage(text: str, ranges: Ranges) -> str:

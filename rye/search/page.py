@@ -16,7 +16,7 @@ from rye.errors import ItemError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
-from rye.items import ItemType
+from rye.items import ItemType, Symbol
 from rye.manifest.store import warn_beside
 from rye.search.highlight import Matched, Matches, matched
 from rye.search.match import Matcher
@@ -77,7 +77,8 @@ class ItemCache:
         outline = tuple(replace(section, text="") for section in read.item.sections)
         read = read._replace(data=b"", item=replace(read.item, metadata={}, declared={}, sections=outline))
         values = len(read.item.tags) + len(read.item.symbols) + len(outline)
-        self._keep(key, read, len(data) + _VALUE_BYTES * values)
+        said = sum(len(each.signature) + len(each.docstring) for each in read.item.symbols)
+        self._keep(key, read, len(data) + said + _VALUE_BYTES * values)
         return read
 
     def _keep(self, key: Key, found: ReadItem, size: int) -> None:
@@ -164,6 +165,15 @@ class Hydrator:
         return hydrated
 
 
+def _matched_first(symbols: tuple[Symbol, ...], matched: Sequence[Symbol]) -> tuple[Symbol, ...]:
+    """Return symbols, those that matched first, the others without signature and docstring."""
+    if not symbols:
+        return ()
+    done = set(matched)
+    others = (replace(each, signature="", docstring="") for each in symbols if each not in done)
+    return (*matched, *others)
+
+
 class Hit(NamedTuple):
     """One document of the page."""
 
@@ -232,7 +242,7 @@ class PageBuilder:
             shadowed_by=shadowed_by,
             matched_fields=found.fields,
             highlights=found.highlights,
-            symbols=item.symbols,
+            symbols=_matched_first(item.symbols, near.matched_symbols(item) if near else found.symbols),
             states=states,
             successor=successor,
             explain=near.explain(traces) if near and traces is not None else traces,

@@ -72,6 +72,7 @@ class SearchResult(Report):
 
     ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
     what takes its place, or how it is written where that is not there.
+    ``symbols`` begins with those whose names match the query, the best first; only these have signature and docstring.
     ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
     """
 
@@ -105,7 +106,7 @@ class SearchResult(Report):
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only where there is one."""
         data = {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__ if name not in _OPTIONAL}
-        data["symbols"] = [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in self.symbols]
+        data["symbols"] = [each.to_dict() for each in self.symbols]
         optional = {name: as_json(getattr(self, name)) for name in _OPTIONAL}
         return data | {name: value for name, value in optional.items() if value is not None}
 

@@ -14,7 +14,7 @@ from rye.index import analysis
 from rye.index.arrays import Bools, Ints, unique
 from rye.index.reader import Floats, Reader
 from rye.index.vectors import Meaning
-from rye.items.model import Item
+from rye.items.model import Item, Symbol
 from rye.query import ast
 from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
@@ -204,10 +204,7 @@ class HitScores:
         """Return how a hit of a hybrid search came about; None in semantic mode."""
         if not self.whole.hybrid:
             return None
-        words = _stems(self.whole.text)
-        # the names with most words of the query first
-        shared = [(len(words & _stems(symbol.name)), symbol) for symbol in item.symbols]
-        symbols = [symbol for count, symbol in sorted(shared, key=lambda each: -each[0]) if count]
+        symbols = self.matched_symbols(item)
         return HybridMatch(
             total=percent(self.by_meaning + self.by_words),
             semantic=percent(max(self.similarity or 0.0, 0.0)),
@@ -218,6 +215,12 @@ class HitScores:
                 f"{one.name}@L{one.line}" + (f"-L{one.end_line}" if one.end_line > one.line else "") for one in symbols
             ),
         )
+
+    def matched_symbols(self, item: Item) -> list[Symbol]:
+        """Return the symbols whose names have words of the query as parts, also inflected; those with most first."""
+        words = _stems(self.whole.text)
+        shared = [(len(words & _stems(symbol.name)), symbol) for symbol in item.symbols]
+        return [symbol for count, symbol in sorted(shared, key=lambda each: -each[0]) if count]
 
     def header(self, item: Item) -> str:
         """Return the headings of the item's most similar section, or name of its function, else its description."""

@@ -66,6 +66,28 @@ def hybrid_lines(match: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{name}: {inline(text)}" for name, text in parts.items() if text)
 
 
+SHOWN_SYMBOLS = 3
+"""Matched symbols of a hit that are shown in words."""
+
+
+def symbol_line(symbol: Mapping[str, Any]) -> str:
+    """Return kind, name, line, signature and docstring of a symbol: ``method Oven.bake, line 3: def bake(self)``.
+
+    Args:
+        symbol: :meth:`Symbol.to_dict`.
+    """
+    said = f" -- {symbol['docstring']}" if symbol["docstring"] else ""
+    return inline(f"{symbol['kind']} {symbol['name']}, line {symbol['line']}: {symbol['signature']}{said}")
+
+
+def symbol_lines(symbols: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each of the first few symbols of a hit that matched."""
+    matched = [symbol for symbol in symbols if "signature" in symbol]
+    yield from map(symbol_line, matched[:SHOWN_SYMBOLS])
+    if len(matched) > SHOWN_SYMBOLS:
+        yield f"and {plural(len(matched) - SHOWN_SYMBOLS, 'more symbol')}"
+
+
 def warning_notes(warnings: Sequence[str], *, stale: bool = False) -> Iterator[Note]:
     """Yield each warning; the first where the index could not be refreshed."""
     if stale:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,6 +79,35 @@ def test_what_a_hit_says_of_itself(sim: SpaceSim, registry: Registry) -> None:
     signature = hit.signature
     assert (str(signature.verdict), signature.code, signature.owner) == ("trusted", "ok", "ann")
     assert (signature.signer, signature.format, signature.signed_at) == (ANN.public.fingerprint, "v2", WHEN)
+
+
+def test_symbols_that_match_come_first_with_signature_and_docstring(tmp_path: Path) -> None:
+    """Found by a word, an inflection or a phrase of their names; the others have neither."""
+    sim = SpaceSim(tmp_path)
+    code = "def open_door(name: str) -> bool:\n    pass\n\n\nclass Locker:\n"
+    code += '    def set_shipment(self):\n        """Set it.\n\n        Well.\n        """\n'
+    sim.write("project", "tools/fw/locker.py", code)
+    registry = sim.registry()
+    for query in ("shipments", '"set shipment"', "symbol:shipment"):
+        hit = only(registry.search(query, scope="tool", space="project"))
+        assert hit.to_dict()["symbols"] == [
+            {
+                "name": "Locker.set_shipment",
+                "kind": "method",
+                "line": 6,
+                "end_line": 10,
+                "signature": "def set_shipment(self)",
+                "docstring": "Set it.",
+            },
+            {"name": "open_door", "kind": "function", "line": 1, "end_line": 2},
+            {"name": "Locker", "kind": "class", "line": 5, "end_line": 10},
+        ]
+    loaded = registry.get("tool:fw/locker").to_dict()["symbols"]
+    assert [(each["name"], each["signature"], each["docstring"]) for each in loaded] == [
+        ("open_door", "def open_door(name: str) -> bool", ""),
+        ("Locker", "class Locker", ""),
+        ("Locker.set_shipment", "def set_shipment(self)", "Set it."),
+    ]
 
 
 def test_previews_and_highlights_show_what_matched(registry: Registry) -> None:

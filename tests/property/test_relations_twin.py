@@ -16,7 +16,15 @@ from tests.support.spacesim import SpaceSim, no_own_items, split_path
 
 SOURCES = ("project", "user", "system:shop")
 PATHS = (
-    *("tools/run.py", "tools/ops/run.py", "tools/ops/fix_it.py", "tools/ops/deep/run.py", "tools/ops/b-note.py"),
+    *(
+        "tools/ops/door.ts",
+        "tools/ops/shelf/index.ts",
+        "tools/run.py",
+        "tools/ops/run.py",
+        "tools/ops/fix_it.py",
+        "tools/ops/deep/run.py",
+        "tools/ops/b-note.py",
+    ),
     *("knowledge/a.md", "knowledge/ops/a.md", "knowledge/ops/b-note.md", "knowledge/deep/ops/b-note.md"),
     *("knowledge/ops/run.md", "directives/ops/run.md", "directives/ops/go-on.md"),
 )
@@ -25,6 +33,7 @@ TEXTS = (
     *("tool:ops/run", "tool:run", "knowledge:b-note", "directive:ops/gone", "tools/ops/run.py", "knowledge/ops/a.md"),
     *("fix_it.py", "run.py", "go-on.md", "ops/gone", "nowhere", "deep/ops/b-note", "tool:ops/b-note"),
 )
+FILES = ("./door", "./door.js", "./shelf", "./deep/run", "./gone.js")
 MODULES = ("run", "ops.run", "fix_it", "ops.fix_it", ".fix_it", "..run", "...gone", "ops.gone")
 LINKS = ("./a.md", "b-note.md", "../a.md", "../deep/ops/b-note.md", "gone.md")
 KEYS = (("references", "references"), ("executor_id", "executor"), ("extends", "extends"), ("requires", "requires"))
@@ -51,19 +60,25 @@ def _file(draw: st.DrawFn, source: str, path: str) -> tuple[File, str]:
     markdown = suffix == ".md"
     lines, written = (["---"] if markdown else []), []
     for key, name, text in stated:
-        lines.append(f"{key}: [{text}]" if markdown else f'__{key}__ = "{text}"')
+        constant = f'const __{key}__ = "{text}"' if suffix == ".ts" else f'__{key}__ = "{text}"'
+        lines.append(f"{key}: [{text}]" if markdown else constant)
         written.append(Written(name, text, "metadata", len(lines)))
-    lines += ["---", "", "# Title", ""] if markdown else ["", "# what follows is a comment"]
+    lines += (
+        ["---", "", "# Title", ""]
+        if markdown
+        else ["", f"{'//' if suffix == '.ts' else '#'} what follows is a comment"]
+    )
     forms = ("typed", "slash", "span", "link", "plain") if markdown else ("slash", "plain", "import")
     for form in draw(st.lists(st.sampled_from(forms), max_size=3)):
         if form == "import":
-            module = draw(st.sampled_from(MODULES))
-            lines.append(f"from {module} import something")
+            script = suffix == ".ts"
+            module = draw(st.sampled_from(FILES if script else MODULES))
+            lines.append(f"import {{ x }} from '{module}'" if script else f"from {module} import something")
             written.append(Written("imports", module, form, len(lines)))
             continue
         text = draw(st.sampled_from(LINKS if form == "link" else [each for each in TEXTS if _fits(each, form)]))
         marked = {"span": f"`{text}`", "link": f"[so]({text})"}.get(form, text)
-        lines.append(f"{'' if markdown else '# '}See {marked}, and so on.")
+        lines.append(f"{'' if markdown else '// ' if suffix == '.ts' else '# '}See {marked}, and so on.")
         if form != "plain" and not (form == "link" and "/" not in item_id and text.startswith("..")):
             written.append(Written("mentions", text, form, len(lines)))
     unique = {(each.kind, each.text, each.form): each for each in reversed(written)}

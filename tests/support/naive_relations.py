@@ -101,7 +101,11 @@ class NaiveRelations:
         elif written.form == "span":
             yield from self._span(text, file.key[0], f"{folder}/" if folder else "")
         elif written.form == "import":
-            yield from self._module(text, folder)
+            if "/" in text:
+                yield from self._path(f"{folder}/{text}" if folder else text, "tool")
+                yield from self._path(f"{folder}/{text}/index" if folder else f"{text}/index", "tool")
+            else:
+                yield from self._module(text, folder)
         else:
             prefer = {"executor": "tool", "extends": file.key[0], "requires": file.key[0]}.get(written.kind, "")
             kind, colon, rest = text.partition(":")

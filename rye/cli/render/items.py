@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rye._text import block, inline
 from rye.cli.render.parts import passage, remedy, signed_by, standing_label, verdict_label
 from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
-from rye.surface.text import header, source_name, standing
+from rye.surface.text import header, source_name, standing, symbol_line
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult, Signature
@@ -92,7 +92,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     for name, value in item.metadata.items():
         if name not in _LISTED_BEFORE:
             yield name, _value(value)
-    yield "symbols", ", ".join(f"{symbol.name}:{symbol.line}" for symbol in item.symbols)
+    yield from (("symbol", symbol_line(symbol.to_dict())) for symbol in item.symbols if symbol.signature)
 
 
 def _value(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rye._text import block, inline
 from rye.cli.render.parts import Spans, passage, standing_label, verdict_label
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, note_line, pad, warning_lines
-from rye.surface.text import header, hybrid_lines, plural, search_notes, source_name
+from rye.surface.text import header, hybrid_lines, plural, search_notes, source_name, symbol_lines
 
 if TYPE_CHECKING:
     from rye.registry import (
@@ -109,6 +109,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
     if hit.hybrid is not None:
         yield from (_INDENT + line for line in hybrid_lines(hit.hybrid.to_dict()))
+    yield from (_INDENT + line for line in symbol_lines([each.to_dict() for each in hit.symbols]))
     yield from _hiding(hit, terminal)
     if hit.states:
         yield _INDENT + standing_label(hit, terminal)

@@ -149,6 +149,25 @@ UNITS = [
     "```\n",
     "-->",
     "= ",
+    "`${",
+    "`${`",
+    "`${{",
+    "x=/[",
+    "</",
+    "class A{",
+    "class A{b(){",
+    "class A{\nget ",
+    "class A<",
+    "namespace A{",
+    "type A=B|",
+    "type A=B extends ",
+    "const a:{",
+    "const a=<",
+    "const a=a=>b&&\n",
+    "function f(a):",
+    "from './b'",
+    "([{",
+    "})]",
 ]
 
 
@@ -167,6 +186,16 @@ def test_repetition_takes_no_more_than_linear_time(unit: str) -> None:
             with suppress(ItemError):
                 parse(start.encode() + data, item_type=item_type, item_id="a", suffix=suffix)
             assert time.process_time() - began < SECONDS, (suffix, start)
+
+
+@pytest.mark.parametrize("unit", ["(", "`${", "'", "/*", "class A{b(){", "type A<", "\nx=/[", "from './b';"])
+@pytest.mark.parametrize("start", ["", "class A {\n"])
+def test_a_mebibyte_of_unclosed_code_is_read(unit: str, start: str) -> None:
+    """Deep nesting, strings, templates and comments without an end, and long lines take linear time in TypeScript."""
+    data = (start + unit * MAX_BYTES).encode()[:MAX_BYTES]
+    began = time.process_time()
+    parse(data, item_type=ItemType.TOOL, item_id="a", suffix=".ts")
+    assert time.process_time() - began < 8 * SECONDS
 
 
 def test_one_line_of_a_mebibyte_is_read() -> None:

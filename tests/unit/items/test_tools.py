@@ -121,7 +121,7 @@ def test_python_that_does_not_parse_is_still_found(broken: str) -> None:
     head = '"""Do it.\n\nMore."""\n__version__ = "1.0"\n__tags__ = [\'a\', "b"]\n\n'
     item = read("tools/ops/a.py", f"{head}class A:\n    def run(self): ...\n\n{broken}".encode())
     assert (item.version, item.tags, item.description, item.category) == ("1.0", ("a", "b"), "Do it.", "ops")
-    assert item.symbols[:2] == (Symbol("A", "class", 7, 8), Symbol("run", "method", 8, 8))
+    assert item.symbols[:2] == (Symbol("A", "class", 7, 8, "class A"), Symbol("run", "method", 8, 8, "def run(self)"))
     assert "def run(self)" in item.body
 
 
@@ -129,7 +129,7 @@ def test_a_very_large_python_file_is_read_by_its_text() -> None:
     """Above 256 KiB no syntax tree is built: it would take a thousand times the room."""
     item = read("tools/a.py", '"""Big."""\n__version__ = "1"\ndef run():\n    return 1\n' + "a;" * 200_000)
     assert (item.version, item.description) == ("1", "Big.")
-    assert item.symbols == (Symbol("run", "function", 3, 4),)
+    assert item.symbols == (Symbol("run", "function", 3, 4, "def run()"),)
 
 
 def test_reading_a_tool_warns_of_nothing() -> None:
@@ -193,12 +193,124 @@ def test_typescript_constants_and_definitions() -> None:
     assert (item.version, item.category, item.description) == ("1.0.0", "ops", 'Say "hello" — twice.')
     assert (item.metadata["parallel"], item.metadata["threads"]) == (True, ["inline", "fork"])
     assert item.symbols == (
-        Symbol("Greeter", "class", 12, 14),
-        Symbol("greet", "function", 16, 20),
-        Symbol("shout", "function", 22, 24),
-        Symbol("once", "function", 25, 25),
-        Symbol("later", "function", 26, 26),
+        Symbol("Greeter", "class", 12, 14, "export default class Greeter extends Base"),
+        Symbol("Greeter.run", "method", 13, 13, "run()"),
+        Symbol("greet", "function", 16, 20, "export async function greet(name: string): Promise<void>"),
+        Symbol("shout", "function", 22, 24, "const shout = async (name: string): Promise<void>"),
+        Symbol("once", "function", 25, 25, "const once = (n)"),
+        Symbol("later", "function", 26, 26, "let later = function ()"),
     )
+
+
+DEFINITIONS = """\
+#!/usr/bin/env node
+// The file.
+import type { A } from './types.js'
+import { b as c } from "../lib/util";
+export * from './more'
+const d = require('./old'), e = require(`./older`)
+const text = "import x from './text'"; // from './comment'
+import 'leftpad'
+
+/**
+ * Where shipments are.
+ * @template T
+ */
+export interface Shelf<T extends { id: string }> extends Base { get(id: string): T }
+type Size =
+  | 'small'
+  | { large: true }
+export const enum Door { Open, Shut }
+declare function native(a: string): void
+
+/** Get, with "any" key. */
+function get(a: string): { b: string }
+function get(a: number): { b: string }
+function get(a: any) { return /[/"'`{]/.test(a) ? `${a ? `}` : "{"} function inT() {}` : a / 2 / 1 }
+namespace Fw {
+  export class Locker extends Store<{ a: string }> implements B {
+    // Opens it.
+    @log({ level: 1 })
+    #state = 1;
+    static async *open(door: Door, { slow = false } = {}): AsyncGenerator<{ a: 1 }> {
+      if (door) { function nested() {} }
+      await import('./later.js')
+    }
+    handle = async (e: Event) => { }
+    get size() { return 1 }
+    abstract close(): void;
+    count = call(1)
+  }
+}
+/* class InComment { method() {} } */
+const pattern = /function inRegex() {/, html = '<class InString {'
+exports.legacy = function (a, b) {}
+module.exports = class Old { run() {} }
+const generic = <T,>(value: T): value is T & { a: 1 } =>
+  Boolean(value) &&
+  true
+const notFunction = (1 + 2) * 3
+"""
+
+
+def test_definitions_of_typescript_have_kind_signature_and_documentation() -> None:
+    """Methods, interfaces, types, enums, overloads and functions in any form; none in text, comments or bodies."""
+    found = [
+        (one.name, one.kind, one.line, one.end_line, one.signature, one.docstring)
+        for one in read("tools/a.ts", DEFINITIONS).symbols
+    ]
+    shelf = "export interface Shelf<T extends { id: string }> extends Base"
+    locker = "export class Locker extends Store<{ a: string }> implements B"
+    slow = "static async *open(door: Door, { slow = false } = {}): AsyncGenerator<{ a: 1 }>"
+    assert found == [
+        ("Shelf", "interface", 14, 14, shelf, "Where shipments are."),
+        ("Size", "type", 15, 17, "type Size = | 'small' | { large: true }", ""),
+        ("Door", "enum", 18, 18, "export const enum Door", ""),
+        ("native", "function", 19, 19, "declare function native(a: string): void", ""),
+        ("get", "function", 22, 24, "function get(a: string): { b: string }", 'Get, with "any" key.'),
+        ("Fw.Locker", "class", 26, 38, locker, ""),
+        ("Fw.Locker.open", "method", 30, 33, slow, ""),
+        ("Fw.Locker.handle", "method", 34, 34, "handle = async (e: Event)", ""),
+        ("Fw.Locker.size", "method", 35, 35, "get size()", ""),
+        ("Fw.Locker.close", "method", 36, 36, "abstract close(): void", ""),
+        ("legacy", "function", 42, 42, "exports.legacy = function (a, b)", ""),
+        ("Old", "class", 43, 43, "module.exports = class Old", ""),
+        ("Old.run", "method", 43, 43, "run()", ""),
+        ("generic", "function", 44, 46, "const generic = <T,>(value: T): value is T & { a: 1 }", ""),
+    ]
+
+
+def test_imports_of_javascript_are_the_files_beside_it() -> None:
+    """Of statements, ``require`` and ``import()`` with a literal; none of a package, in a text or in a comment."""
+    assert [(one.path, one.line) for one in read("tools/a.ts", DEFINITIONS).imports] == [
+        ("./types.js", 3),
+        ("../lib/util", 4),
+        ("./more", 5),
+        ("./old", 6),
+        ("./older", 6),
+        ("./later.js", 32),
+    ]
+
+
+def test_python_definitions_have_signature_and_documentation() -> None:
+    """A signature of several lines is one; defaults, comments and docstrings stay what they are."""
+    code = 'class Oven(Base):\n    """An oven."""\n\n    def bake(\n        self,\n        what: str = "):",  # this\n'
+    code += '    ) -> None:\n        """\n        Bake it.\n\n        Well.\n        """\n\n\nasync def run(): ...\n'
+    assert [(one.name, one.signature, one.docstring) for one in read("tools/a.py", code).symbols] == [
+        ("Oven", "class Oven(Base)", "An oven."),
+        ("Oven.bake", 'def bake(self, what: str = "):") -> None', "Bake it."),
+        ("run", "async def run()", ""),
+    ]
+
+
+def test_attack_names_and_signatures_that_are_long_or_control_a_terminal() -> None:
+    """A name of many characters is none, so that those of its methods cannot fill the memory; the rest is cut."""
+    long = "A" * 100_000
+    for suffix, text in ((".py", f"class {long}:\n    def a(self): ...\n"), (".ts", f"class {long} {{ a() {{}} }}")):
+        assert read(f"tools/a{suffix}", text).symbols == ()
+    one = read("tools/a.ts", f"// The file.\n\n/** \u202eDoc {long} */\nfunction f(a = '\u202e{long}') {{}}").symbols[0]
+    assert len(one.signature) == len(one.docstring) == 200
+    assert "\u202e" not in one.signature + one.docstring
 
 
 @pytest.mark.parametrize("suffix", [".js", ".mjs", ".cjs", ".ts"])
@@ -253,7 +365,10 @@ def test_shell_header_and_functions() -> None:
         "1.1",
         "Clean the cache. see http://example.org: no key Note: no key either",
     )
-    assert item.symbols == (Symbol("clean", "function", 9, 11), Symbol("log_it", "function", 12, 12))
+    assert item.symbols == (
+        Symbol("clean", "function", 9, 11, "clean()", "description: not this"),
+        Symbol("log_it", "function", 12, 12, "function log_it"),
+    )
 
 
 def test_stale_marks_of_signing_are_not_part_of_a_tool() -> None:
