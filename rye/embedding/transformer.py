@@ -31,9 +31,13 @@ MINILM_DIGEST: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fa
 THRESHOLD: Final = 0.35
 """The similarity below which nothing is found, for a folder that the choice gives none for."""
 
+_TEXTS_AT_A_TIME: Final = 32
 _TOKENS_AT_A_TIME: Final = 2048
 _ROWS_AT_A_TIME: Final = 32
 """Rows whose activation is computed at a time, so that they stay in the processor's cache."""
+
+_SMALL_PRODUCT: Final = 1 << 18
+"""Multiplications up to which OpenBLAS uses one thread: two that wait for each other take four times as long."""
 
 _CHARS_PER_TOKEN: Final = 16
 _MAX_JSON: Final = 64 << 20
@@ -85,6 +89,7 @@ class TransformerEmbedder:
         self.threshold = default if choice.threshold is None else choice.threshold
         # a token has some four letters; what a chunk has beyond the model's tokens would not be read
         self.chunk_chars, self.overlap_chars, chunks = choice.chunks(4 * self._shape.tokens)
+        self.batch = _TEXTS_AT_A_TIME
         self.model = f"{choice.kind}:{read[:16]}{chunks}"
 
     @cached_property
@@ -156,14 +161,15 @@ class TransformerEmbedder:
         found = np.empty_like(state)
         for start, stop in spans:
             shape = (stop - start, heads, width)
-            near = query[start:stop].reshape(shape).transpose(1, 0, 2) @ key[start:stop].reshape(shape).transpose(
-                1, 2, 0
+            ours, keys, values, mixed = (
+                each[start:stop].reshape(shape).transpose(1, 0, 2) for each in (query, key, value, found)
             )
-            near -= near.max(axis=-1, keepdims=True)
-            np.exp(near, out=near)
-            mixed = near @ value[start:stop].reshape(shape).transpose(1, 0, 2)
-            mixed /= near.sum(axis=-1, keepdims=True)
-            found[start:stop].reshape(shape)[:] = mixed.transpose(1, 0, 2)
+            step = max(_SMALL_PRODUCT // ((stop - start) * width), 1)
+            for at in range(0, stop - start, step):
+                near = ours[:, at : at + step] @ keys.transpose(0, 2, 1)
+                near -= near.max(axis=-1, keepdims=True)
+                np.exp(near, out=near)
+                mixed[:, at : at + step] = (near @ values) / near.sum(axis=-1, keepdims=True)
         return found
 
     def _linear(self, state: Floats, name: str) -> Floats:
