@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -122,6 +123,7 @@ class Place:
     cache_dir: Path | None = None
     max_staleness: float = 0.0
     embedder: str | None = None
+    embed_seconds: float = math.inf
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Place:
@@ -149,6 +151,7 @@ def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "i
                 trust=place.trust,
                 progress=progress,
                 embedder=place.embedder,
+                embed_seconds=place.embed_seconds,
             )
         )
 

@@ -57,7 +57,7 @@ SHARD_ROWS, SHARD_SECONDS = 65_536, 30.0
 UNUSED_DAYS = 30
 """For how long the vectors of a model that is not used are kept."""
 
-_DAY = 86_400
+
 _CHANGES, _SHOWN_ITEMS = 3, 5
 
 
@@ -105,6 +105,7 @@ class SpaceVectors:
         self._keys: dict[str, Keys] = {}
         self._renewed: list[str] = []
         self._last: tuple[Snapshot, RootVectors] | None = None
+        self._until = np.inf
 
     def fits(self, probe: Floats) -> bool:
         """Return whether all vectors read last are of the model that a vector of the probe is of."""
@@ -117,6 +118,7 @@ class SpaceVectors:
         report: Callable[[int, int], None],
         *,
         wait: float,
+        until: float,
         retry: bool,
     ) -> RootVectors:
         """Return the vectors of a snapshot, after making those that are missing.
@@ -126,6 +128,7 @@ class SpaceVectors:
             probe: The vector of the probe, by the model as it is now.
             report: Called with items done and to do.
             wait: Seconds to wait for another process that makes them.
+            until: When to leave the rest to the next call, by the monotonic clock, if one item is made; 0: make none.
             retry: Whether texts without a vector are embedded again at once.
 
         Raises:
@@ -136,6 +139,7 @@ class SpaceVectors:
         last = self._last[1] if self._last and self._last[0] is snapshot else None
         if last and not (last.missing or retry or self._is_due(last)) and self.fits(probe):
             return last
+        self._until = until
         before = np.inf if retry else time.time() - RETRY_SECONDS
         documents, is_held, self._last = self._documents(snapshot), True, None
         self._open()
@@ -147,9 +151,12 @@ class SpaceVectors:
                 elif not self.fits(probe):
                     raise failed(self._embedder.model, "is another model now; another process makes its vectors anew")
         found = self._assembled(documents)
-        if found.missing and not is_held:
-            busy = f"{self.root.source}: another process is making vectors; {found.missing:,} items have none yet"
-            found = found._replace(warnings=(busy, *found.warnings))
+        if found.missing and (not is_held or time.monotonic() >= until):
+            rest = (
+                "the next search goes on, rye index vectors makes all" if is_held else "another process is making them"
+            )
+            none = f"{found.missing:,} of {documents.reader.count:,} items have no vectors yet, only words rank them"
+            found = found._replace(warnings=(f"{self.root.source}: {none}: {rest}", *found.warnings))
         self._last = snapshot, found
         renewed, self._renewed = tuple(dict.fromkeys(self._renewed)), []
         return found._replace(renewed=renewed)
@@ -220,7 +227,7 @@ class SpaceVectors:
     def _embed_missing(
         self, documents: _Documents, probe: Floats, before: float, report: Callable[[int, int], None]
     ) -> bool:
-        """Make the missing vectors; False when the model turns out to be another one than before."""
+        """Make missing vectors until the time is up; False when the model turns out to be another one than before."""
         missing = np.flatnonzero(self._unembedded(documents, before))
         texts = ((doc, chunks, chunk) for doc, chunks in self._chunked(documents, missing) for chunk in chunks)
         size = max(getattr(self._embedder, "batch", TEXTS_AT_A_TIME) - 1, 1)  # beside the probe
@@ -228,7 +235,7 @@ class SpaceVectors:
         if len(missing):
             report(0, len(missing))
         try:
-            while some := list(islice(texts, size)):
+            while self._until and (not done or time.monotonic() < self._until) and (some := list(islice(texts, size))):
                 check_cancelled()
                 now, found = probed(self._embedder, [chunk.text for _, _, chunk in some])
                 if not of_one_model(now, probe):
@@ -299,7 +306,7 @@ class SpaceVectors:
 
     def _drop_unused(self) -> None:
         """Remove the vectors of models that have not been used for long, and what killed processes left of them."""
-        oldest = time.time() - UNUSED_DAYS * _DAY
+        oldest = time.time() - UNUSED_DAYS * 86_400
         for path in files_in(self.folder, f"{pattern()}*"):
             try:
                 if path.name not in self._shards and path.stat().st_mtime < oldest:
@@ -335,8 +342,7 @@ class SpaceVectors:
 
     def _locked(self, wait: float) -> AbstractContextManager[bool]:
         """Hold the lock of a model, whose name is unlike those of its shards."""
-        name = f"{pattern(self._embedder.model).partition('*')[0].upper()}LOCK"
-        return hold_lock(self.folder, name, wait=wait)
+        return hold_lock(self.folder, f"{pattern(self._embedder.model).partition('*')[0].upper()}LOCK", wait=wait)
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,6 +401,5 @@ def vector_reports(folder: Path, snapshot: Snapshot | None) -> tuple[VectorRepor
             mine = np.flatnonzero((at >= 0) & (counts == 0))
             counts[mine] = shard.rows(at[mine])[1]
         have, size = int(np.count_nonzero(counts)), sum(size for _, size in shards)
-        dimensions = shards[0][0].dimensions
-        found.append(VectorReport(model, dimensions, int(counts.sum()), have, len(keys) - have, size))
+        found.append(VectorReport(model, shards[0][0].dimensions, int(counts.sum()), have, len(keys) - have, size))
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections import OrderedDict
@@ -15,9 +16,14 @@ from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError
 from rye.mcp.calls import Call
 from rye.mcp.redact import unname
 from rye.mcp.startup import Options
+from rye.parameters import COMMANDS
 
 if TYPE_CHECKING:
     from rye.registry import Registry, Root, Watch
+
+_LOG = logging.getLogger(__name__)
+_PATIENCE = 2.0
+"""Seconds to wait for embedding when it is to end."""
 
 MAX_PROJECTS = 8
 """Projects that are open at a time, beside those named at the start."""
@@ -48,11 +54,13 @@ class Project:
             trust=options.trust,
             cache_dir=options.cache_dir,
             embedder=options.embedder,
+            embed_seconds=COMMANDS["search"]["embed_seconds"].default,
             progress=self._report,
             cancelled=self._is_unwanted,
         )
         self._watch: Watch = Watch(self.registry, partial(changed, self.registry.roots))
         self._watch.start()
+        self._embedding = threading.Thread()
 
     @contextmanager
     def used_by(self, call: Call) -> Iterator[Registry]:
@@ -62,12 +70,22 @@ class Project:
             yield self.registry
             if call.is_wanted:
                 self._watch.resume()
+                if self.registry.lacks_vectors and not self._embedding.is_alive():
+                    self._embedding = threading.Thread(target=self._embed_rest, name="rye-embed", daemon=True)
+                    self._embedding.start()
         except RyeError as error:
             if self._only_trusted:
                 unname(self.registry, error)
             raise
         finally:
             self._calls.discard(call)
+
+    def _embed_rest(self) -> None:
+        """Make the vectors that a search had no time to make."""
+        try:
+            self.registry.embed()
+        except (RyeError, OSError) as error:  # the next search reports it
+            _LOG.info("not all vectors were made: %s", error)
 
     def _report(self, done: int, total: int, source: str) -> None:
         for call in list(self._calls):
@@ -88,9 +106,11 @@ class Project:
             call.abandon()
 
     def close(self) -> None:
-        """Stop watching; calls under way still end."""
+        """Stop watching and embedding; calls under way still end."""
         self._closed.set()
         self._watch.stop()
+        if self._embedding.is_alive():
+            self._embedding.join(_PATIENCE)
 
 
 class Projects:

@@ -61,6 +61,9 @@ def _named(**parameters: Parameter) -> _Table:
     return {name: each._replace(name=name) for name, each in parameters.items()}
 
 
+EMBED_SECONDS = 5.0
+"""For how long a search of the command, or of a server, makes missing vectors."""
+
 _PLACES = _named(
     project=_folder("The project; by default found upwards from the working directory"),
     bundles=_many(
@@ -87,6 +90,16 @@ _PLACES = _named(
         notes="see `rye/embedding`",
         metavar="NAME",
     ),
+    embed_seconds=Parameter(
+        "Make missing vectors for about so many seconds, 0 or more; items left without are ranked by their words, "
+        "and the next search goes on; `inf`: make all",
+        EMBED_SECONDS,
+        low=0,
+        hint="inf: make all",
+        notes="`rye index vectors` makes all",
+        kind="number",
+        metavar="SECONDS",
+    ),
 )
 _FORMS = _named(
     as_json=_flag("Answer as one JSON object, errors too", notes="see `rye/results`", flags="--json"),
@@ -94,7 +107,8 @@ _FORMS = _named(
     as_ids=_flag("Answer as `type:id`, one per line", flags="--ids"),
     null=_flag("End each line of `--ids` with a NUL instead, for `xargs -0`", flags="-0 --null"),
 )
-_EVERY_PLACE = ("project", "bundles", "trust", "cache_dir", "max_staleness", "embedder")
+_EVERY_PLACE = ("project", "bundles", "trust", "cache_dir", "max_staleness")
+_BY_MEANING = (*_EVERY_PLACE, "embedder", "embed_seconds")
 _SPACE = parameters_of(SpaceOptions)
 _ITEM = _named(item=_argument("type:id, or an id that only one type has"))
 _DATES = _named(
@@ -139,16 +153,16 @@ COMMANDS: Mapping[str, _Table] = {
         _named(query=_words("The query"))
         | parameters_of(SearchOptions)
         | _DATES
-        | _of(*_EVERY_PLACE, forms=tuple(_FORMS))
+        | _of(*_BY_MEANING, forms=tuple(_FORMS))
     ),
     "sections": (
         _named(query=_words("The query", required=True))
         | parameters_of(SectionOptions)
         | _named(snippets=_flag("Show the best passage of each section instead of all of it"))
-        | _of(*_EVERY_PLACE)
+        | _of(*_BY_MEANING)
     ),
-    "similar": _ITEM | parameters_of(SimilarOptions) | _of(*_EVERY_PLACE, forms=("as_json", "as_ids")),
-    "why": _named(query=_argument("The query")) | _ITEM | parameters_of(WhyOptions) | _DATES | _of(*_EVERY_PLACE),
+    "similar": _ITEM | parameters_of(SimilarOptions) | _of(*_BY_MEANING, forms=("as_json", "as_ids")),
+    "why": _named(query=_argument("The query")) | _ITEM | parameters_of(WhyOptions) | _DATES | _of(*_BY_MEANING),
     "query": (
         _named(
             text=_words("The query", required=True),
@@ -177,15 +191,15 @@ COMMANDS: Mapping[str, _Table] = {
             ),
             include_superseded=_flag("Also list items marked superseded, deprecated or yanked"),
         )
-        | _of(*_EVERY_PLACE[:-1], forms=tuple(_FORMS))
+        | _of(*_EVERY_PLACE, forms=tuple(_FORMS))
     ),
     "refs": (
         _ITEM
         | parameters_of(RefsOptions)
         | _named(form=_format("`text`, `json`, `dot` (Graphviz) or `mermaid`", *("text", "json", "dot", "mermaid")))
-        | _of(*_EVERY_PLACE[:-1])
+        | _of(*_EVERY_PLACE)
     ),
-    "stats": _SPACE | _of(*_EVERY_PLACE[:-1]),
+    "stats": _SPACE | _of(*_EVERY_PLACE),
     "index": (
         _named(action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear")))
         | _of("project", "bundles", "cache_dir", "embedder")

@@ -9,6 +9,7 @@ Example::
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -83,6 +84,7 @@ class Registry:
         cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
+        embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -103,6 +105,7 @@ class Registry:
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
         embedder: str | Embedder | None = None,
+        embed_seconds: float = math.inf,
     ) -> None:
         layout = Layout.find(
             project=None if project is None else as_path("project", project),
@@ -118,7 +121,12 @@ class Registry:
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache_folder.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
         self._vectors = VectorIndexes(
-            layout, self._indexes.folder, named=as_choice(embedder), progress=progress, cancelled=cancelled
+            layout,
+            self._indexes.folder,
+            named=as_choice(embedder),
+            seconds=check(COMMANDS["search"]["embed_seconds"], embed_seconds),
+            progress=progress,
+            cancelled=cancelled,
         )
 
     @property
@@ -500,6 +508,11 @@ class Registry:
             return self._vectors.report(state.everywhere, state.warnings, wait=LOCK_WAIT)
 
         return self._indexes.answer(made, 0.0)
+
+    @property
+    def lacks_vectors(self) -> bool:
+        """Whether the last search by meaning had no time to make all vectors; :meth:`embed` makes the rest."""
+        return self._vectors.is_unfinished
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""

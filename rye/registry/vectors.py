@@ -44,10 +44,14 @@ def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
 class VectorIndexes:
     """The vectors of each root. Safe to use from several threads: they take turns, but none waits long.
 
+    Attributes:
+        is_unfinished: Whether the last search had no time to make all vectors.
+
     Args:
         layout: The spaces.
         folder_of: Returns the folder of a root's index.
         named: What the caller chose.
+        seconds: For about how long a search makes missing vectors.
         progress: Called with how far embedding is.
         cancelled: Asked while embedding whether to stop.
     """
@@ -58,12 +62,15 @@ class VectorIndexes:
         folder_of: Callable[[Root], Path],
         *,
         named: Choice | Embedder | None = None,
+        seconds: float = math.inf,
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
     ) -> None:
         self._layout = layout
         self._folder_of = folder_of
         self._named = named
+        self._seconds = seconds
+        self.is_unfinished = False
         self._progress = progress
         self._cancelled = cancelled
         self._lock = threading.Lock()
@@ -130,7 +137,7 @@ class VectorIndexes:
         Args:
             reader: What is searched.
             wait: Seconds to wait for another thread, or process, that makes them; then what there is has to do.
-            retry: Whether texts without a vector are embedded again at once.
+            retry: Whether to make all, however long it takes, and to embed texts without a vector again at once.
 
         Raises:
             UnavailableError: The embedder cannot be used, or is another model each time that it is asked.
@@ -141,10 +148,12 @@ class VectorIndexes:
             try:
                 if not self._lock.acquire(timeout=wait):
                     return self._made(reader, {}, 0.0)
+                until = math.inf if retry else self._seconds and time.monotonic() + self._seconds
                 try:
                     if self._last is None or retry or not self._is_current(reader, self._last):
                         self._last = None
-                        made = self._made(reader, self._spaces, wait, retry=retry)
+                        made = self._made(reader, self._spaces, wait, until=until, retry=retry)
+                        self.is_unfinished = made.vectors.missing > 0 and time.monotonic() >= until
                         self._last = reader, made
                         return made._replace(warnings=(*self._said_once(), *made.warnings))
                     return self._last[1]
@@ -166,14 +175,22 @@ class VectorIndexes:
         probe = self._probed()
         return all(self._spaces[root].fits(probe) for root, _ in reader.snapshots)
 
-    def _made(self, reader: Reader, spaces: dict[Root, SpaceVectors], wait: float, *, retry: bool = False) -> Meaning:
+    def _made(
+        self,
+        reader: Reader,
+        spaces: dict[Root, SpaceVectors],
+        wait: float,
+        *,
+        until: float = math.inf,
+        retry: bool = False,
+    ) -> Meaning:
         for _ in range(_CHANGES):
             probe, found = self._probed(), []
             for root, snapshot in reader.snapshots:
                 if root not in spaces:
                     spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder)
                 report = partial(self._report_progress, root.source)
-                found.append(spaces[root].current(snapshot, probe, report, wait=wait, retry=retry))
+                found.append(spaces[root].current(snapshot, probe, report, wait=wait, until=until, retry=retry))
                 for reason in found[-1].renewed:
                     self._renewed.setdefault(reason, {})[root.source] = None
             if all(spaces[root].fits(probe) for root, _ in reader.snapshots):

@@ -445,7 +445,7 @@ def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
         assert not held.goes_on.is_set()
         assert found.method == "embedding"
         assert found.results
-        reported = [text for text in found.warnings if "another process is making vectors" in text]
+        reported = [text for text in found.warnings if "another process is making them" in text]
         assert len(reported) == (same != "neither")
         assert all("items have none yet" in text for text in reported)
     whole = busy.search("tool number", mode="semantic")
@@ -480,7 +480,7 @@ def test_commands_search_while_another_makes_vectors(sim: SpaceSim) -> None:
     assert "guide" in quick.stdout
     assert "another process" not in quick.stderr
     assert same.returncode == 0, same.stderr
-    assert "another process is making vectors; 6 items have none yet" in same.stderr
+    assert "6 of 6 items have no vectors yet, only words rank them: another process is making them" in same.stderr
 
 
 # Which embedder
