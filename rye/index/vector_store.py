@@ -57,7 +57,6 @@ SHARD_ROWS, SHARD_SECONDS = 65_536, 30.0
 UNUSED_DAYS = 30
 """For how long the vectors of a model that is not used are kept."""
 
-
 _CHANGES, _SHOWN_ITEMS = 3, 5
 
 
@@ -366,15 +365,6 @@ class VectorReport(Report):
     missing: int
     bytes: int
     warnings: tuple[str, ...] = ()
-
-
-def bytes_of(folder: Path, model: str) -> int:
-    """Return the size of the files of one model's vectors."""
-    total = 0
-    for path in files_in(folder, pattern(model)):
-        with suppress(OSError):  # gone meanwhile, when another process merges them
-            total += path.stat().st_size
-    return total
 
 
 def vector_reports(folder: Path, snapshot: Snapshot | None) -> tuple[VectorReport, ...]:

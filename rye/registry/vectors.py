@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from rye.embedding.choice import VARIABLE
 from rye.embedding.protocol import failed
 from rye.errors import UnavailableError
 from rye.index.arrays import unique
+from rye.index.cache_folder import files_in
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
-from rye.index.vector_store import SEARCH_WAIT, RootVectors, SpaceVectors, VectorReport, bytes_of
-from rye.index.vectors import Meaning, Vectors, probed
+from rye.index.vector_store import SEARCH_WAIT, RootVectors, SpaceVectors, VectorReport
+from rye.index.vectors import Meaning, Vectors, pattern, probed
 from rye.search.settings import SETTINGS, ignored_choices, read_choice
 from rye.spaces import Root
 from rye.spaces.layout import Layout
@@ -39,6 +41,15 @@ def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
     if embedder is None:
         return None
     return Choice.parse(embedder) if isinstance(embedder, str) else GuardedEmbedder(embedder)
+
+
+def _bytes_of(folder: Path, model: str) -> int:
+    """Return the size of the files of one model's vectors."""
+    total = 0
+    for path in files_in(folder, pattern(model)):
+        with suppress(OSError):  # gone meanwhile, when another process merges them
+            total += path.stat().st_size
+    return total
 
 
 class VectorIndexes:
@@ -225,7 +236,7 @@ class VectorIndexes:
             vectors=len(vectors),
             items=items,
             missing=reader.count - items,
-            bytes=sum(bytes_of(self._folder_of(root), model) for root, _ in reader.snapshots),
+            bytes=sum(_bytes_of(self._folder_of(root), model) for root, _ in reader.snapshots),
             warnings=(*warnings, *meaning.warnings),
         )
 

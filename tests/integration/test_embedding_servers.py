@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,6 +19,10 @@ from rye import Registry
 from rye.errors import UnavailableError
 from rye.index import vector_store
 from rye.index.vectors import PROBE
+from rye.mcp.calls import Call
+from rye.mcp.projects import Project
+from rye.mcp.startup import Options
+from rye.parameters import COMMANDS, Parameter
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
 from tests.support.mcp_server import called, with_client
@@ -448,3 +453,27 @@ def test_chunks_are_set_for_whatever_server_is_chosen(sim: SpaceSim) -> None:
         assert max(map(len, texts)) <= 2 * 300 + 2
         assert len([text for text in texts if text.startswith("Long")]) > 10
         assert registry.sections("the long description", mode="semantic").results
+
+
+def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that has no time for them answers by words at once; a later one finds them made."""
+    seconds = COMMANDS["search"]["embed_seconds"]
+    monkeypatch.setitem(cast("dict[str, Parameter]", COMMANDS["search"]), "embed_seconds", seconds._replace(default=0))
+    with serving(Model().answer) as (url, _):
+        options = Options(cache_dir=sim.cache, embedder=f"ollama:model@{url}")
+        monkeypatch.setenv("USER_SPACE", str(sim.user))
+        project = Project(sim.project, options, lambda *_: None)
+        try:
+            with project.used_by(Call()) as registry:
+                first = registry.search(ASKED, mode="hybrid")
+            assert all(hit.similarity is None for hit in first.results)
+            assert any("only words rank them" in text for text in first.warnings)
+            for thread in threading.enumerate():
+                if thread.name == "rye-embed":
+                    thread.join()
+            with project.used_by(Call()) as registry:
+                second = registry.search(ASKED, mode="hybrid")
+            assert all(hit.similarity is not None for hit in second.results)
+            assert not any("vectors" in text for text in second.warnings)
+        finally:
+            project.close()

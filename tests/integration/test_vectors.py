@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rye import Registry
+from rye import Registry, SearchResponse
 from rye.embedding import Floats
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
 from rye.index import vector_store
@@ -447,10 +448,53 @@ def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
         assert found.results
         reported = [text for text in found.warnings if "another process is making them" in text]
         assert len(reported) == (same != "neither")
-        assert all("items have none yet" in text for text in reported)
+        assert all("items have no vectors yet, only words rank them" in text for text in reported)
     whole = busy.search("tool number", mode="semantic")
     assert whole.total > found.total or same == "neither"
     assert not whole.warnings
+
+
+def test_a_search_makes_vectors_for_a_time_and_the_next_one_goes_on(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An item of each space at least, unless no time is given; words rank the others, and a warning counts them."""
+    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+
+    def lacking(found: SearchResponse) -> int:
+        texts = [text for text in found.warnings if text.startswith("project: ")]
+        assert all("items have no vectors yet, only words rank them: the next search goes on" in each for each in texts)
+        return int(texts[0].split()[1]) if texts else 0
+
+    none = sim.registry(embedder=Hashed(), embed_seconds=0)
+    for mode, method in (("hybrid", "weighted"), ("semantic", "keyword_fallback")):
+        found = none.search("tool number", mode=mode)
+        assert (found.method, lacking(found), none.lacks_vectors) == (method, 6, True)
+    registry = sim.registry(embedder=Hashed(), embed_seconds=1e-9)
+    left: list[int] = []
+    ranked: list[int] = []
+    while not left or left[-1]:
+        found = registry.search("tool number", mode="hybrid")
+        left.append(lacking(found))
+        ranked.append(sum(hit.similarity is not None for hit in found.results))
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) == len(left) > 3
+    assert ranked == sorted(ranked)
+    assert not registry.lacks_vectors
+    whole = sim.registry(embedder=Hashed()).search("tool number", mode="hybrid")
+    assert [hit.id for hit in found.results] == [hit.id for hit in whole.results]
+    for value in (-1, math.nan, "5", True):
+        with pytest.raises(ArgumentError, match="embed_seconds"):
+            sim.registry(embed_seconds=value)
+
+
+def test_the_rest_of_the_vectors_is_made_by_index_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little time a search has."""
+    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    registry = sim.registry(embedder=Hashed(), embed_seconds=0)
+    registry.search("tool number", mode="hybrid")
+    assert registry.embed().missing == 0
+    assert not registry.lacks_vectors
+    assert not registry.search("tool number", mode="hybrid").warnings
 
 
 def test_commands_search_while_another_makes_vectors(sim: SpaceSim) -> None:
