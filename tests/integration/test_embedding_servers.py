@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from rye.index.vectors import PROBE
 from rye.mcp.calls import Call
 from rye.mcp.projects import Project
 from rye.mcp.startup import Options
-from rye.parameters import COMMANDS, Parameter
+from rye.parameters import COMMANDS
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
 from tests.support.mcp_server import called, with_client
@@ -458,7 +458,7 @@ def test_chunks_are_set_for_whatever_server_is_chosen(sim: SpaceSim) -> None:
 def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that has no time for them answers by words at once; a later one finds them made."""
     seconds = COMMANDS["search"]["embed_seconds"]
-    monkeypatch.setitem(cast("dict[str, Parameter]", COMMANDS["search"]), "embed_seconds", seconds._replace(default=0))
+    monkeypatch.setitem(COMMANDS["search"], "embed_seconds", seconds._replace(default=0))
     with serving(Model().answer) as (url, _):
         options = Options(cache_dir=sim.cache, embedder=f"ollama:model@{url}")
         monkeypatch.setenv("USER_SPACE", str(sim.user))
