@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from rye.parameters.model import Parameter, parameters_of
 from rye.parameters.search import (
+    EMBED_SECONDS,
     MAX_OFFSET,
     SPACES,
     SearchOptions,
@@ -61,9 +62,6 @@ def _named(**parameters: Parameter) -> _Table:
     return {name: each._replace(name=name) for name, each in parameters.items()}
 
 
-EMBED_SECONDS = 5.0
-"""For how long a search of the command, or of a server, makes missing vectors."""
-
 _PLACES = _named(
     project=_folder("The project; by default found upwards from the working directory"),
     bundles=_many(
@@ -90,16 +88,7 @@ _PLACES = _named(
         notes="see `rye/embedding`",
         metavar="NAME",
     ),
-    embed_seconds=Parameter(
-        "Make missing vectors for about so many seconds, 0 or more; items left without are ranked by their words, "
-        "and the next search goes on; `inf`: make all",
-        EMBED_SECONDS,
-        low=0,
-        hint="inf: make all",
-        notes="`rye index vectors` makes all",
-        kind="number",
-        metavar="SECONDS",
-    ),
+    embed_seconds=EMBED_SECONDS,
 )
 _FORMS = _named(
     as_json=_flag("Answer as one JSON object, errors too", notes="see `rye/results`", flags="--json"),

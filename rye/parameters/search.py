@@ -278,6 +278,19 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
     hybrid: Annotated[Mapping[str, Any] | None, _HYBRID]
 
 
+EMBED_SECONDS = Parameter(
+    "Make missing vectors for about so many seconds, 0 or more; items left without are ranked by their words, "
+    "and the next search goes on; `inf`: make all",
+    5.0,
+    low=0,
+    hint="inf: make all",
+    notes="`rye index vectors` makes all",
+    kind="number",
+    metavar="SECONDS",
+)
+"""For how long a search of the command, or of a server, makes missing vectors."""
+
+
 class WhyOptions(_Scope, SpaceOptions, _Hits, total=False):
     """All that decides which items are hits, and in which order."""
 
