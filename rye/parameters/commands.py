@@ -83,8 +83,7 @@ _PLACES = _named(
     ),
     embedder=Parameter(
         "What turns texts into vectors: `wordllama`, `minilm`, `none`, `sentence-transformers:DIR`, "
-        "`model2vec:DIR`, `ollama:MODEL[@URL]` or "
-        "`openai:MODEL[@URL]`",
+        "`model2vec:DIR`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
         notes="see `rye/embedding`",
         metavar="NAME",
     ),
