@@ -295,7 +295,7 @@ def called(node: ast.Call) -> str:
 
 
 def prints(sources: Sources) -> list[str]:
-    """Find writing to a standard stream outside ``cli`` and the entry point, which speaks where ``cli`` is not importable."""
+    """Find writing to a standard stream outside ``cli`` and the entry point, which speaks where ``cli`` cannot."""
     return [
         f"{path}:{node.lineno}"
         for path, tree in sources.items()
