@@ -365,7 +365,7 @@ class Explainer(Search):
         names = [stage.name for stage in stages]
         for stage in stages[names.index(found.stage) + 1 :] if found.total else ():
             if self.evaluate(stage.ast, self.plan).docs().mask[doc]:
-                because = f"stage {found.stage!r} found {found.total}, so that no looser one was tried"
+                because = f"stage {found.stage!r} answers, with {found.total}"
                 yield MissReason("stage", f"stage {stage.name}", f"stage {stage.name!r} would find it, but {because}")
                 return
 
