@@ -119,7 +119,8 @@ def read_broken_python(text: str) -> Draft:
 
 def _draft(text: str, mark: str, symbols: tuple[Symbol, ...]) -> Draft:
     metadata, prose = header(text, mark)
-    metadata |= {match[1]: _value(match) for match in _CONSTANT.finditer(text)}
+    if "__" in text:  # most scripts have no constants of this kind, and need not be searched for them
+        metadata |= {match[1]: _value(match) for match in _CONSTANT.finditer(text)}
     body, line = cut_blank_head(text)
     return Draft(metadata=metadata, body=body, body_line=line, symbols=symbols, paragraph=prose)
 
