@@ -10,7 +10,7 @@ from mcp import types
 
 from rye._text import as_word, block
 from rye.errors import ArgumentError, RyeError
-from rye.mcp.resources import described, item_page
+from rye.mcp.resources import described, item_page, titled
 from rye.mcp.text import Mark, short, verdict
 from rye.mcp.tools.load import fenced, part_of_content, require_trusted
 from rye.parameters.tools import MAX_CONTENT
@@ -38,7 +38,7 @@ def list_prompts(
         listed.append(
             types.Prompt(
                 name=short(hit.id, 300),
-                title=short(hit.title) or None,
+                title=titled(hit),
                 description=described(hit, mark),
                 arguments=inputs,
             )

@@ -44,6 +44,11 @@ def _listed(registry: Registry, options: Options, scope: str, *, offset: int = 0
     return registry.search(scope=scope, space=space, sort_by="name", limit=PAGE, offset=offset, filters=filters)
 
 
+def titled(hit: SearchResult) -> str:
+    """Return the title of an item in a list, after its verdict, for clients that show nothing else."""
+    return f"[{verdict(hit.signature.to_dict())}] {short(hit.title or hit.id)}"
+
+
 def described(hit: SearchResult, mark: Mark) -> str:
     """Return the description of an item in a list, right of the mark, after its verdict."""
     return mark.line(f"[{verdict(hit.signature.to_dict())}]", hit.description or hit.preview, 300)
@@ -86,7 +91,7 @@ def list_resources(
         types.Resource(
             uri=_uri(hit.source, hit.type, hit.id),
             name=short(f"{hit.type}:{hit.id}", 300),
-            title=short(hit.title) or None,
+            title=titled(hit),
             description=described(hit, mark),
             mime_type="text/plain",
         )

@@ -32,7 +32,7 @@ _OF_THE_PAGE = ("limit", "offset", "facets", "explain")
 
 _OF_SECTIONS = """\
 Get whole sections, verified and ready to cite.
-Use it to answer from texts; rye_search finds items, rye_load reads one.
+Use it to answer from texts; rye_search finds items.
 Read-only.
 Answers each section under its type:id, score, verdict, source, lines | headings.
 Errors: code and fix.

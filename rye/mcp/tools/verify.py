@@ -19,7 +19,7 @@ _LEFT_OUT = ("findings", "baselined", "unchecked", "status")
 
 _DESCRIPTION = """\
 Verify signatures of one item, a namespace or, with signed manifests, all.
-Use it before relying on several; rye_search finds items, rye_load reads one.
+Use it before relying on several; rye_search finds items.
 Read-only.
 Answers counts, violations of manifests, a line per item, worst first: trusted; untrusted (key does not count); \
 partial, misplaced (not all of it, or not here); tampered; unsigned.

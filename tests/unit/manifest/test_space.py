@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rye.manifest.space import observe
+from rye.manifest.model import FILE, Severity
+from rye.manifest.space import compare, observe
 from rye.signing import TRUSTED_FOLDER
 from rye.spaces import Root, Space
 from tests.support.files import lay
@@ -36,6 +38,31 @@ def test_what_is_no_trust_file_is_not_listed(tmp_path: Path) -> None:
     observed = observe(Root(Space.PROJECT, tmp_path))
     assert list(observed.trusted) == [f"{trusted}/f.toml"]
     assert observed.unread == {}
+
+
+def test_every_other_file_is_listed_by_its_path(tmp_path: Path) -> None:
+    """With its digest and mode; of a link the target counts, wherever it leads."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", "tools/demo/a.py", '"""A."""\n')
+    sim.write("project", "tools/demo/_helper.py", "x")
+    (sim.root("project") / "link").symlink_to("/nowhere")
+    observed = observe(Root(Space.PROJECT, sim.root("project")))
+    assert {path: (item.item_type, item.item_id) for path, item in observed.others.items()} == {
+        path: (FILE, path) for path in ("link", "tools/demo/_helper.py")
+    }
+    assert observed.others["link"].sha256 == hashlib.sha256(b"/nowhere").hexdigest()
+    assert observed.others["tools/demo/_helper.py"].length == 1
+
+
+def test_a_list_of_items_alone_is_compared_as_before(tmp_path: Path) -> None:
+    """It was written when no modes and no other files were listed: those are uncovered, which fails nothing."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", "tools/demo/a.py", '"""A."""\n')
+    sim.write("project", "tools/demo/_helper.py", "x")
+    observed = observe(Root(Space.PROJECT, sim.root("project")))
+    listed = {path: replace(item, mode="") for path, item in observed.found.items()}
+    (found,) = compare(listed, observed.all)
+    assert (found.code, found.path, found.severity) == ("uncovered", "tools/demo/_helper.py", Severity.NOTE)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs permissions that hold")
