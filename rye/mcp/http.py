@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
+import math
 import socket
+import sys
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from rye._text import block, inline
 from rye.errors import ArgumentError, EnvironmentFault
 from rye.mcp.server import App
 from rye.mcp.startup import Http
@@ -21,11 +27,29 @@ from rye.mcp.transport import end_soon
 MAX_BODY = 1_048_576
 """Bytes of one request."""
 
+MAX_CONNECTIONS = 500
+"""Connections at once; fewer where the system lets a process open fewer than three times as many files."""
+
+MAX_SESSIONS = 250
+"""Sessions of clients of the protocol of 2025."""
+
+SESSION_SECONDS = 300
+"""A session in which nothing was asked for so long ends."""
+
+REQUEST_SECONDS = 20
+"""How long a request may take to arrive."""
+
 PATH = "/mcp"
 """The path at which the server answers."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
+_BACKLOG = 32
+"""Connections accepted in one go, so that those that are one too many are closed before the next."""
+
+_ALIKE = 5
+"""Records of one line of code that are logged in a minute."""
+
 _LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -46,11 +70,14 @@ async def serve_http(app: App, http: Http) -> None:
         streamable_http_path=PATH,
         host=http.host,
         max_request_body_size=MAX_BODY,
-        max_sessions=1_000,
+        max_sessions=MAX_SESSIONS,
+        session_idle_timeout=SESSION_SECONDS,
         transport_security=_security(http, port),
     )
     config = uvicorn.Config(
         guarded(asgi, http.token) if http.token else asgi,
+        http=_Connection,
+        backlog=_BACKLOG,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -58,17 +85,97 @@ async def serve_http(app: App, http: Http) -> None:
     )
     host = f"[{http.host}]" if ":" in http.host else http.host
     _LOG.info("rye listens on http://%s:%d%s", host, port, PATH)
-    for name in ("mcp.server.streamable_http", "uvicorn.error"):
-        logging.getLogger(name).addFilter(_shorten_disconnect)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_LogFilter())
     await _Server(config, app).serve(sockets=[listening])
 
 
-def _shorten_disconnect(record: logging.LogRecord) -> bool:
-    """Shorten the log record of a client that left during its request to one line: that needs no traceback."""
-    fault = record.exc_info[1] if record.exc_info else None
-    if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
-        record.msg, record.args, record.exc_info = "a client left during its request", (), None
-    return True
+class _LogFilter(logging.Filter):
+    """Escapes what callers can put into the log, and leaves out what would be said again and again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[tuple[str, int], tuple[float, int]] = {}  # line of code: start of its minute, records since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is logged; shorten that of a client that left, which needs no traceback."""
+        line, now = (record.pathname, record.lineno), time.monotonic()
+        began, count = self._seen.get(line, (now, 0))
+        if now - began >= 60:
+            began, count, unsaid = now, 0, max(count - _ALIKE, 0)
+        else:
+            unsaid = 0
+        self._seen[line] = began, count + 1
+        if count >= _ALIKE:
+            return False
+        fault = record.exc_info[1] if record.exc_info else None
+        if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
+            record.msg, record.args, record.exc_info = "a client left during its request", (), None
+        more = "; the next ones within a minute are not logged" if count == _ALIKE - 1 else ""
+        more += f" ({unsaid} like it were not logged)" if unsaid else ""
+        record.msg, record.args = f"{inline(record.getMessage())}{more}", ()
+        if record.exc_info:
+            record.exc_text = block(logging.Formatter().formatException(record.exc_info))
+        return True
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed when its request takes too long to arrive, or when its place is needed.
+
+    The place is that of the connection that has waited longest for a request: whoever has one ready is served,
+    however many others keep connections open.
+    """
+
+    waiting_since = 0.0
+    """By the clock of the event loop; infinite while a request is there whole and not answered."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place; where there is none, that of the connection that has waited longest."""
+        super().connection_made(transport)
+        self._watch()
+        if len(self.connections) > _most_connections():
+            oldest = min(cast("set[_Connection]", self.connections), key=lambda each: each.waiting_since)
+            self.connections.discard(oldest)
+            oldest.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a request that is there whole is no longer waited for."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        is_waiting = cycle is None or cycle.response_complete or cycle.more_body
+        if not is_waiting or self.transport.is_closing():
+            if self._deadline is not None:
+                self._deadline.cancel()
+            self.waiting_since, self._deadline = math.inf, None
+        elif self._deadline is None:
+            self.waiting_since = self.loop.time()
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+
+def _most_connections() -> int:
+    """Return how many connections there may be, so that files can be opened beside them."""
+    if sys.platform == "win32":
+        return MAX_CONNECTIONS
+    import resource
+
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_CONNECTIONS if files == resource.RLIM_INFINITY else max(min(MAX_CONNECTIONS, files // 3), 1)
 
 
 class _Server(uvicorn.Server):

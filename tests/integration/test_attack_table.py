@@ -29,6 +29,7 @@ from rye.mcp.text import Mark, sections_text
 from rye.signing import EnvelopeFormat
 from rye.verify.fixes import Fixes
 from rye.verify.pool import SERIAL_BELOW
+from tests.integration import test_mcp_http
 from tests.integration.test_mixed_install import install_engine, install_rye, start
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
@@ -51,7 +52,7 @@ from tests.support.signed import (
     key,
     old_envelope,
 )
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
 PAGE = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye" / "attacks.md"
 OTHER = "tools/demo/other.py"
@@ -1143,6 +1144,24 @@ def module_of_the_checkout_imported(arena: Arena) -> Found:
         found = arena.verify()
     assert not marker.exists()
     return found
+
+
+@attack
+def connections_held_open(arena: Arena) -> Found:
+    """Three hundred of them, at a server that may open 256 files: a client with the token gets its answer."""
+    sim = SpaceSim(arena.sim.folder / "served")
+    furnish(sim)
+    test_mcp_http.test_attack_half_open_connections_by_the_hundred(sim, b"POST /mcp HTTP/1.1\r\n")
+    return arena.verify()
+
+
+@attack
+def log_filled_by_callers(arena: Arena) -> Found:
+    """Each request is refused; the log has a few lines of them, and none that a header wrote."""
+    sim = SpaceSim(arena.sim.folder / "served")
+    furnish(sim)
+    test_mcp_http.test_attack_a_log_full_of_what_callers_send(sim)
+    return arena.verify()
 
 
 @attack

@@ -5,10 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,12 @@ class Service:
 
     Attributes:
         port: Where.
+        log: The file of its standard error.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, log: Path) -> None:
         self.port = port
+        self.log = log
         self.url = f"http://127.0.0.1:{port}/mcp"
 
     def post(self, body: object = INITIALIZE, /, **headers: str) -> tuple[int, str]:
@@ -73,9 +76,9 @@ class Service:
 
 
 @contextmanager
-def service(sim: SpaceSim, *more: str, **env: str) -> Iterator[Service]:
+def service(sim: SpaceSim, *more: str, before: Sequence[str] = (), **env: str) -> Iterator[Service]:
     """Start a server on a free port, and stop it at the end, which it must not mind."""
-    words = [sys.executable, *arguments(sim, "--http", "--port", "0", *more)]
+    words = [*before, sys.executable, *arguments(sim, "--http", "--port", "0", *more)]
     log = sim.folder / f"server-{time.monotonic_ns()}.log"
     with log.open("wb") as errors:
         process = subprocess.Popen(
@@ -88,7 +91,7 @@ def service(sim: SpaceSim, *more: str, **env: str) -> Iterator[Service]:
                 port = re.search(r"listens on http://\S+?:(\d+)/mcp", log.read_text(errors="replace"))
                 time.sleep(0.02)
             assert port, log.read_text(errors="replace")
-            yield Service(int(port[1]))
+            yield Service(int(port[1]), log)
         finally:
             process.terminate()
             out, _ = process.communicate(timeout=20)
@@ -286,6 +289,56 @@ def test_a_path_in_an_id_or_uri_leads_nowhere(open_service: Service, sim: SpaceS
         return said
 
     assert "root:" not in "".join(open_service.talk(talk))
+
+
+async def find(client: Client) -> str:
+    """Return the first hit of a search."""
+    return str((await called(client, "rye_search", query="new notes", space="user"))["results"][0]["id"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs ulimit")
+@pytest.mark.parametrize(
+    "sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n\r\n"]
+)
+def test_attack_half_open_connections_by_the_hundred(sim: SpaceSim, sent: bytes) -> None:
+    """Three hundred callers who never finish a request, at a server of 256 files: who has the token is served."""
+    limited = ("bash", "-c", 'ulimit -n 256; exec "$@"', "bash")
+    with service(sim, before=limited, RYE_MCP_TOKEN=TOKEN) as found:
+        opened = []
+        try:
+            for _ in range(300):
+                connection = socket.create_connection(("127.0.0.1", found.port), timeout=20)
+                connection.sendall(sent)
+                opened.append(connection)
+            assert found.talk(find, token=TOKEN) == "notes/new"
+            assert len(found.log.read_text().splitlines()) < 10
+        finally:
+            for connection in opened:
+                connection.close()
+
+
+def test_attack_a_log_full_of_what_callers_send(sim: SpaceSim) -> None:
+    """Hundreds of refused requests are a few lines, and headers in them can neither draw nor begin a line."""
+    with service(sim, RYE_MCP_TOKEN=TOKEN) as found:
+        for number in range(60):
+            assert found.post()[0] == 401
+            hostile = f"evil{number}\x9b31m\x85ERROR rye: forged"
+            assert found.post(Host=hostile, Authorization=f"Bearer {TOKEN}")[0] == 421
+            with socket.create_connection(("127.0.0.1", found.port), timeout=20) as connection:
+                connection.sendall(b"\x00nonsense\r\n\r\n")
+        text = found.log.read_text()
+    assert len(text.splitlines()) < 30
+    assert "\\x9b31m" in text
+    assert "\x9b" not in text
+    assert "the next ones within a minute are not logged" in text
+
+
+def test_a_flood_of_sessions_is_bounded(sim: SpaceSim) -> None:
+    """Sessions of 2025 are refused beyond the limit, whereas a client of 2026, which needs none, is served."""
+    with service(sim) as found:
+        assert {found.post()[0] for _ in range(250)} == {200}
+        assert found.post()[0] == 503
+        assert found.talk(find, mode=ERAS[-1]) == "notes/new"
 
 
 def start(sim: SpaceSim, *more: str, **env: str) -> tuple[int, str]:
