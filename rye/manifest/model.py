@@ -67,13 +67,14 @@ _TRUST: Final = (
     "rye trust add FILE  # the signer's trust file, as its owner gave it; for one run: --trust FILE; "
     "if the key is revoked, its owner begins anew with another: rye manifest write --new --key NAME"
 )
+_PUT_BACK: Final = "# get all files of one version again from its owner, and compare them with these"
+_LISTED: Final = "# put back the file that is listed, from where the space came from, and compare the two with diff"
 _BACK: Final = (
     "# put its files back as they were; if its owner says that there is none any more: rye manifest check --reset"
 )
 _ASK: Final = (
     "# get its newest files from its owner; if its owner says that it was begun anew: rye manifest check --reset"
 )
-_ANEW: Final = "rye manifest write --new && rye manifest check --reset  # for its owner, once the items are reviewed"
 
 
 def _error(remedy: str) -> FindingKind:
@@ -88,23 +89,21 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         "manifest-unsaved": FindingKind(Severity.NOTE, "export RYE_STATE_DIR=FOLDER  # one that can be written"),
         "manifest-missing": _error("rye manifest write"),
         "manifest-gone": _error(_BACK),
-        "manifest-malformed": _error(f"{_ANEW}; others put its files back"),
+        "manifest-malformed": _error(_PUT_BACK),
         "manifest-unknown-signer": _error(_TRUST),
         "manifest-root-chain": _error(_ASK),
         "manifest-threshold": _error("rye manifest write --cosign  # by each signer that is missing"),
         "manifest-expired": _error("rye manifest write  # for its owner; others get the newest one"),
         "manifest-rollback": _error(_ASK),
         "manifest-fork": _error(_ASK),
-        "manifest-mixed": _error(f"{_ANEW}; others get all files of one version"),
+        "manifest-mixed": _error(_PUT_BACK),
         "manifest-delegation": _error("rye manifest write  # for its owner, who may also --delegate the namespace"),
         "item-removed": _error(_RESTORE),
         "item-unlisted": _error(_WRITE),
         "item-renamed": _error("rye manifest write  # only once the new name is reviewed; else move it back"),
         "item-copied": _error("rye manifest write  # only once the copy is reviewed; else remove it"),
-        "item-swapped": _error(_RESTORE),
-        "item-rolled-back": _error(
-            "rye manifest write  # only if the older version is wanted; else put the newer back"
-        ),
+        "item-swapped": _error(_LISTED),
+        "item-rolled-back": _error(_LISTED),
         "item-changed": _error(_RESTORE),
         "item-mislabelled": _error(_WRITE),
         "uncovered": FindingKind(Severity.NOTE, "rye manifest write  # once the file is reviewed; else remove it"),

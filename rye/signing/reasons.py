@@ -19,18 +19,29 @@ from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, as_u
 
 _SIGN: Final = "rye sign {ref}"
 _SIGN_ALL: Final = "rye sign {ref}  # once you have reviewed the whole file: all of it is signed then"
-_OTHER_KEY: Final = "rye sign {ref}  # once reviewed, with a key that counts here: name it with --key"
-_REVIEWED: Final = "rye sign {ref}  # only once the change is reviewed; else put the signed file back"
+_SIGN_AGAIN: Final = "rye sign {ref}  # once reviewed: it was signed with a key of yours that does not count here"
+_UNSIGNED: Final = "# none of your keys counts here: have it signed by whoever answers for it, or remove it"
+_WHOLE: Final = "# ask its signer for a version that is signed as a whole"
+_COUNTING: Final = "# get a version that its author signed with a key that counts here, and compare the two with diff"
+_ORIGINAL: Final = "# do not use it: get the signed file again from where it came from, and compare the two with diff"
 _KNOWN_KEY: Final = "rye trust add {key}  # once its owner has confirmed the fingerprint; for one run: --trust FILE"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One row: the verdict a code belongs to, why in words, and what fixes it (empty where nothing needs fixing)."""
+    """One row of the table.
+
+    Attributes:
+        verdict: The verdict a code belongs to.
+        words: Why.
+        remedy: What fixes it, whoever asks; it never signs. Empty where nothing needs fixing.
+        signing: The command for somebody who holds a key that counts, where the item is unsigned or their own.
+    """
 
     verdict: Verdict
     words: str
     remedy: str = ""
+    signing: str = ""
 
 
 REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
@@ -52,7 +63,8 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "revoked": Reason(
             Verdict.UNTRUSTED,
             "the signature holds, but the key of {signer} is revoked{detail}",
-            _OTHER_KEY,
+            _COUNTING,
+            _SIGN_AGAIN,
         ),
         "trust-unread": Reason(
             Verdict.UNTRUSTED,
@@ -62,12 +74,14 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "expired": Reason(
             Verdict.UNTRUSTED,
             "the signature holds, but the key of {signer} expired at {detail}",
-            _OTHER_KEY,
+            _COUNTING,
+            _SIGN_AGAIN,
         ),
         "namespace": Reason(
             Verdict.UNTRUSTED,
             "the signature holds, but the key of {signer} may sign only {detail}, not {ref}",
-            _OTHER_KEY,
+            _COUNTING,
+            _SIGN_AGAIN,
         ),
         "bundle-key": Reason(
             Verdict.UNTRUSTED,
@@ -100,54 +114,60 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "outside-directive": Reason(
             Verdict.PARTIAL,
             "signed by {signer}, but only <directive>...</directive>: the text around it is not covered",
+            _WHOLE,
             _SIGN_ALL,
         ),
         "outside-front-matter": Reason(
             Verdict.PARTIAL,
             "signed by {signer}, but only what follows the front matter: the front matter is not covered",
+            _WHOLE,
             _SIGN_ALL,
         ),
         "outside-shebang": Reason(
             Verdict.PARTIAL,
             "signed by {signer}, but only what follows the signature line: what stands before it is not covered",
+            _WHOLE,
             _SIGN_ALL,
         ),
         "misplaced": Reason(
             Verdict.MISPLACED,
             "signed by {signer}, but it is not where it says it is: {detail}",
+            "# move it to where it says it is, or ask its signer for one that says where this is",
             "rye sign {ref}  # once it says where it is; or move it to where it says it is",
         ),
         "signed-elsewhere": Reason(
             Verdict.MISPLACED,
             "signed by {signer} as {detail}, but found as {ref}",
+            "# move it back, or ask its signer for one that is signed for this place",
             "rye sign {ref}  # once it says where it is now; or move it back",
         ),
-        "malformed": Reason(Verdict.TAMPERED, "the signature line is malformed: {detail}", _REVIEWED),
+        "malformed": Reason(Verdict.TAMPERED, "the signature line is malformed: {detail}", _ORIGINAL),
         "encoding": Reason(
-            Verdict.TAMPERED, "the signature in the line is not 64 bytes in canonical base64", _REVIEWED
+            Verdict.TAMPERED, "the signature in the line is not 64 bytes in canonical base64", _ORIGINAL
         ),
         "two-envelopes": Reason(
-            Verdict.TAMPERED, "a second signature line follows the first; neither can be believed", _REVIEWED
+            Verdict.TAMPERED, "a second signature line follows the first; neither can be believed", _ORIGINAL
         ),
         "digest": Reason(
             Verdict.TAMPERED,
             "the content is not what was signed: its digest differs from the one in the signature line",
-            _REVIEWED,
+            _ORIGINAL,
         ),
         "line-ends": Reason(
             Verdict.TAMPERED,
             "the content differs from what was signed in its line ends only ({detail})",
-            "rye sign {ref}  # as they now are; git keeps them as signed with core.autocrlf=false or '* -text'",
+            f"{_ORIGINAL}; git keeps line ends as signed with core.autocrlf=false or '* -text'",
         ),
         "signature": Reason(
             Verdict.TAMPERED,
             "the signature does not hold under key {key}: the line was altered or made for something else",
-            _REVIEWED,
+            _ORIGINAL,
         ),
-        "no-envelope": Reason(Verdict.UNSIGNED, "there is no signature line", _SIGN),
+        "no-envelope": Reason(Verdict.UNSIGNED, "there is no signature line", _UNSIGNED, _SIGN),
         "envelope-elsewhere": Reason(
             Verdict.UNSIGNED,
             "line {detail} has the form of a signature, but one counts only on line 1, or on line 2 after a shebang",
+            _UNSIGNED,
             _SIGN,
         ),
     }

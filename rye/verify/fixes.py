@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye import spaces
 from rye._text import Advice, inline, quote
-from rye.errors import EnvironmentFault, ItemError
+from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items import ItemType
 from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
-from rye.signing import REASONS
+from rye.signing import REASONS, Origin, TrustSet, Verdict, system_clock
 from rye.spaces import Root
 from rye.verify.changes import is_blob, staged
 
@@ -31,20 +33,29 @@ if TYPE_CHECKING:
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 _MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")
-_SIGN: Final = "rye sign "
+_WRITES: Final = re.compile(r"rye manifest write")
 _LONGEST: Final = 500
 """Characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
 
-_OF_POLICY: Final[Mapping[str, str]] = MappingProxyType(
+_ANEW: Final = "# ask its signer to sign it anew"
+_OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "signer": "rye sign {ref}  # with a key that is demanded: name it with --key",
-        "envelope": "rye sign {ref} --format {form}",
-        "undated": "rye sign {ref}",
-        "too-old": "rye sign --force {ref}  # once you have seen that it still holds",
-        "dated-ahead": "rye sign --force {ref}  # once the clocks are right",
+        "signer": ("# get a version that a signer who is demanded has signed, and compare the two with diff", ""),
+        "envelope": (_ANEW, "rye sign {ref} --format {form}"),
+        "undated": (_ANEW, "rye sign {ref}"),
+        "too-old": (_ANEW, "rye sign --force {ref}  # once you have seen that it still holds"),
+        "dated-ahead": (_ANEW, "rye sign --force {ref}  # once the clocks are right"),
     }
 )
-"""Code of a policy fault → the command that fixes the item; templates as those of :data:`rye.signing.REASONS`."""
+"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.signing.REASONS`."""
+
+_OF_BUNDLE: Final = (
+    "# get the bundle again from where it came from (a package: install it anew), and compare the two with diff -r"
+)
+"""What to do about an item of a bundle that only its publisher can sign."""
+
+_NOT_LISTED: Final = "# ask whoever keeps the manifest: none of your keys counts here; or put back what is listed"
+"""What to do about a violation that only a holder of a counting key may settle by writing the manifest anew."""
 
 _COMMITTED: Final = frozenset(
     {
@@ -66,6 +77,38 @@ _COMMITTED: Final = frozenset(
 """Codes of files that were well before: what was committed may be what is wanted."""
 
 
+class Signers(NamedTuple):
+    """The keys whose private halves the user holds, each by its fingerprint with the option that names it."""
+
+    keys: Mapping[str, str] = MappingProxyType({})
+    trust: TrustSet = TrustSet()
+    now: datetime = datetime(1, 1, 1, tzinfo=UTC)
+
+    @classmethod
+    def find(cls) -> Signers:
+        """Return those of the user, the one that ``rye sign`` takes by default first."""
+        from rye.keys.key_store import DEFAULT_KEY
+        from rye.keys.keyring import ENVIRONMENT, Keyring
+
+        try:
+            keyring = Keyring.find()
+            default = ENVIRONMENT if keyring.in_environment else DEFAULT_KEY
+            known = [each for each in keyring.list() if each.fingerprint]
+            trust = keyring.trust.load().trust
+        except (OSError, RyeError):
+            return cls()
+        known.sort(key=lambda each: each.name != default)
+        keys: dict[str, str] = {}
+        for each in known:
+            keys.setdefault(each.fingerprint, "" if each.name == default else f" --key {quote(each.name)}")
+        return cls(keys, trust, system_clock())
+
+    def option(self, origin: Origin) -> str | None:
+        """Return the option that names a key that counts for an origin, empty for the default key; None without any."""
+        counting = (option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now))
+        return next(counting, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Fixes:
     """Writes commands for someone in the folder ``here``, who finds ``project`` there, but not the roots ``named``."""
@@ -73,6 +116,7 @@ class Fixes:
     here: str
     project: str = ""
     named: frozenset[str] = frozenset()
+    signers: Callable[[], Signers] = Signers
     _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """Root → the files that git could restore below it."""
 
@@ -85,7 +129,7 @@ class Fixes:
             project = spaces.find_project(here, user=spaces.user_space())
         except (OSError, EnvironmentFault):
             return cls("", named=paths)
-        return cls(str(here), "" if project is None else str(project), paths)
+        return cls(str(here), "" if project is None else str(project), paths, cache(Signers.find))
 
     def of_item(self, item: VerifiedItem, code: str, *, formats: tuple[str, ...] = ()) -> Advice:
         """Return what fixes an item's verdict or what a policy has against it; empty where nothing needs fixing.
@@ -96,33 +140,50 @@ class Fixes:
             formats: Of the signature line that the policy accepts; empty for any.
         """
         reason = REASONS.get(code)
-        template = reason.remedy if reason is not None else _OF_POLICY[code]
+        template, signing = (reason.remedy, reason.signing) if reason is not None else _OF_POLICY[code]
         if not template:
             return Advice("", "")
         root = _root_of(item.ref, item.path)
-        if item.space == "system" and template.startswith(_SIGN):
-            fix = f"rye sign --bundle {quote(root)} --new-key  # for its publisher; else install the bundle anew"
-        else:
-            named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
-            space = " --space user" if item.space == "user" else ""
-            bundle = root if root in self.named else item.bundle
-            facts = {"ref": f"{quote(named)}{space}{project}", "project": project, "bundle": quote(bundle)}
-            form = next((form for form in ("v2", "v1") if form in formats), "v2")
-            fix = template.format(**facts, key=quote(item.signature.signer), form=form)
-        if template.startswith(_SIGN) and (why := _why_unsignable(item, root)):
+        key = self._signing_key(item) if signing else None
+        if key is None and item.space == "system" and template.startswith("# "):
+            template = _OF_BUNDLE
+        named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
+        space = " --space user" if item.space == "user" else ""
+        bundle = root if root in self.named else item.bundle
+        facts = {"ref": f"{quote(named)}{space}{project}{key or ''}", "project": project, "bundle": quote(bundle)}
+        form = next((form for form in ("v2", "v1") if form in formats), "v2")
+        fix = (template if key is None else signing).format(**facts, key=quote(item.signature.signer), form=form)
+        if key is not None and (why := _why_unsignable(item, root)):
             fix = f"# {why}; fix that, then: {Advice.read(fix).command}"
         return Advice.read(self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix))
+
+    def _signing_key(self, item: VerifiedItem) -> str | None:
+        """Return the option that names a key to sign an item with, if the user may: it is unsigned, or their own.
+
+        What was signed by others, and whatever is altered, is never signed to make a finding go away.
+        """
+        signers, signature = self.signers(), item.signature
+        is_unsigned = signature.verdict is Verdict.UNSIGNED
+        if item.space == "system" or not (is_unsigned or signature.signer in signers.keys):
+            return None
+        return signers.option(Origin(item.space, item.bundle, item.type, item.id))
 
     def of_manifest(self, violation: Violation, found: ManifestFinding) -> Advice:
         """Return the fix for a finding of a manifest: about an item, or about the manifest itself."""
         path = found.path or "config/manifest"
         root = violation.path.removesuffix(f"/{path}")
-        fix = self.in_space(FINDINGS[found.code].remedy, violation.space, root)
+        fix = self.of_code(found.code, violation.space, violation.bundle, root)
         advice = Advice.read(self._restoring(found.code, root, path, fix))
         if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
             then = advice.command or advice.words
             return Advice("", f"a folder stands in the place of a file: remove {quote(violation.path)}; then: {then}")
         return advice
+
+    def of_code(self, code: str, space: str, bundle: str, root: str) -> str:
+        """Return what fixes a code of a manifest's check: to write a manifest anew is for holders of a counting key."""
+        remedy = FINDINGS[code].remedy
+        may_write = self.signers().option(Origin(space, bundle, "manifest", "manifest")) is not None
+        return self.in_space(remedy if may_write or not _WRITES.match(remedy) else _NOT_LISTED, space, root)
 
     def in_space(self, command: str, space: str, root: str) -> str:
         """Return a command of ``rye manifest`` with the options that name a space, whose items are below ``root``."""
@@ -146,11 +207,9 @@ class Fixes:
         name = f"./{path}" if path.startswith(":") else path
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
         back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
-        if fix.startswith("# "):
-            return f"{back}  # the version in git; or {fix.removeprefix('# ')}"
-        command, _, said = fix.partition("  # ")
-        when = said.partition(";")[0] or "once it is reviewed"
-        return f"{back}  # the version in git, if it is good; or {when}: {command}"
+        back = f"{back}  # brings back the version in git; see first what git diff shows"
+        command, when = Advice.read(fix)
+        return f"{back}; or {when.partition(';')[0] or 'once it is reviewed'}: {command}" if command else back
 
     def _is_restorable(self, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""

@@ -142,6 +142,20 @@ def envelope_not_on_its_line(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def altered_item_signed_by_its_fix(arena: Arena) -> Found:
+    """Somebody who holds a counting key pastes what the answer says: nothing in it signs what another has altered."""
+    arena.replace(b"Say hello.", b"Say hullo.")
+    arena.sim.add("project", OTHER, TEXT, EVE)
+    items = arena.sim.registry().verify(space="project").items
+    with chdir(arena.sim.project):
+        advice = [Fixes.find().of_item(item, item.signature.code) for item in items]
+    assert len(advice) == 2
+    assert not any("rye sign" in text for each in advice for text in each)
+    arena.sim.delete("project", OTHER)
+    return arena.verify()
+
+
 # What a line says
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rye.signing import TrustSet
 from rye.spaces import Root
-from rye.verify.fixes import Fixes
+from rye.verify.fixes import Fixes, Signers
 from rye.verify.manifests import Manifests
 from rye.verify.policy import Policy
 from rye.verify.reports import Outcome
 from rye.verify.run import Baseline, Verification
-from tests.support.signed import NOW
+from tests.support.signed import ANN, NOW, entry
+
+HOLDER = Signers({ANN.public.fingerprint: ""}, TrustSet((entry(ANN),)), NOW)
+"""Somebody who holds a key that counts."""
 
 
 @dataclass
@@ -38,4 +42,11 @@ def verification(
     """Return a verification of these."""
     now = more.pop("now", NOW)
     outcomes: Any = Outcomes(entries, **more)
-    return Verification(outcomes, policy or Policy(), baseline or Baseline(), now, Manifests(outcomes), Fixes.find())
+    return Verification(
+        outcomes,
+        policy or Policy(),
+        baseline or Baseline(),
+        now,
+        Manifests(outcomes),
+        replace(Fixes.find(), signers=lambda: HOLDER),
+    )

@@ -94,11 +94,10 @@ def signed_by(signature: Signature) -> str:
 
 
 def remedy(loaded: LoadedItem) -> Advice:
-    """Return what would improve the verdict; nothing for an item that the reader cannot sign."""
+    """Return what would improve the verdict."""
     from rye.registry import REASONS
 
-    reason = REASONS.get(loaded.signature.code)
-    if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
+    if loaded.signature.code not in REASONS:
         return Advice("", "")
     from rye.registry import Fixes, VerifiedItem
 

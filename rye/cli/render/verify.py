@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rye._text import Advice, inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
-from rye.registry import FINDINGS, Finding, Fixes, Unchecked, Violation
+from rye.registry import Finding, Fixes, Unchecked, Violation
 from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
@@ -131,8 +131,9 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
     yield from warning_lines(warnings, terminal)
     fixes = Fixes.find()
     hints = [
-        (found.code, fixes.in_space(FINDINGS[found.code].remedy, report.source.partition(":")[0], report.root))
+        (found.code, fixes.of_code(found.code, space, bundle, report.root))
         for report in reports
+        for space, _, bundle in (report.source.partition(":"),)
         for found in report.findings
     ]
     for code, fix in dict.fromkeys(hints):

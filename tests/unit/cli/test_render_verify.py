@@ -184,7 +184,7 @@ def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
     assert facts["title"] == "rye: tampered [digest]"
     assert "::warning::x" in text
     assert "\nnote: " in text
-    assert "rye sign $'/" in text
+    assert "rye sign" not in text
 
 
 def test_what_the_baseline_accepts_is_marked_in_every_format() -> None:
@@ -209,7 +209,7 @@ def test_every_policy_code_has_its_rule() -> None:
 
 
 def test_an_id_cannot_put_a_command_into_what_fixes_it() -> None:
-    """The reference is quoted for the shell; items of the user and of a bundle get their own command."""
+    """The reference is quoted for the shell; items of the user get their own command, those of a bundle none."""
     found = list(run(item("no-envelope", "a/$(rm x)")))
     assert isinstance(found[0], Finding)
     assert found[0].fix == "rye sign 'tool:a/$(rm x)'"
@@ -217,4 +217,4 @@ def test_an_id_cannot_put_a_command_into_what_fixes_it() -> None:
     bundled = item("no-envelope", "a/b", space="system", bundle="x", path="/b x/tools/a/b.py")
     fixes = [each.fix for each in run(user, bundled)]  # type: ignore[union-attr]
     assert fixes[0] == "rye sign tool:a/b --space user"
-    assert fixes[1] == "rye sign --bundle '/b x' --new-key"
+    assert fixes[1] == ""

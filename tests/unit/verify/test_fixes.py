@@ -21,10 +21,12 @@ from rye._text import Advice, inline, quote
 from rye.cli.app import root
 from rye.manifest.model import FINDINGS
 from rye.manifest.model import ManifestFinding as Found
-from rye.signing import REASONS, Verdict
-from rye.verify.fixes import Fixes
+from rye.signing import REASONS, TrustSet, Verdict
+from rye.verify.fixes import Fixes, Signers
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.reports import VerifiedItem, Violation
+from tests.support.outcomes import HOLDER
+from tests.support.signed import ANN, BEA, EVE, NOW, entry
 from tests.unit.cli.samples import signature
 
 SHELLS = {
@@ -65,12 +67,21 @@ HOSTILE = (
 )
 
 
+MINE = {code for code in CODES if REASONS[code].signing}
+OTHER = Signers({BEA.public.fingerprint: ""}, TrustSet((entry(BEA),)), NOW)
+
+
+def held(here: str, project: str = "") -> Fixes:
+    """Return what writes the fixes for somebody who holds the key that signed, and whose key counts."""
+    return Fixes(here, project, signers=lambda: HOLDER)
+
+
 def item(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> VerifiedItem:
     """Return an item with that reason."""
     verdict = str(REASONS[code].verdict) if code in REASONS else "trusted"
     bundle = "shop" if space == "system" else ""
     path = f"{base}/.ai/tools/{name}.py"
-    return VerifiedItem("tool", name, space, bundle, path, signature(verdict, code=code, signer="ab" * 32))
+    return VerifiedItem("tool", name, space, bundle, path, signature(verdict, code=code, signer=ANN.public.fingerprint))
 
 
 def violation(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Violation, Found]:
@@ -101,7 +112,7 @@ def run(shell: str, script: str, folder: Path, **variables: str) -> str:
 def commands(name: str = "demo/a") -> Iterator[tuple[str, Advice]]:
     """Yield every code in every space with its advice, in a repository and outside of one."""
     for space in ("project", "user", "system"):
-        for fixes in (Fixes("/p", "/p"), Fixes("/elsewhere", "/other"), Fixes("")):
+        for fixes in (held("/p", "/p"), held("/elsewhere", "/other"), held(""), Fixes("/p", "/p")):
             for code in CODES:
                 yield code, fixes.of_item(item(code, name, space=space), code)
             for code in POLICY_REASONS:
@@ -143,14 +154,15 @@ def test_a_command_that_does_not_parse_is_noticed() -> None:
 
 def test_options_lead_to_where_the_item_is() -> None:
     """Another project and the user's space are named; what is found from here is not."""
-    here = Fixes("/p", "/p")
+    here = held("/p", "/p")
     assert here.of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a"
-    assert Fixes("/p").of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a"
+    assert held("/p").of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a"
     there = replace(here, project="/p/inner")
     assert there.of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a --project /p"
     assert here.of_item(item("no-envelope", space="user"), "no-envelope").command.endswith("tool:demo/a --space user")
     bundle = here.of_item(item("no-envelope", space="system", base="/b b"), "no-envelope")
-    assert bundle.command == "rye sign --bundle '/b b/.ai' --new-key"
+    assert bundle.command == ""
+    assert "install it anew" in bundle.words
     written = here.of_manifest(*violation("item-unlisted", space="user"))
     assert written.command == "rye manifest write --space user"
     assert here.of_item(item("envelope"), "envelope", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
@@ -160,13 +172,33 @@ def test_options_lead_to_where_the_item_is() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_in_what_fixes_it(name: str) -> None:
     """It is one argument: no option, no pattern, no second command; by its path where it would be a pattern."""
-    fix = Fixes("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
+    fix = held("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
     if quote(name).startswith("$'"):
         return  # shlex does not read these; bash does, below
     params = parse(shlex.split(fix.command)[1:])
     named = f"/p/.ai/tools/{name}.py" if set(name) & set("*?[") else f"tool:{name}"
     assert params["target"] == (named,)
     assert params["every"] is False
+
+
+def test_signing_is_for_holders_of_a_counting_key() -> None:
+    """For an unsigned item or their own; what is altered or somebody else's is compared with the original instead."""
+    nobody, other = Fixes("/p", "/p"), replace(held("/p", "/p"), signers=lambda: OTHER)
+    for code in (*CODES, *POLICY_REASONS):
+        verdict = REASONS[code].verdict if code in REASONS else Verdict.TRUSTED
+        mine, theirs = held("/p", "/p").of_item(item(code), code), other.of_item(item(code), code)
+        assert not nobody.of_item(item(code), code).command.startswith("rye sign")
+        assert theirs.command.startswith("rye sign") == (verdict is Verdict.UNSIGNED)
+        assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer"})
+        for advice in (mine, theirs):
+            assert verdict is not Verdict.TAMPERED or "again from where it came from" in advice.words
+    limited = Signers(HOLDER.keys, TrustSet((entry(ANN, namespaces=("other/*",)),)), NOW)
+    assert not replace(nobody, signers=lambda: limited).of_item(item("no-envelope"), "no-envelope").command
+    named = Signers({EVE.public.fingerprint: "", ANN.public.fingerprint: " --key release"}, HOLDER.trust, NOW)
+    fix = replace(nobody, signers=lambda: named).of_item(item("no-envelope"), "no-envelope")
+    assert fix.command == "rye sign tool:demo/a --key release"
+    for code in FINDINGS:
+        assert "rye manifest write" not in nobody.of_manifest(*violation(code)).command
 
 
 @needs_git
