@@ -13,6 +13,7 @@ doing anything to either.
 from __future__ import annotations
 
 import re
+import sys
 from typing import NamedTuple
 
 _INVISIBLE = (
@@ -33,6 +34,7 @@ https://www.unicode.org/Public/16.0.0/ucd/DerivedCoreProperties.txt, Default_Ign
 _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _UNSAFE_IN_BLOCK = re.compile(rf"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
 _NOT_IN_WORD = re.compile(rf"[^\w/.:@+-]|[{_INVISIBLE}]")
+_ESCAPE = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 _SPACE = re.compile(r"\s+")
 
 
@@ -61,6 +63,11 @@ def has_invisible(text: str) -> bool:
 def as_word(text: str) -> str:
     r"""Return text as one word: what is no letter, digit or one of ``_ / . : @ + -`` is written out, as ``\\x20``."""
     return _NOT_IN_WORD.sub(_escaped, text)
+
+
+def from_word(text: str) -> str:
+    """Return the text that :func:`as_word` made a word of."""
+    return _ESCAPE.sub(lambda match: chr(min(int(f"0x{match[0][2:]}", base=0), sys.maxunicode)), text)
 
 
 def verbatim_json(dumped: str) -> str:

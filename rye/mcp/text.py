@@ -101,7 +101,7 @@ def verdict(signature: Mapping[str, str]) -> str:
 
 def reference(item: Mapping[str, Any]) -> str:
     """Return ``type:id`` as one word, which nothing in it can make look like more."""
-    return as_word(short(f"{item['type']}:{item['id']}", MAX_TEXT))
+    return as_word(_cut(f"{item['type']}:{item['id']}", MAX_TEXT))
 
 
 def source(item: Mapping[str, Any], key: str = "space") -> str:

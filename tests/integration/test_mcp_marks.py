@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, types
 
+from rye._text import as_word
 from rye.mcp.text import NOTICE
 from tests.support.mcp_server import Session, session, text_of
 from tests.support.signed import EVE, PAT
@@ -162,6 +163,13 @@ def test_no_line_of_an_error_comes_from_an_item(shared: Session, tool: str, give
     assert result.is_error
     assert_own(text_of(result))
     assert result.structured_content["notice"] == NOTICE
+
+
+def test_an_id_can_be_copied_from_the_text_of_an_answer(shared: Session) -> None:
+    """Also where it is written out as one word."""
+    word = as_word(f"knowledge:{NAME}")
+    assert text_of(shared.call("rye_load", item=f"knowledge:{NAME}")).startswith(f"{word}  ")
+    assert shared.answer("rye_load", item=word)["id"] == NAME
 
 
 def test_each_answer_has_a_mark_of_its_own(shared: Session) -> None:

@@ -6,8 +6,10 @@ import sys
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rye._text import RawEnvelope, as_word, block, find_envelope, has_invisible, inline, quote, verbatim_json
+from rye._text import RawEnvelope, as_word, block, find_envelope, from_word, has_invisible, inline, quote, verbatim_json
 
 LINE = b"# rye:signed:x"
 IGNORABLE = (
@@ -89,6 +91,14 @@ def test_every_character_that_shows_nothing_is_written_out() -> None:
             assert "\\" in shown
         assert ord(char) < 0x7F or char not in verbatim_json(f'"a{char}b"')
         assert ord(char) < 0x7F or has_invisible(char)
+
+
+@given(st.text())
+def test_a_word_is_the_text_it_was_made_of(text: str) -> None:
+    """Whatever is in it, backslashes too; so an id can be copied from an answer."""
+    word = as_word(text)
+    assert not any(char.isspace() for char in word)
+    assert from_word(word) == text
 
 
 def test_letters_of_all_scripts_are_shown_as_they_are() -> None:

@@ -151,8 +151,9 @@ def verdict_lines(data: Mapping[str, Any], mark: Mark) -> list[str]:
 def fenced(part: ContentPart, offset: int, mark: Mark) -> list[str]:
     """Return a part of an item's content between lines with the mark."""
     end = part.next_offset or part.characters
-    where = f"characters {offset} to {end} of " if offset or part.next_offset else "all "
-    lines = mark.fence("content", part.text, f", {where}{part.characters}")
+    is_part = offset or part.next_offset
+    where = f"characters {offset} to {end} of {part.characters}" if is_part else f"all {part.characters} characters"
+    lines = mark.fence("content", part.text, f", {where}")
     lines += ["control and invisible characters of the content are written out, as \\x1b"] if part.escaped else []
     return lines
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp import types
 
-from rye._text import as_word, find_envelope
+from rye._text import as_word, find_envelope, from_word
 from rye.errors import ArgumentError
 from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rye.registry import LoadedItem, Registry
 
 _WRITING = frozenset({"copy_to"})
+_NAMING = ("item", "like", "why", "target")
+"""Arguments that name items, as the text of an answer may have written them."""
 
 NUMBER: Mapping[str, Any] = {"type": "integer"}
 NEXT: Mapping[str, Any] = {"type": ["integer", "null"]}
@@ -79,6 +81,7 @@ class Tool:
             RyeError: It cannot be answered.
         """
         arguments = self.read(self.parameters(work.options), given)
+        arguments |= {key: from_word(arguments[key]) for key in _NAMING if isinstance(arguments.get(key), str)}
         project = work.projects.find(arguments.pop("project_path", None))
         with project.used_by(work.call) as registry:
             data = {"notice": NOTICE} | self.answer(work, registry, arguments)
