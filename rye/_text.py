@@ -35,6 +35,8 @@ _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _UNSAFE_IN_BLOCK = re.compile(rf"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
 _NOT_IN_WORD = re.compile(rf"[^\w/.:@+-]|[{_INVISIBLE}]")
 _ESCAPE = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
+_CI_COMMAND = re.compile(r"(?<=#)#(?=[A-Za-z-]*\[)|^:(?=:)")
+"""What the log of a build reads as a command: ``##[…]`` and ``##vso[…]`` anywhere, ``::`` where a line begins."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -51,8 +53,8 @@ def block(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return text for one line: escaped as by :func:`block`, and every run of white space as one space."""
-    return _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip())
+    """Return text for one line: as by :func:`block`, every run of white space as one space, no command of a build."""
+    return _CI_COMMAND.sub(_escaped, _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip()))
 
 
 def has_invisible(text: str) -> bool:
@@ -71,13 +73,14 @@ def from_word(text: str) -> str:
 
 
 def verbatim_json(dumped: str) -> str:
-    r"""Return JSON text with the invisible characters that ``json`` leaves alone written as ``\uXXXX``."""
+    r"""Return JSON text with ``##[`` and the invisible characters that ``json`` leaves alone written as ``\uXXXX``."""
     import json  # only callers that have loaded it need this
 
-    return _IS_INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], dumped)
+    safe = _IS_INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], dumped)
+    return _CI_COMMAND.sub(lambda match: f"\\u{ord(match[0]):04x}", safe)
 
 
-_PLAIN = re.compile(r"[\w./:@%+,-][\w./:@%+,=-]*", re.ASCII)
+_PLAIN = re.compile(r"[\w./@%+,-][\w./:@%+,=-]*", re.ASCII)
 """Words that every shell takes as they are; one that begins with ``=`` is the path of a program in zsh."""
 
 
@@ -93,9 +96,9 @@ def quote(text: str) -> str:
     """
     if _PLAIN.fullmatch(text):
         return text
-    if "  " not in text and text == text.strip() and all(_is_shown(char) and char not in "'!" for char in text):
+    if text == inline(text) and all(_is_shown(char) and char not in "'!" for char in text):
         return f"'{text}'"
-    return "$'" + "".join(char if _is_shown(char) and char not in " '!\\" else _octal(char) for char in text) + "'"
+    return "$'" + "".join(char if _is_shown(char) and char not in " #'!\\" else _octal(char) for char in text) + "'"
 
 
 class Advice(NamedTuple):

@@ -7,13 +7,14 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -1232,6 +1233,18 @@ def signature_text_searched(arena: Arena) -> Found:
     """The digits of a signature line are no words of the item."""
     digest = arena.hello.read_bytes().split(b":")[-3][:12].decode()
     assert arena.sim.registry().search(f'"{digest}"', relax=False).total == 0
+    return arena.verify()
+
+
+@attack
+def command_of_a_build_in_a_name(arena: Arena) -> Found:
+    """GitHub's runner reads ``##[`` anywhere in a line of any format."""
+    arena.sim.write("project", "tools/demo/a##[add-path]x.py", TEXT)
+    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
+        with io.StringIO() as out, redirect_stdout(out):
+            assert main(["verify", "--space", "project", "--project", str(arena.sim.project), "--format", form]) == 1
+            assert "add-path" in out.getvalue()
+            assert "##[" not in out.getvalue()
     return arena.verify()
 
 

@@ -182,9 +182,36 @@ def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
     assert facts["file"].startswith(".ai/tools/a,b:c%0A\\x1b[2J")
     assert facts["line"] == "2"
     assert facts["title"] == "rye: tampered [digest]"
-    assert "::warning::x" in text
+    assert "\n\\x3a:error::x" in text
     assert "\nnote: " in text
     assert "rye sign" not in text
+
+
+def runner_commands(text: str) -> list[str]:
+    """Return the lines that the runners of GitHub and Azure would obey: ``::`` at the start, ``##[`` anywhere."""
+    lines = re.split(r"\r\n|\r|\n", text)
+    return [line for line in lines if re.match(r"\s*::[a-z]", line) or re.search(r"##[A-Za-z-]*\[", line)]
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "text"])
+def test_attack_commands_of_a_build_in_names_and_reasons(form: str) -> None:
+    """No runner finds a command in a name, a reason or a warning; SARIF, XML and JSON stay what they are."""
+    command = "##[command]::error::x ##vso[task.setvariable]##[add-path]/x"
+    hostile = item("digest", f"a{command}", reason=f"::stop-commands::x\n{command}", line=2)
+    lost = Unchecked(f"::error::{command}", "vanished", "", f"/else/{command}")
+    made = run(item(), hostile, lost, warnings=(f"::warning::{command}",))
+    said: list[str] = []
+    lines = render_text(made, PLAIN, verbose=True, complain=said.append) if form == "text" else FORMATS[form](made)
+    text = "\n".join([*lines, *said])
+    assert len(runner_commands(text)) == (3 if form == "github" else 0)
+    assert not re.search(r"##[a-z]*\[", text)
+    if form == "sarif":
+        Draft4Validator(SCHEMA).validate(json.loads(text))
+    elif form == "junit":
+        ET.fromstring(text)  # noqa: S314 - written by the code under test
+    elif form not in {"text", "github"}:
+        values = [json.loads(text)] if form == "json" else [*map(json.loads, text.splitlines())]
+        assert command in json.dumps(values)
 
 
 def test_what_the_baseline_accepts_is_marked_in_every_format() -> None:
