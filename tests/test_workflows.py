@@ -45,6 +45,21 @@ def test_the_matrix_is_what_the_classifiers_say() -> None:
     assert required == [row.removeprefix("Operating System :: ") for row in CLASSIFIERS if row.startswith("Operating")]
 
 
+def test_what_the_action_installs_is_locked_by_hash() -> None:
+    """Every dependency of rye, and what builds it, is one version with its hashes; nothing else is fetched."""
+    locked = (GITHUB / "actions/verify/requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    rows = [line for line in locked.splitlines() if line and not line.startswith("#")]
+    assert all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", row) for row in rows)
+    names = {re.split(r"==", row)[0].lower().replace("_", "-") for row in rows}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    assert {re.split(r"[><=\[; ]", each)[0].lower() for each in needed} <= names
+    commands = [
+        line for line in read("actions/verify/action.yml")["runs"]["steps"][0]["run"].splitlines() if "pip" in line
+    ]
+    assert [("--require-hashes" in line, "--no-index" in line) for line in commands] == [(True, False), (False, True)]
+
+
 @pytest.mark.parametrize("page", sorted(GITHUB.rglob("*.md")), ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     """Every relative link of a page is a file of this repository."""

@@ -192,6 +192,7 @@ def test_modules_of_the_checkout_are_not_imported_by_the_installation(shop: Work
     install = STEPS[0]
     env = given(install, {"python": sys.executable}, source / "a/b/c")
     (source / "a/b/c").mkdir(parents=True)
+    (source / "a/b/c/requirements.txt").touch()
     done = take(shop, install, {**env, "RUNNER_TEMP": str(tmp_path), "PYTHONPATH": "."})
     assert not (tmp_path / "owned").exists()
     assert "reached" in done.stdout + done.stderr
