@@ -22,6 +22,7 @@ from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
+from rye.signing.ownership import SAFE_FOLDERS, others_control
 from rye.signing.reasons import REASONS, Reason, reach_of, trust_status
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
 from rye.signing.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_name, write_trust_file
@@ -41,6 +42,7 @@ from rye.signing.trust_store import (
 __all__ = [
     "COMMENT_MARKS",
     "REASONS",
+    "SAFE_FOLDERS",
     "TRUSTED_FOLDER",
     "Clock",
     "Coverage",
@@ -67,6 +69,7 @@ __all__ = [
     "last_moment",
     "leads_out",
     "load_trust",
+    "others_control",
     "parse_trust_file",
     "reach_of",
     "read_trust_bytes",

@@ -25,6 +25,7 @@ from typing import Final
 
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.keys import refuse_key_text
+from rye.signing.ownership import refuse_others
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
 
@@ -147,7 +148,7 @@ def load_trust(
     for path in named:
         found.add_named(path)
     if user is not None:
-        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER)
+        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, home=user)
     anchors = tuple(found.entries)
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
@@ -193,12 +194,20 @@ class _Found:
         scope: TrustScope,
         *,
         root: Path | None = None,
+        home: Path | None = None,
         bundle: str = "",
         is_builtin: bool = False,
         anchors: Sequence[TrustEntry] = (),
     ) -> None:
-        """Read the trust files of a folder; of a ``root``, none that a link leads out of it to."""
+        """Read the trust files of a folder; of a ``root``, none that a link leads out of it to.
+
+        Below the ``home`` of a user, none that others own or can write, themselves or by a folder on the way.
+        """
         try:
+            for place in () if home is None else (home, *(home / above for above in reversed(TRUSTED_FOLDER.parents))):
+                refuse_others(place)
+            if home is not None:
+                refuse_others(folder)
             _refuse_leading_out(folder, root)
             paths = trust_paths(folder)
         except NotADirectoryError:
@@ -219,6 +228,8 @@ class _Found:
             try:
                 if path.is_symlink():
                     _refuse_leading_out(path, root)
+                if home is not None:
+                    refuse_others(path)
                 data = read_trust_bytes(path)
                 endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
                 entry = parse_trust_file(

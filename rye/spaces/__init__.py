@@ -18,7 +18,15 @@ all code in a space only the callable that an *installed* bundle registers is ev
 from __future__ import annotations
 
 from rye.spaces.bundles import OWN, is_own, named_root, named_roots, system_roots
-from rye.spaces.discover import check_project, check_writable, find_project, project_root, user_root, user_space
+from rye.spaces.discover import (
+    check_project,
+    check_writable,
+    find_project,
+    owner_warning,
+    project_root,
+    user_root,
+    user_space,
+)
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import FolderReader, read_file
@@ -41,6 +49,7 @@ __all__ = [
     "look_below",
     "named_root",
     "named_roots",
+    "owner_warning",
     "project_root",
     "read_file",
     "system_roots",

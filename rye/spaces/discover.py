@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from rye import signing
+from rye._text import quote
 from rye.errors import EnvironmentFault
 from rye.spaces.model import FOLDER, Root, Space
 
@@ -81,15 +83,25 @@ def _unusable(path: Path, what: str) -> EnvironmentFault:
     )
 
 
-def check_writable(root: Root) -> None:
-    """Refuse to write into a project or bundle whose root is a link: a checkout must not choose other places.
+def owner_warning(root: Root) -> str:
+    """Return a warning if others own a space or can write into it; empty if not, or if the user calls it safe."""
+    why = signing.others_control(root.path, group=root.space is Space.USER)
+    return why and f"{root.path} {why}: nothing is signed or written there unless {signing.SAFE_FOLDERS} names it"
 
-    In the user space links are the user's own.
+
+def check_writable(root: Root) -> None:
+    """Refuse to sign or write in a space that others own or can write, as what stands there may be theirs.
+
+    So is a project or bundle whose root is a link: a checkout must not choose other places. In the user space links are
+    the user's own.
 
     Raises:
-        EnvironmentFault: ``project-elsewhere``.
+        EnvironmentFault: ``unsafe-owner`` or ``project-elsewhere``.
     """
     path = root.path
+    if warning := owner_warning(root):
+        hint = f"review what lies there; then export {signing.SAFE_FOLDERS}={quote(str(path))}"
+        raise EnvironmentFault("unsafe-owner", warning, hint=hint, path=str(path))
     if root.space is Space.USER or not os.path.islink(path):
         return
     real, folder = os.path.realpath(path), os.path.realpath(path.parent)

@@ -60,7 +60,8 @@ class Layout:
         found, warnings = spaces.system_roots(bundles)
         others, faults = spaces.named_roots(more, taken={root.bundle for root in found})
         named = others if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
-        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*warnings, *faults), named)
+        unsafe = filter(None, map(spaces.owner_warning, roots))
+        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*unsafe, *warnings, *faults), named)
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; those ``named`` count as the user's own.

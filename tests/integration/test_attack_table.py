@@ -922,6 +922,29 @@ def bundle_signed_anew_by_another(arena: Arena) -> Found:
 
 
 @attack
+def project_open_to_others(arena: Arena) -> Found:
+    """On a machine that is shared, somebody puts a project above others' folders, or items into theirs."""
+    root = arena.sim.root("project")
+    root.chmod(0o777)
+    arena.sim.write("project", OTHER, TEXT)
+    with chdir(arena.sim.project):
+        assert main(["sign", "--all"]) == 2
+    arena.sim.delete("project", OTHER)
+    warnings = arena.sim.registry().verify(space="project").warnings
+    assert any("can be written by everybody" in text for text in warnings)
+    return arena.verify()
+
+
+@attack
+def trust_folder_open_to_others(arena: Arena) -> Found:
+    """Whoever may write into the user's folder of trust files could trust a key in the user's name."""
+    (arena.sim.root("user") / signing.TRUSTED_FOLDER).chmod(0o777)
+    arena.sim.trust(EVE, owner="ann")
+    arena.sim.add("project", HELLO, TEXT, EVE)
+    return arena.verify()
+
+
+@attack
 def bundle_pinned_to_another_key(arena: Arena) -> Found:
     """The publisher's page says one fingerprint, the package on the way here was signed with another."""
     arena.sim.distrust(key("shop"))

@@ -93,7 +93,7 @@ class Arena:
         for report in answer["manifests"]:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
         bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
-        reported = {"link-escape", "no-match", "unreadable"}
+        reported = {"link-escape", "no-match", "unreadable", "unsafe-owner"}
         bad |= {each["code"] for each in answer["unchecked"] if each["code"] in reported}
         bad |= {"ambiguous-item" for problem in answer["problems"] if " files: " in problem}
         return Found(status, frozenset(bad), frozenset(well))

@@ -1,0 +1,122 @@
+"""Spaces and trust files that others own or can write: searched with a warning, never signed in, never believed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rye import Registry
+from rye.cli import main
+from rye.errors import EnvironmentFault
+from rye.keys.trust_files import Trust
+from rye.signing import TRUSTED_FOLDER, others_control, trust_file_name
+from rye.spaces import Root, Space, check_writable
+from rye.spaces.layout import Layout
+from tests.support.signed import ANN
+from tests.support.spacesim import SpaceSim
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs owners and modes")
+HELLO, TEXT = "tools/demo/hello.py", '"""Say hello."""\n\n__version__ = "1.0.0"\n'
+OTHERS, ROOT = 54321, 0
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """A project with an unsigned item, as the working directory of a user who has a key."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", HELLO, TEXT)
+    sim.save_user_key()
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    monkeypatch.delenv("RYE_SAFE_FOLDERS", raising=False)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.chdir(sim.project)
+    return sim
+
+
+def give_away(path: Path) -> None:
+    """Let somebody else own a folder, or where only root can do that, let everybody write to it."""
+    if os.geteuid() == ROOT:
+        os.chown(path, OTHERS, -1)
+    else:
+        path.chmod(0o777)
+
+
+def test_a_project_of_others_is_searched_with_a_warning_and_not_signed_in(
+    sim: SpaceSim, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says whose it is; verify reports it; nothing is written there, also where the project is named."""
+    give_away(sim.root("project"))
+    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+    response = registry.search("hello")
+    assert response.total == 1
+    for warnings in (response.warnings, registry.verify().warnings):
+        assert sum("nothing is signed or written there" in text for text in warnings) == 1
+    for words in (["sign", "--all"], ["sign", "--all", "--project", str(sim.project)], ["manifest", "write"]):
+        assert main(words) == 2
+        assert "unsafe-owner" in capsys.readouterr().err
+    assert sim.path("project", HELLO).read_text(encoding="utf-8") == TEXT
+
+
+@pytest.mark.parametrize("named", ["*", "{folder}", "{folder}/project", "/nowhere:{folder}"])
+def test_folders_that_the_user_names_are_safe(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    """The variable names them, or a folder around them; links are followed, other folders are not meant."""
+    give_away(sim.root("project"))
+    monkeypatch.setenv("RYE_SAFE_FOLDERS", f"{sim.folder}/proj:{sim.project}/.a")
+    assert main(["sign", "--all"]) == 2
+    monkeypatch.setenv("RYE_SAFE_FOLDERS", named.format(folder=sim.folder))
+    assert main(["sign", "--all"]) == 0
+    assert Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache).search("hello").warnings == ()
+
+
+@pytest.mark.parametrize("place", ["", "config", "config/keys", TRUSTED_FOLDER.as_posix()])
+def test_trust_files_below_a_folder_of_others_do_not_count(sim: SpaceSim, place: str) -> None:
+    """Whoever can write there could trust keys in the user's name: no key counts, and verifying is not complete."""
+    sim.sign("project", HELLO)
+    assert main(["verify", "--space", "project"]) == 0
+    give_away(sim.root("user") / place)
+    trust = Trust(Layout.find(project=sim.project, user=sim.user, bundles=()))
+    assert trust.list().keys == ()
+    assert "is not read" in trust.list().warnings[-2 if len(trust.list().warnings) > 1 else -1]
+    assert main(["verify", "--space", "project"]) == 2
+
+
+def test_a_trust_file_of_others_does_not_count(sim: SpaceSim) -> None:
+    """The file alone is left out, and bars its key, which it could have revoked."""
+    sim.sign("project", HELLO)
+    give_away(sim.root("user") / TRUSTED_FOLDER / trust_file_name(ANN.public))
+    assert main(["verify", "--space", "project"]) == 1
+
+
+def test_whose_a_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the user, of root, or for root of who called sudo; not one that everybody, or a shared group, can write."""
+    place = tmp_path / "place"
+    assert others_control(place) == ""
+    place.mkdir()
+    for mode, alone, shared in ((0o755, False, False), (0o775, False, True), (0o757, True, True), (0o1777, True, True)):
+        place.chmod(mode)
+        monkeypatch.setattr("rye.signing.ownership._is_own_group", lambda _gid, _uid: False)
+        assert (bool(others_control(place)), bool(others_control(place, group=True))) == (alone, shared)
+        monkeypatch.setattr("rye.signing.ownership._is_own_group", lambda _gid, _uid: True)
+        assert bool(others_control(place, group=True)) == alone
+    place.chmod(0o755)
+    if os.geteuid() == ROOT:
+        os.chown(place, OTHERS, -1)
+        assert str(OTHERS) in others_control(place)
+        monkeypatch.setenv("SUDO_UID", str(OTHERS))
+        assert others_control(place) == ""
+        monkeypatch.setattr(os, "geteuid", lambda: OTHERS + 1)
+        assert str(OTHERS) in others_control(place)
+        os.chown(place, ROOT, -1)
+        assert others_control(place) == ""
+
+
+def test_the_user_space_and_bundles_are_not_written_either(sim: SpaceSim) -> None:
+    """As for a project."""
+    for space, path in ((Space.USER, sim.root("user")), (Space.SYSTEM, sim.folder / "pack")):
+        path.mkdir(exist_ok=True)
+        give_away(path)
+        with pytest.raises(EnvironmentFault) as caught:
+            check_writable(Root(space, path))
+        assert (caught.value.code, "RYE_SAFE_FOLDERS" in caught.value.hint) == ("unsafe-owner", True)
