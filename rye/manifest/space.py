@@ -15,7 +15,7 @@ from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.items import ItemType, is_item_file
 from rye.manifest.model import FILE, TRUST, ListedItem, ManifestFinding
 from rye.spaces import ItemFile, Root
-from rye.spaces.beside import LINK, MAX_FILES, FileMode, all_files
+from rye.spaces.beside import CACHE, LINK, MAX_FILES, MODULES, FileMode, all_files
 from rye.spaces.read import read_chunks
 
 Read = Callable[[Root, str], bytes]
@@ -91,16 +91,19 @@ class Observed:
                 break
             elif file.path in self.found:
                 self.found[file.path] = replace(self.found[file.path], mode=file.mode)
-            elif file.path not in self.trusted and file.path not in self.unread and not self._is_elsewhere(file.path):
+            elif file.path not in self.trusted and file.path not in self.unread and not self._is_item(file.path):
                 self._read_other(file, unread)
         self.unread |= unread
         return unread
 
-    def _is_elsewhere(self, path: str) -> bool:
-        """Return whether a file is an item of another bundle that has the same root."""
-        kind, name = _FOLDERS.get(path.partition("/")[0]), path.rpartition("/")[2]
-        is_item = kind is not None and is_item_file(kind, name)
-        return bool(self.root.categories) and is_item and not self.root.holds(ItemFile.at(path).item_id)
+    @staticmethod
+    def _is_item(path: str) -> bool:
+        """Return whether a file is an item: of another bundle with the same root, or one that has just come."""
+        top, _, rest = path.partition("/")
+        *folders, name = rest.split("/")
+        kind = _FOLDERS.get(top)
+        walked = not any(each[0] == "." or each in {MODULES, CACHE} for each in folders)
+        return kind is not None and walked and is_item_file(kind, name)
 
     def _read_other(self, file: FileMode, unread: dict[str, str]) -> None:
         path, (length, digest) = file.path, (0, hashlib.sha256())

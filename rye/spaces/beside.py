@@ -7,6 +7,7 @@ nothing but a manifest.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import time
@@ -47,6 +48,9 @@ MODULES, CACHE = "node_modules", "__pycache__"
 _UNLISTED = frozenset({"config/manifest", "config/keys/signing"})
 """Folders below a root that no manifest lists: its own, and that of private keys."""
 
+_HALF_WRITTEN = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
+"""Names of files and folders that rye writes before it puts them in their place."""
+
 _PYC_HEADER = struct.Struct("<4sIII")
 
 
@@ -60,7 +64,7 @@ class FileMode(NamedTuple):
 def all_files(root: Root) -> Iterator[FileMode | OSError]:
     """Yield every file and link below a root, folder by folder, and the error of each folder that cannot be read.
 
-    Links are not followed. Left out are the manifest, private keys, and ``.git``, which no checkout contains.
+    Links are not followed. Left out are the manifest, private keys, ``.git``, and what a writer has not finished.
     """
     folders = [""]
     while folders:
@@ -75,6 +79,8 @@ def all_files(root: Root) -> Iterator[FileMode | OSError]:
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
+            if _HALF_WRITTEN.fullmatch(entry.name):
+                continue
             if not entry.is_dir(follow_symlinks=False):
                 yield FileMode(path, mode_of(entry))
             elif entry.name != ".git" and path not in _UNLISTED:
