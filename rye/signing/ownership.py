@@ -17,7 +17,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from rye.errors import SigningError
+from rye.errors import EnvironmentFault
 
 SAFE_FOLDERS: Final = "RYE_SAFE_FOLDERS"
 """The variable that names folders which are the user's own whoever owns them; ``*`` for all."""
@@ -76,8 +76,8 @@ def refuse_others(path: Path) -> None:
     """Refuse to believe a file or folder that others, its group among them, own or can write.
 
     Raises:
-        SigningError: ``unsafe-owner``.
+        EnvironmentFault: ``unsafe-owner``.
     """
     if why := others_control(path, group=True):
         hint = f"chown or chmod it so that only you can write there, or name it in {SAFE_FOLDERS}"
-        raise SigningError("unsafe-owner", f"{path} {why}, and is not read", hint=hint)
+        raise EnvironmentFault("unsafe-owner", f"{path} {why}, and is not read", hint=hint)

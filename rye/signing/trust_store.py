@@ -220,7 +220,7 @@ class _Found:
             fault = EnvironmentFault("unreadable", message, hint="check its permissions")
             self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
             return
-        except SigningError as error:
+        except (SigningError, EnvironmentFault) as error:
             self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
             return
         for path in paths:
