@@ -50,6 +50,9 @@ _REMEDIES: Final = MappingProxyType(
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
 
+_PUBLISHER: Final = "PUBLISHER_TRUST.toml"
+"""The trust file that RyeOS puts beside the ``.ai`` of a bundle, or into that of the folder of several bundles."""
+
 
 def system_clock() -> datetime:
     """Return the present moment in UTC; the :class:`rye.signing.Clock` of a real run."""
@@ -154,7 +157,8 @@ def load_trust(
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
     for bundle, root in (bundles or {}).items():
         is_builtin = builtin is not None and os.path.realpath(root) == os.path.realpath(builtin)
-        found.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, root=root, bundle=bundle, is_builtin=is_builtin)
+        folder, published = root / TRUSTED_FOLDER, _published(root)
+        found.add_folder(folder, TrustScope.BUNDLE, root=root, bundle=bundle, is_builtin=is_builtin, more=published)
     return found.load()
 
 
@@ -198,31 +202,30 @@ class _Found:
         bundle: str = "",
         is_builtin: bool = False,
         anchors: Sequence[TrustEntry] = (),
+        more: Sequence[Path] = (),
     ) -> None:
-        """Read the trust files of a folder; of a ``root``, none that a link leads out of it to.
+        """Read the trust files of a folder, and ``more``; of a ``root``, none that a link leads out of it to.
 
         Below the ``home`` of a user, none that others own or can write, themselves or by a folder on the way.
         """
+        paths = [*more]
         try:
             for place in () if home is None else (home, *(home / above for above in reversed(TRUSTED_FOLDER.parents))):
                 refuse_others(place)
             if home is not None:
                 refuse_others(folder)
             _refuse_leading_out(folder, root)
-            paths = trust_paths(folder)
+            paths += trust_paths(folder)
         except NotADirectoryError:
-            return
+            pass
         except OSError as error:
             dangling = any(place.is_symlink() and not place.exists() for place in (folder, *folder.parents))
-            if isinstance(error, FileNotFoundError) and not dangling:
-                return
-            message = f"trust files in {folder} cannot be read: {error.strerror}"
-            fault = EnvironmentFault("unreadable", message, hint="check its permissions")
-            self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
-            return
+            if dangling or not isinstance(error, FileNotFoundError):
+                message = f"trust files in {folder} cannot be read: {error.strerror}"
+                fault = EnvironmentFault("unreadable", message, hint="check its permissions")
+                self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
         except (SigningError, EnvironmentFault) as error:
             self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
-            return
         for path in paths:
             endorsed_by = ""
             try:
@@ -246,6 +249,14 @@ class _Found:
                 self._unread.append(UnreadTrust(path, message, scope, fault, bundle, endorsed_by, name))
             else:
                 self.entries.append(entry)
+
+
+def _published(root: Path) -> list[Path]:
+    """Return the publisher's trust files of a bundle that is a ``.ai``, where no link is on the way to them."""
+    if root.name != ".ai" or root.is_symlink():
+        return []
+    places = (root.parent, root.parent.parent / root.name)
+    return [base / _PUBLISHER for base in places if not base.is_symlink() and os.path.lexists(base / _PUBLISHER)]
 
 
 def _refuse_leading_out(path: Path, root: Path | None) -> None:

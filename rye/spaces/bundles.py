@@ -92,6 +92,9 @@ OWN = "rye"
 _MAX_FOLDER_DEPTH = 3
 """How many folders below a named one a bundle may lie."""
 
+_INSTALLED_BY_RYEOS = "bundles"
+"""Folder in the ``.ai`` of its own data where RyeOS keeps the bundles that it installed."""
+
 _VARIABLE = "RYE_BUNDLES"
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
 _SKIPPED = frozenset({"__pycache__", "node_modules"})
@@ -133,7 +136,7 @@ def named_roots(
     """Return the roots of the bundles in folders, importing nothing, and warnings about folders that hold none.
 
     A folder may be a root itself, contain a ``.ai``, or contain packages that do, such as the target of
-    ``pip install --target``.
+    ``pip install --target``; or RyeOS may have installed bundles into its ``.ai``.
 
     Args:
         folders: Where to look.
@@ -209,7 +212,10 @@ class RootCollector:
 
 
 def _roots_below(folder: Path) -> Iterator[Root]:
-    """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths."""
+    """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths.
+
+    Bundles that RyeOS installed below the ``.ai`` of a folder follow in either case.
+    """
     level = [folder]
     for depth in range(_MAX_FOLDER_DEPTH + 1):
         deeper: list[Path] = []
@@ -217,12 +223,19 @@ def _roots_below(folder: Path) -> Iterator[Root]:
             path = _root_at(place, itself=depth == 0)
             if path:
                 yield Root(Space.SYSTEM, path, *identify(place.parent if place.name == FOLDER else place))
-                continue
-            with suppress(OSError), os.scandir(place) as entries:
-                folders = [each for each in entries if is_looked_into(each.name)]
-                names = [each.name for each in folders if each.is_dir(follow_symlinks=False)]
-                deeper += [place / name for name in sorted(names)]
+            else:
+                deeper += _folders_in(place)
+            by_ryeos = (place if place.name == FOLDER else place / FOLDER) / _INSTALLED_BY_RYEOS
+            deeper += [] if os.path.islink(by_ryeos) else _folders_in(by_ryeos)  # noqa: PTH114 - never raises
         level = deeper
+
+
+def _folders_in(place: Path) -> list[Path]:
+    """Return the folders to look into in a folder, by their names; none that is a link."""
+    with suppress(OSError), os.scandir(place) as entries:
+        folders = [each for each in entries if is_looked_into(each.name)]
+        return sorted(place / each.name for each in folders if each.is_dir(follow_symlinks=False))
+    return []
 
 
 def _root_at(folder: Path, *, itself: bool) -> Path | None:

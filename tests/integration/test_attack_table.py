@@ -879,6 +879,17 @@ def bundle_vouches_for_itself(arena: Arena) -> Found:
     assert found == {"host": "bundle-key", "rye#2": "bundle-key"}
     hits = named.search("hello", space="system", filters={"is": "trusted"}).results
     assert {hit.bundle for hit in hits} <= {"rye"}
+    published = arena.sim.folder / "published"
+    for name, beside in (("alone", "alone"), ("several/one", "several/.ai")):
+        root = of_one_hand(arena, f"published/{name}/.ai")
+        (said,) = (root / signing.TRUSTED_FOLDER).iterdir()
+        said.rename(lay(published, {f"{beside}/keep": ""}) / beside / "PUBLISHER_TRUST.toml")
+    found = {
+        item.bundle: item.signature.code
+        for item in arena.sim.registry(bundles=[published]).verify(space="system").items
+        if item.bundle != "rye"
+    }
+    assert found == {"alone": "bundle-key", "one": "bundle-key"}
     return arena.verify(str(folder))
 
 
