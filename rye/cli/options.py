@@ -120,6 +120,7 @@ class Place:
     project: Path | None = None
     bundles: tuple[Path, ...] = ()
     trust: tuple[Path, ...] = ()
+    audience: str | None = None
     cache_dir: Path | None = None
     max_staleness: float = 0.0
     embedder: str | None = None
@@ -134,7 +135,7 @@ class Place:
         """Return the layout of the spaces, for commands that need no index and therefore do not load the engine."""
         from rye.registry import Layout
 
-        return Layout.find(project=self.project, user=None, bundles=None, more=self.bundles)
+        return Layout.find(project=self.project, user=None, bundles=None, more=self.bundles, audience=self.audience)
 
 
 def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
@@ -149,6 +150,7 @@ def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "i
                 cache_dir=place.cache_dir,
                 max_staleness=place.max_staleness,
                 trust=place.trust,
+                audience=place.audience,
                 progress=progress,
                 embedder=place.embedder,
                 embed_seconds=place.embed_seconds,

@@ -1,9 +1,10 @@
 """The evidence of every document as columns: digests and signatures as bytes, the rest in two small tables.
 
-Most documents of a space share format, key and coverage, so these stand once, in a table of distinct records, and so do
-the times of signing. What does not have the regular form (a digest that is no 64 hex digits) stays in its record, so
-that every evidence is read back equal. A record begins with letters for what stands in columns: ``c`` content digest,
-``d`` digest, ``s`` signature. A document with neither ``d`` nor ``s`` is *bare* and has no row in ``evidence.line``.
+Most documents of a space share format, key, audience and coverage, so these stand once, in a table of distinct
+records, and so do the times of signing. What does not have the regular form (a digest that is no 64 hex digits) stays
+in its record, so that every evidence is read back equal. A record begins with letters for what stands in columns: ``c``
+content digest, ``d`` digest, ``s`` signature. A document with neither ``d`` nor ``s`` is *bare* and has no row in
+``evidence.line``.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class EvidenceWriter:
                 "" if digest else one.digest,
                 b"" if signature else one.signature,
                 one.fingerprint,
+                "",
+                one.audience,
             )
             columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
             self._rests.append(_record(columns, rest))

@@ -98,7 +98,7 @@ def sign_targets(
 
     Args:
         texts: ``type:id``, globs of ids, scopes or paths.
-        layout: The spaces.
+        layout: The spaces, with the audience for which a project's items are signed.
         space: ``project`` or ``user``.
         keyring: Where the key is.
         key: Its name or file; None takes the environment's, else the default one.
@@ -124,13 +124,14 @@ def sign_targets(
     jobs = _read_all(found, missed, validate=mode is not SignMode.CHECK)
     secret = keyring.signing_key(key) if mode is SignMode.WRITE else None
     public = secret.public if secret else _public(keyring, key, mode)
-    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),))
+    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
+    audience = layout.audience if space == "project" else ""
     for job in jobs:
         job.judge(trust, envelope)
     fingerprint = str(public.fingerprint) if public else ""
     if secret is None:
         return SignReport(fingerprint, tuple(job.row(changed=force or bool(job.code)) for job in jobs))
-    rows = _write(_sign(jobs, secret, envelope, force=force))
+    rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force))
     return SignReport(fingerprint, tuple(rows), warnings=_not_counting(jobs, keyring))
 
 
@@ -283,13 +284,17 @@ def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
     return tuple(reasons.values())
 
 
-def _sign(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force: bool) -> list[tuple[_Job, bytes]]:
+def _sign(
+    jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, audience: str = "", force: bool
+) -> list[tuple[_Job, bytes]]:
     """Return each file with the bytes it is to have: signed, unless its signature is valid already."""
     now, signed = signing.system_clock(), []
     for job in jobs:
         read, after = job.read, job.read.data
         if force or job.code:
-            after = signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
+            after = signing.sign_bytes(
+                read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, audience=audience, now=now
+            )
         signed.append((job, after))
     return signed
 

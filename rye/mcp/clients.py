@@ -29,6 +29,7 @@ def _words(options: Options) -> list[str]:
     words = []
     for option, folders in (("--project", options.projects), ("--bundle", options.bundles), ("--trust", options.trust)):
         words += [word for folder in folders for word in (option, str(folder.absolute()))]
+    words += ["--audience", options.audience] if options.audience is not None else []
     words += ["--cache-dir", str(options.cache_dir.absolute())] if options.cache_dir else []
     words += ["--embedder", options.embedder] if options.embedder is not None else []
     words += ["--require", "trusted"] if options.only_trusted else []

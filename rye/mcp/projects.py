@@ -52,6 +52,7 @@ class Project:
             folder,
             more_bundles=options.bundles,
             trust=options.trust,
+            audience=options.audience,
             cache_dir=options.cache_dir,
             embedder=options.embedder,
             embed_seconds=COMMANDS["search"]["embed_seconds"].default,

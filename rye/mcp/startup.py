@@ -38,6 +38,7 @@ class Options:
             around the working directory, and over stdio callers may name others.
         bundles: Further bundles of items in system space.
         trust: Trust files that count as the user's own.
+        audience: The name that signatures on projects' items must have been made for; None takes ``RYE_AUDIENCE``.
         cache_dir: Where indexes are kept.
         embedder: What turns texts into vectors; None leaves it to the variable and the user's settings.
         only_trusted: Whether items of any other verdict are left out.
@@ -48,6 +49,7 @@ class Options:
     projects: tuple[Path, ...] = ()
     bundles: tuple[Path, ...] = ()
     trust: tuple[Path, ...] = ()
+    audience: str | None = None
     cache_dir: Path | None = None
     embedder: str | None = None
     only_trusted: bool = False

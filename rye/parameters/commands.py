@@ -70,6 +70,11 @@ _PLACES = _named(
     trust=_many(
         "Trust this key file, or all in this folder, for this one run; repeatable", metavar="PATH", form="path"
     ),
+    audience=Parameter(
+        "Of a project's items only signatures made for this audience count; by default `RYE_AUDIENCE`",
+        notes="see `rye/trust-model`",
+        metavar="NAME",
+    ),
     cache_dir=_folder("Where the index is kept"),
     max_staleness=Parameter(
         "Skip the check for changed files if the last one is at most this old, 0 or more; `inf`: check only without "
@@ -95,7 +100,7 @@ _FORMS = _named(
     as_ids=_flag("Answer as `type:id`, one per line", flags="--ids"),
     null=_flag("End each line of `--ids` with a NUL instead, for `xargs -0`", flags="-0 --null"),
 )
-_EVERY_PLACE = ("project", "bundles", "trust", "cache_dir", "max_staleness")
+_EVERY_PLACE = ("project", "bundles", "trust", "audience", "cache_dir", "max_staleness")
 _BY_MEANING = (*_EVERY_PLACE, "embedder", "embed_seconds")
 _SPACE = parameters_of(SpaceOptions)
 _ITEM = _named(item=_argument("type:id, or an id that only one type has"))
@@ -104,6 +109,7 @@ _DATES = _named(
     date_to=Parameter("Keep items of this date or earlier", metavar="DATE", form="filters"),
 )
 _format = partial(_choice, flags="--format")
+_AUDIENCE = _PLACES["audience"]
 _TARGETS = _named(target=_words("What is meant"))
 _NAME = _named(name=Parameter("The key", flags="argument"))
 _KEYS = _named(key=_words("The keys", required=True))
@@ -164,7 +170,7 @@ COMMANDS: Mapping[str, _Table] = {
             space=_space("Where to look; `all`: the space that wins", *SPACES),
             raw=_flag("Only the content, as it stands in the file"),
         )
-        | _of("project", "bundles", "trust", "cache_dir")
+        | _of("project", "bundles", "trust", "audience", "cache_dir")
     ),
     "list": (
         _named(scope=Parameter("Types and namespaces", "*", flags="argument"))
@@ -207,6 +213,7 @@ COMMANDS: Mapping[str, _Table] = {
                 *("v2", "v1"),
                 notes="`v1` is for readers that know no better; see `rye/signature-formats`",
             ),
+            audience=_AUDIENCE._replace(help="Sign the project's items for this audience; by default `RYE_AUDIENCE`"),
             dry_run=_flag("Say what would be signed and change nothing"),
             check=_flag("Only say what this key has not validly signed; exit 1 if there is any"),
             force=_flag("Sign again what is validly signed"),
@@ -248,7 +255,7 @@ COMMANDS: Mapping[str, _Table] = {
             ),
             verbose=_flag("Also list the items that passed", flags="--verbose -v"),
         )
-        | _of("project", "bundles", "trust")
+        | _of("project", "bundles", "trust", "audience")
     ),
     "keys generate": (
         _NAME
@@ -393,7 +400,7 @@ COMMANDS: Mapping[str, _Table] = {
                 flags="--print-config",
             ),
         )
-        | _of("bundles", "trust", "cache_dir", "embedder", forms=())
+        | _of("bundles", "trust", "audience", "cache_dir", "embedder", forms=())
     ),
     "completion": _named(shell=_argument("The shell", choices=("bash", "zsh", "fish"))),
 }

@@ -80,6 +80,8 @@ class Registry:
         max_staleness: Seconds for which a scan of the spaces, by whatever process, serves further searches; 0 scans
             before each, infinity only where there is no index yet.
         trust: Trust files or folders that count as the user's own for this registry.
+        audience: The name that signatures on the project's items must have been made for, and that :meth:`sign` makes
+            them for; None leaves it to ``$RYE_AUDIENCE``, an empty one accepts any and none.
         progress: Called with (files done, files to do, source) while files are indexed.
         cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
@@ -102,6 +104,7 @@ class Registry:
         cache_dir: PathLike | None = None,
         max_staleness: float = 0.0,
         trust: Sequence[PathLike] = (),
+        audience: str | None = None,
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
         embedder: str | Embedder | None = None,
@@ -112,6 +115,7 @@ class Registry:
             user=None if user is None else as_path("user", user),
             bundles=None if bundles is None else as_paths("bundles", bundles),
             more=as_paths("more_bundles", more_bundles),
+            audience=audience,
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout

@@ -17,7 +17,7 @@ Importing this room does not load the cryptography library; the first signature 
     'digest'
 """
 
-from rye.signing.envelope import COMMENT_MARKS, sign_bytes, unsigned_bytes
+from rye.signing.envelope import COMMENT_MARKS, check_audience, sign_bytes, unsigned_bytes
 from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
@@ -59,6 +59,7 @@ __all__ = [
     "TrustScope",
     "TrustSet",
     "Verdict",
+    "check_audience",
     "disagreements",
     "endorse",
     "endorser",

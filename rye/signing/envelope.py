@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from rye._text import BOM, RawEnvelope, find_envelope
-from rye.errors import SigningError
+from rye.errors import ArgumentError, SigningError
 from rye.signing.keys import SigningKey
 from rye.signing.model import EnvelopeFormat, Origin
 from rye.signing.trust import as_utc
@@ -50,7 +50,10 @@ def _commented(envelope: str) -> re.Pattern[str]:
 
 
 _OLDER: Final = _commented(rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}}){_OWNER}")
-_NEWER: Final = _commented(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})")
+_AUDIENCE: Final = r"[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?"
+_NEWER: Final = _commented(
+    rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})(?::({_AUDIENCE}))?"
+)
 _V2: Final = EnvelopeFormat.V2
 _SIGNS: Final = frozenset("-_")
 _LAST: Final = "AQgw"
@@ -70,6 +73,19 @@ class ParsedLine(NamedTuple):
     digest: str
     signature: str
     fingerprint: str
+    audience: str = ""
+
+
+def check_audience(name: str) -> str:
+    """Return the name of an audience.
+
+    Raises:
+        ArgumentError: ``bad-audience``.
+    """
+    if not re.fullmatch(_AUDIENCE, name, re.ASCII):
+        hint = "use 1 to 100 of a-z, 0-9, '.', '_', '-' and '/', with a letter or digit at both ends, such as acme/ops"
+        raise ArgumentError("bad-audience", f"audience is {name!r}", hint=hint)
+    return name
 
 
 def parse_line(line: str) -> ParsedLine | None:
@@ -78,7 +94,7 @@ def parse_line(line: str) -> ParsedLine | None:
     The whole line must be a comment mark, one space, one envelope, and for ``<!--`` one space and the closing ``-->``.
     """
     if match := _NEWER.fullmatch(line):
-        parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5])
+        parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5], match[6] or "")
     elif match := _OLDER.fullmatch(line):
         form = EnvelopeFormat.V1 if match[2] == "rye" else EnvelopeFormat.RYEOS
         parsed = ParsedLine(form, match[3], match[4], match[5], match[6])
@@ -159,18 +175,21 @@ CONTEXT: Final = "rye:signed:v2"
 """Label that opens every v2 message. No v1 message, 64 hex digits, begins so."""
 
 
-def signed_message(form: str, digest: str, *, item_type: str, item_id: str, signed_at: str) -> bytes:
+def signed_message(
+    form: str, digest: str, *, item_type: str, item_id: str, signed_at: str, audience: str = ""
+) -> bytes:
     r"""Return the exact bytes an Ed25519 signature is over.
 
     v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, after
     that of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
 
-        message = "rye:signed:v2" part(type) part(id) part(time) part(digest)
+        message = "rye:signed:v2" part(type) part(id) part(time) part(digest) [part(audience)]
         part(s) = SP LEN(s) SP s
 
     where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space
-    (0x20), ``id`` in Unicode normal form C, ``time`` as in the line and ``digest`` 64 hex digits. As each part carries
-    its length, two different lists of parts never give the same message.
+    (0x20), ``id`` in Unicode normal form C, ``time`` and ``audience`` as in the line and ``digest`` 64 hex digits. A
+    line without an audience has no part for it. As each part carries its length, two different lists of parts never
+    give the same message.
 
         >>> signed_message(EnvelopeFormat.V2, "0" * 64, item_type="tool", item_id="a/b",
         ...                signed_at="2026-01-01T00:00:00Z")[:53]
@@ -180,9 +199,11 @@ def signed_message(form: str, digest: str, *, item_type: str, item_id: str, sign
         return digest.encode("ascii")
     head = f"{CONTEXT} {len(item_type)} {item_type} {len(item_id)} {item_id}"
     text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
+    if audience:
+        text += f" {len(audience)} {audience}"
     if text.isascii():
         return text.encode("ascii")
-    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest)
+    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest, *([audience] if audience else []))
     message = CONTEXT.encode("ascii")
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
@@ -200,6 +221,7 @@ def sign_bytes(
     origin: Origin,
     key: SigningKey,
     form: EnvelopeFormat = EnvelopeFormat.V2,
+    audience: str = "",
     now: datetime,
 ) -> bytes:
     """Return the file with a signature line over all the rest of it; one that is there is replaced.
@@ -213,11 +235,13 @@ def sign_bytes(
         origin: Type and id that a v2 signature binds.
         key: Who signs.
         form: v2, or v1 for readers that know no better.
+        audience: The registry that the file is signed for, which only v2 can say; empty for none.
         now: The time to write, to the second.
 
     Raises:
         SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``format`` when the
-            format is only read; ``not-utf-8`` when the file is not text.
+            format is only read or cannot name the audience; ``not-utf-8`` when the file is not text.
+        ArgumentError: ``bad-audience``.
     """
     if suffix.lower() not in COMMENT_MARKS:
         raise SigningError(
@@ -229,14 +253,19 @@ def sign_bytes(
         data.decode("utf-8")
     except UnicodeDecodeError:
         raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
+    if audience and form is not _V2:
+        raise SigningError("format", f"a {form} line cannot name the audience {audience!r}", hint="use v2")
     before, after = COMMENT_MARKS[suffix.lower()]
     head, rest, line_break = _split(unsigned_bytes(data))
     digest = hashlib.sha256(head + rest).hexdigest()
     signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
-    message = signed_message(form, digest, item_type=origin.item_type, item_id=origin.item_id, signed_at=signed_at)
+    message = signed_message(
+        form, digest, item_type=origin.item_type, item_id=origin.item_id, signed_at=signed_at, audience=audience
+    )
     signature = encode_signature(key.sign(message))
     if form is EnvelopeFormat.V2:
         envelope = f"rye:signed:v2:{signed_at}:{digest}:{signature}:{key.public.fingerprint}"
+        envelope += f":{check_audience(audience)}" if audience else ""
     elif form is EnvelopeFormat.V1:
         envelope = f"rye:signed:{signed_at}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
     else:

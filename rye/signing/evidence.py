@@ -141,8 +141,8 @@ def inspect(
         change = line_end_change(data, envelope, line.digest)
         return _fault(content, line, "line-ends" if change else "digest", change)
     # by position, as for every file: to name them takes as long again
-    form, signed_at, digest, _, fingerprint = line
-    evidence = Evidence(content, "", "", _NAMES[form], coverage, "", (), digest, signature, fingerprint, signed_at)
+    form, signed_at, digest, _, key, audience = line
+    evidence = Evidence(content, "", "", _NAMES[form], coverage, "", (), digest, signature, key, signed_at, audience)
     # 6. Whether the file is where it says it is.
     return with_declared(evidence, declared, origin) if declared else evidence
 
@@ -168,6 +168,7 @@ def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evide
         digest=line.digest,
         fingerprint=line.fingerprint,
         signed_at=line.signed_at,
+        audience=line.audience,
     )
 
 
@@ -185,7 +186,7 @@ def _what_is_wrong(line: str) -> str:
         return "it holds a carriage return"
     if parse_line(" ".join(line.replace("rye", " rye", 1).replace("-->", " -->").split())):
         return "other blanks than one space stand around the envelope"
-    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT"
+    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT, in v2 with :AUDIENCE or without"
 
 
 def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:

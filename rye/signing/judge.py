@@ -1,9 +1,9 @@
 """From evidence and trust to a verdict. No disk, no clock: the same input always gives the same judgement.
 
 The idea is a fixed order of questions, of which the first that goes against the file decides: the bytes, the signature,
-the key (is it revoked, may it speak here, has it expired, is it limited?), then the file (place, coverage). The
-invariant: ``trusted`` stands at the end alone, after every question, so nothing that a key says makes up for a fault in
-the bytes, and a question that does not apply can refuse a good file but never let a bad one pass.
+the key (is it revoked, may it speak here, has it expired, is it limited?), then the file (audience, place, coverage).
+The invariant: ``trusted`` stands at the end alone, after every question, so nothing that a key says makes up for a
+fault in the bytes, and a question that does not apply can refuse a good file but never let a bad one pass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rye.signing.envelope import signed_message
 from rye.signing.evidence import ITEM_TYPES
 from rye.signing.keys import PublicKey
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Signature
-from rye.signing.reasons import REASONS
+from rye.signing.reasons import REASONS, audience_words
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet, as_utc
 
 _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
@@ -68,7 +68,9 @@ class _Case(NamedTuple):
             ref = f"{origin.item_type}:{origin.item_id}"
             words = reason.words.format(signer=signer, key=key[:16], ref=ref, detail=detail)
         signer, owner = (entry.fingerprint, entry.owner) if entry else (key, "")
-        return Signature(reason.verdict, code, words, signer, owner, evidence.signed_at, evidence.format)
+        return Signature(
+            reason.verdict, code, words, signer, owner, evidence.signed_at, evidence.format, evidence.audience
+        )
 
 
 def judge(
@@ -111,7 +113,7 @@ def judge(
     if len(speaking) > 1:
         alive = [each for each in speaking if each.scope is entry.scope and not each.expired(now)]
         entry = next((each for each in alive if each.allows(origin)), (alive or speaking)[0])
-    # 6, 7. Expiry, and namespace.
+    # 6, 7. Expiry; namespace and audience.
     if speaking and (limited := _limited(entry, case)):
         return limited
     # 8. Place.
@@ -148,7 +150,12 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
 def _holding(entries: tuple[TrustEntry, ...], case: _Case, item_type: str, item_id: str) -> tuple[TrustEntry, ...]:
     evidence, verify = case.evidence, case.verify
     message = signed_message(
-        evidence.format, evidence.digest, item_type=item_type, item_id=item_id, signed_at=evidence.signed_at
+        evidence.format,
+        evidence.digest,
+        item_type=item_type,
+        item_id=item_id,
+        signed_at=evidence.signed_at,
+        audience=evidence.audience,
     )
     if len(entries) == 1:
         return entries if verify(entries[0].public, evidence.signature, message) else ()
@@ -170,16 +177,17 @@ def _revoked(entries: tuple[TrustEntry, ...], case: _Case) -> Signature | None:
     return None
 
 
-def _read(entries: tuple[TrustEntry, ...]) -> tuple[TrustEntry, ...]:
-    return tuple(entry for entry in entries if not entry.unread) or entries
-
-
 def _limited(entry: TrustEntry, case: _Case) -> Signature | None:
     if entry.not_after is not None and entry.expired(case.now):
         return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
     if not entry.allows(case.origin):
         return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
-    return None
+    wanted, found = case.trust.demanded(case.origin), case.evidence.audience
+    return case.found("audience", entry, audience_words(found, wanted)) if wanted not in {"", found} else None
+
+
+def _read(entries: tuple[TrustEntry, ...]) -> tuple[TrustEntry, ...]:
+    return tuple(entry for entry in entries if not entry.unread) or entries
 
 
 def _unheard(entries: tuple[TrustEntry, ...], case: _Case) -> Signature:

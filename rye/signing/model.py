@@ -17,7 +17,7 @@ from rye.errors import SigningError
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-2"
+_RECORD: Final = "evidence-3"
 """First value of a record; another one is another layout."""
 
 
@@ -82,6 +82,7 @@ class Signature(NamedTuple):
         owner: Owner named by the trust file of that key, else empty. Never taken from the line.
         signed_at: Time of the line (ISO 8601); only v2 signs it.
         format: ``v1``, ``v2``, ``ryeos`` or empty.
+        audience: The registry that the line names; empty for none, and where it is malformed.
     """
 
     verdict: Verdict
@@ -91,9 +92,10 @@ class Signature(NamedTuple):
     owner: str = ""
     signed_at: str = ""
     format: str = ""
+    audience: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """Return the seven attributes as JSON-able text."""
+        """Return the eight attributes as JSON-able text."""
         return self._asdict() | {"verdict": str(self.verdict)}
 
 
@@ -112,6 +114,7 @@ class Evidence(NamedTuple):
         signature: 64 raw bytes, or empty.
         fingerprint: As written in the line (16 or 64 hex).
         signed_at: As written in the line.
+        audience: As written in the line; empty for none.
     """
 
     content_digest: str
@@ -125,11 +128,12 @@ class Evidence(NamedTuple):
     signature: bytes = b""
     fingerprint: str = ""
     signed_at: str = ""
+    audience: str = ""
 
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
         signature = base64.b64encode(self.signature).decode("ascii")
-        rest = (self.digest, signature, self.fingerprint, self.signed_at, *self.claims)
+        rest = (self.digest, signature, self.fingerprint, self.signed_at, self.audience, *self.claims)
         return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *rest]
 
     @classmethod
@@ -140,10 +144,11 @@ class Evidence(NamedTuple):
             SigningError: ``bad-record`` when it is of another layout or damaged.
         """
         try:
-            layout, content, code, detail, form, coverage, misplaced, digest, signature, key, when, *claims = record
+            layout, content, code, detail, form, coverage, misplaced, *rest = record
+            digest, signature, key, when, audience, *claims = rest
             raw = base64.b64decode(signature, validate=True)
             part, ids = Coverage(coverage), tuple(claims)
-            evidence = cls(content, code, detail, form, part, misplaced, ids, digest, raw, key, when)
+            evidence = cls(content, code, detail, form, part, misplaced, ids, digest, raw, key, when, audience)
         except (TypeError, ValueError):
             layout = ""
         if layout != _RECORD:

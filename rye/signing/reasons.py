@@ -111,6 +111,11 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "you have not endorsed this key",
             "rye trust endorse {key}{project}  # once its owner confirmed the fingerprint; for one run: --trust FILE",
         ),
+        "audience": Reason(
+            Verdict.UNTRUSTED,
+            "signed by {signer}, but {detail}",
+            "# ask its signer for one that is signed for this audience",
+        ),
         "outside-directive": Reason(
             Verdict.PARTIAL,
             "signed by {signer}, but only <directive>...</directive>: the text around it is not covered",
@@ -173,6 +178,12 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
     }
 )
 """Every reason code, from the best verdict to the worst."""
+
+
+def audience_words(found: str, wanted: str) -> str:
+    """Return that a signature names another audience than the one that is demanded, or none."""
+    said = f"for the audience {found!r}" if found else "for no audience"
+    return f"{said}; {wanted!r} is demanded here"
 
 
 MAX_HIDING_WARNINGS: Final = 20

@@ -112,9 +112,14 @@ class TrustSet:
     Where several files name one key, the most authoritative that may speak decides alone. Revocation is the exception:
     any file entitled to revoke does. So does one that cannot be read, for the key that it is named after: it may be a
     revocation.
+
+    Attributes:
+        entries: The trust files.
+        audience: The registry that signatures on the items of projects must name; empty to accept any and none.
     """
 
     entries: tuple[TrustEntry, ...] = ()
+    audience: str = ""
     _by_name: dict[str, tuple[TrustEntry, ...]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -184,11 +189,19 @@ class TrustSet:
         best = [entry for entry in speaking if entry.scope is speaking[0].scope]
         return any(entry.allows(origin) and not entry.expired(now) for entry in best)
 
+    def demanded(self, origin: Origin) -> str:
+        """Return the audience that a signature at ``origin`` must name; empty for any and none.
+
+        A project is what others copy and clone; bundles and the user's items are bound to their place by their keys.
+        """
+        return self.audience if origin.space == "project" else ""
+
     def digest(self, now: datetime) -> str:
         """Return the SHA-256 hex of everything that influences a verdict at ``now``.
 
-        Equal digests mean equal verdicts on equal evidence: keys, owners, scopes, namespaces, revocations, and which
-        keys have expired or lost their endorsement by ``now``. The moment itself does not enter.
+        Equal digests mean equal verdicts on equal evidence: keys, owners, scopes, namespaces, revocations, the audience
+        that is demanded, and which keys have expired or lost their endorsement by ``now``. The moment itself does not
+        enter.
         """
         rows = sorted(
             json.dumps(
@@ -208,7 +221,7 @@ class TrustSet:
             )
             for entry in self.entries
         )
-        return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+        return hashlib.sha256("\n".join([self.audience, *rows]).encode()).hexdigest()
 
 
 def in_namespaces(patterns: tuple[str, ...], item_type: str, item_id: str) -> bool:

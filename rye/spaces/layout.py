@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from rye import signing, spaces
 from rye.errors import ArgumentError, NotFoundError
 from rye.signing import TrustLoad
 from rye.spaces import Root
+
+AUDIENCE: Final = "RYE_AUDIENCE"
+"""Environment variable that names the audience where the caller does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Layout:
         user: The user space's ``.ai``; it need not exist.
         warnings: About bundles that could not be used.
         named: Bundles that the caller named; the others were found.
+        audience: The registry that signatures on the items of projects must name, and new ones do; empty for none.
     """
 
     roots: tuple[Root, ...]
@@ -30,10 +35,17 @@ class Layout:
     user: Path
     warnings: tuple[str, ...] = ()
     named: tuple[Root, ...] = ()
+    audience: str = ""
 
     @classmethod
     def find(
-        cls, *, project: Path | None, user: Path | None, bundles: Sequence[Path] | None, more: Sequence[Path] = ()
+        cls,
+        *,
+        project: Path | None,
+        user: Path | None,
+        bundles: Sequence[Path] | None,
+        more: Sequence[Path] = (),
+        audience: str | None = None,
     ) -> Layout:
         """Find the spaces.
 
@@ -42,11 +54,15 @@ class Layout:
             user: Folder with the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
             bundles: As for :class:`rye.Registry`.
             more: Folders of bundles that count beside those.
+            audience: As for :class:`rye.Registry`.
 
         Raises:
             NotFoundError: The project folder or a named bundle does not exist.
+            ArgumentError: ``bad-audience``.
             EnvironmentFault: ``unusable-project``, for a ``.ai`` that is no folder.
         """
+        name = os.environ.get(AUDIENCE, "") if audience is None else audience
+        name = name and signing.check_audience(name)
         home = spaces.user_space() if user is None else user
         if project is None:
             project = spaces.find_project(Path.cwd(), user=home)
@@ -61,7 +77,9 @@ class Layout:
         others, faults = spaces.named_roots(more, taken={root.bundle for root in found})
         named = others if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
         unsafe = filter(None, map(spaces.owner_warning, roots))
-        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*unsafe, *warnings, *faults), named)
+        return cls(
+            (*roots, *found, *others), project, home / spaces.FOLDER, (*unsafe, *warnings, *faults), named, name
+        )
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; those ``named`` count as the user's own.
@@ -70,7 +88,7 @@ class Layout:
             NotFoundError: A named one does not exist.
             SigningError: A named one cannot be understood.
         """
-        return signing.load_trust(
+        load = signing.load_trust(
             user=self.user,
             project=None if self.project is None else self.project / spaces.FOLDER,
             others={root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle},
@@ -78,6 +96,7 @@ class Layout:
             builtin=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,
         )
+        return replace(load, trust=replace(load.trust, audience=self.audience)) if self.audience else load
 
     def in_space(self, space: str) -> tuple[Root, ...]:
         """Return the roots of one space, or of all."""

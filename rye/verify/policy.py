@@ -7,6 +7,7 @@ A policy is a YAML file that is named, never one that is found:
     require: trusted          # or signed
     envelope: v2              # or a list
     max_age: 365d             # of the signature; also not_before: 2026-01-01
+    audience: acme/ops        # for which a project's items and manifest were signed
     scopes:
       - scope: tool.ops.*
         signers: [4b987fd4e40303ac…]   # all 64 digits
@@ -27,7 +28,7 @@ from typing import Any, Final, NamedTuple
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml_safe
 from rye.items.scope import Scope, parse_scope
-from rye.signing import EnvelopeFormat, refuse_key_text
+from rye.signing import EnvelopeFormat, check_audience, refuse_key_text
 from rye.signing.trust import as_utc
 from rye.verify.reports import VerifiedItem
 
@@ -109,11 +110,17 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The demands on every item, those on items of a scope in their place, and those of the caller in addition."""
+    """The demands on every item, those on items of a scope in their place, and those of the caller in addition.
+
+    Attributes:
+        default, scoped, also: These demands.
+        audience: The name for which the items and manifests of projects must have been signed; empty for any and none.
+    """
 
     default: Demand = Demand()
     scoped: tuple[tuple[tuple[Scope, ...], Demand], ...] = ()
     also: Demand | None = None
+    audience: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -201,7 +208,7 @@ def _policy(values: Any) -> Policy:
     """Return the policy that the values of a file state; nothing that is not understood is skipped."""
     if not isinstance(values, dict) or not values:
         raise _Misstated("", "it demands nothing; it must be a mapping such as 'require: trusted'")
-    default = _demand(Demand(), values, "scopes")
+    default = _demand(Demand(), values, "scopes", "audience")
     entries = values.get("scopes", [])
     if not isinstance(entries, list):
         raise _Misstated("scopes", "scopes must be a list of mappings")
@@ -216,18 +223,25 @@ def _policy(values: Any) -> Policy:
         except ArgumentError as error:
             raise _Misstated(scope, error.message) from None
         scoped.append((scopes, _demand(default, entry, "scope")))
-    return Policy(default, tuple(scoped))
+    return Policy(default, tuple(scoped), audience=_audience(values["audience"]) if "audience" in values else "")
 
 
-def _demand(base: Demand, values: Mapping[str, Any], other: str) -> Demand:
-    """Return a demand with the attributes that some values state; ``other`` is the one key that states none."""
+def _audience(value: Any) -> str:
+    try:
+        return check_audience(value if isinstance(value, str) else repr(value))
+    except ArgumentError as error:
+        raise _Misstated("audience", f"{error.message}: {error.hint}") from None
+
+
+def _demand(base: Demand, values: Mapping[str, Any], *others: str) -> Demand:
+    """Return a demand with the attributes that some values state; ``others`` are the keys that state none."""
     stated = {}
     for key, value in values.items():
         if key in _DEMANDS:
             attribute, read = _DEMANDS[key]
             stated[attribute] = read(value)
-        elif key != other:
-            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_DEMANDS, other))}")
+        elif key not in others:
+            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_DEMANDS, *others))}")
     return replace(base, **stated)
 
 

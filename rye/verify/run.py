@@ -14,7 +14,9 @@ from rye.errors import ArgumentError, NotFoundError
 from rye.manifest.model import ManifestReport
 from rye.parameters import COMMANDS, check
 from rye.signing import refuse_links, system_clock, write_atomically
-from rye.spaces.layout import Layout
+from rye.signing.reasons import audience_words
+from rye.spaces import Space
+from rye.spaces.layout import AUDIENCE, Layout
 from rye.verify.changes import changed_since as find_changes
 from rye.verify.fixes import Fixes
 from rye.verify.manifests import Manifests
@@ -82,6 +84,7 @@ class Verification:
         baseline: Findings that are accepted.
         now: The moment by which ages are judged.
         checks: The manifests that are checked after the items.
+        audience: The name for which a project's items must have been signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
         counts: Number of items by verdict, so far.
         findings: How many findings no baseline accepts, so far.
@@ -95,6 +98,7 @@ class Verification:
     baseline: Baseline
     now: datetime
     checks: Manifests
+    audience: str = ""
     fixes: Fixes | None = None
     counts: Counter[str] = field(default_factory=Counter)
     findings: int = 0
@@ -144,8 +148,11 @@ class Verification:
             return outcome
         self.counts[outcome.verdict] += 1
         demands = self.policy.demands(outcome)
+        wanted = self.audience if outcome.space == Space.PROJECT else ""
         if not all(demand.accepts_verdict(outcome) for demand in demands):
             return self._found(outcome, outcome.signature.code, outcome.signature.reason)
+        if wanted and outcome.signature.audience != wanted:  # where the key does not count, no verdict says so
+            return self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
                 return self._found(outcome, *fault, formats=demand.envelopes)
@@ -216,6 +223,7 @@ def start_verification(
     """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`."""
     check(COMMANDS["verify"]["space"], space)
     demanded = policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy()
+    layout = _for_audience(layout, demanded.audience)
     folder = layout.project or Path.cwd()
     outcomes = stream_outcomes(
         texts,
@@ -232,6 +240,21 @@ def start_verification(
         processes=processes,
         progress=progress,
     )
+    if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
+        outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
     checks = Manifests(outcomes, require_manifest, strict)
-    return Verification(outcomes, demanded, accepted, system_clock(), checks, Fixes.find(outcomes.named))
+    fixes = Fixes.find(outcomes.named)
+    return Verification(outcomes, demanded, accepted, system_clock(), checks, layout.audience, fixes)
+
+
+def _for_audience(layout: Layout, name: str) -> Layout:
+    """Return the layout with the audience that a policy names, if it does.
+
+    Raises:
+        ArgumentError: ``bad-audience`` when the caller demands another one.
+    """
+    if name and layout.audience not in {"", name}:
+        message = f"audience is {layout.audience!r}, the policy demands {name!r}"
+        raise ArgumentError("bad-audience", message, hint=f"leave out --audience and {AUDIENCE}, or name that one")
+    return replace(layout, audience=name) if name else layout

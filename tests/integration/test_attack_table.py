@@ -52,6 +52,7 @@ from tests.support.signed import (
     html,
     key,
     old_envelope,
+    sign,
 )
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
@@ -229,6 +230,53 @@ def comment_mark_of_another_language(arena: Arena) -> Found:
     """The mark before a line, which no signature binds: with this one the file is no Python any more."""
     arena.replace(b"# rye:signed:", b"// rye:signed:")
     return arena.verify()
+
+
+@attack
+def tool_of_another_registry(arena: Arena) -> Found:
+    """A tool that ann signed for one registry is put, at the same id, into the project of another."""
+    arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/ops"))
+    assert arena.verify("--audience", "acme/ops").well == {"ok"}
+    arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/shop"))
+    (hit,) = arena.sim.registry(audience="acme/ops").search("hello", space="project").results
+    assert (hit.signature.verdict, hit.signature.code) == ("untrusted", "audience")
+    assert arena.sim.registry(audience="acme/ops").search("is:trusted", space="project").total == 0
+    assert arena.sim.registry().search("is:trusted", space="project").total == 1
+    return arena.verify("--audience", "acme/ops")
+
+
+@attack
+def tool_for_no_registry_in_one_that_demands_it(arena: Arena) -> Found:
+    """A line without an audience, of either format, where one is demanded."""
+    found = {arena.verify("--audience", "acme/ops")}
+    arena.hello.write_bytes(sign(TEXT.encode(), form=V1))
+    found.add(arena.verify("--audience", "acme/ops"))
+    assert len(found) == 1
+    return found.pop()
+
+
+@attack
+def audience_edited_or_stripped(arena: Arena) -> Found:
+    """The audience of a v2 line is replaced by the one that is demanded, or taken away where none is."""
+    signed = sign(TEXT.encode(), audience="acme/shop")
+    arena.hello.write_bytes(signed.replace(b":acme/shop", b":acme/ops"))
+    found = arena.verify("--audience", "acme/ops")
+    arena.hello.write_bytes(signed.replace(b":acme/shop", b""))
+    assert arena.verify() == found
+    return found
+
+
+@attack
+def audience_named_by_the_project(arena: Arena) -> Found:
+    """A project brings policies and settings that name the audience of what is in it: nobody reads them."""
+    arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/shop"))
+    for name in ("policy.yaml", "audience.yaml", "search.yaml"):
+        arena.sim.write("project", f"config/{name}", "audience: acme/shop\n")
+        (arena.sim.project / name).write_text("audience: acme/shop\n")
+    (arena.sim.project / ".env").write_text("RYE_AUDIENCE=acme/shop\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RYE_AUDIENCE", "acme/ops")
+        return arena.verify(inside=arena.sim.project)
 
 
 # Where an item is

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -24,7 +26,21 @@ from rye.signing import (
     unsigned_bytes,
 )
 from rye.signing.envelope import decode_signature, encode_signature, signed_message
-from tests.support.signed import ANN, DIRECTIVE, FRONT, NOTE, NOW, SCRIPT, SIGNED_AT, TOOL, XML, place, sign, verdict
+from tests.support.signed import (
+    ANN,
+    DIRECTIVE,
+    FRONT,
+    NOTE,
+    NOW,
+    SCRIPT,
+    SIGNED_AT,
+    TOOL,
+    TRUST,
+    XML,
+    place,
+    sign,
+    verdict,
+)
 
 PIECES = st.sampled_from(
     [
@@ -48,6 +64,7 @@ PIECES = st.sampled_from(
         XML,
         sign(TOOL),
         sign(NOTE, suffix=".md"),
+        sign(NOTE, suffix=".md", audience="acme/ops"),
     ]
 )
 BYTES = st.one_of(
@@ -112,6 +129,33 @@ def test_a_v2_signature_holds_nowhere_else(data: bytes, here: Origin, there: Ori
     assume(signed_at(here) != signed_at(there))
     signed = sign_bytes(data, suffix=".py", origin=here, key=ANN, now=SIGNED_AT)
     assert verdict(signed, there).verdict in {Verdict.MISPLACED, Verdict.TAMPERED}
+
+
+AUDIENCES = st.from_regex(r"[a-z0-9]([a-z0-9._/-]{0,8}[a-z0-9])?", fullmatch=True)
+
+
+@given(TEXTS, PLACES, st.just("") | AUDIENCES, st.just("") | AUDIENCES)
+def test_a_signature_counts_for_its_audience_alone(data: bytes, origin: Origin, audience: str, wanted: str) -> None:
+    """A demanded audience is met by that one alone; where none is demanded, any is as good as none."""
+    signed = sign(data, origin=origin, audience=audience)
+    found = verdict(signed, origin, trust=replace(TRUST, audience=wanted))
+    assert found.code == ("ok" if wanted in {"", audience} else "audience")
+    assert found.audience == audience
+    assert verdict(signed, origin._replace(space="user"), trust=replace(TRUST, audience=wanted)).code == "ok"
+
+
+@given(TEXTS, AUDIENCES, st.just("") | AUDIENCES)
+def test_an_audience_cannot_be_changed(data: bytes, audience: str, other: str) -> None:
+    """Another one in the line, or none, is a signature that does not hold, whatever is demanded."""
+    assume(other != audience)
+    signed = sign(data, audience=audience)
+    line = find_envelope(signed)
+    assert line is not None
+    ending = signed[line.start : line.end].rstrip(b"\r\n")
+    new = ending.removesuffix(f":{audience}".encode()) + (f":{other}".encode() if other else b"")
+    changed = signed[: line.start] + new + signed[line.start + len(ending) :]
+    for wanted in ("", audience, other):
+        assert verdict(changed, trust=replace(TRUST, audience=wanted)).code == "signature"
 
 
 def signed_at(origin: Origin) -> bytes:

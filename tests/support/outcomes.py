@@ -40,7 +40,7 @@ def verification(
     *entries: Outcome, policy: Policy | None = None, baseline: Baseline | None = None, **more: Any
 ) -> Verification:
     """Return a verification of these."""
-    now = more.pop("now", NOW)
+    now, audience = more.pop("now", NOW), more.pop("audience", "")
     outcomes: Any = Outcomes(entries, **more)
     return Verification(
         outcomes,
@@ -48,5 +48,6 @@ def verification(
         baseline or Baseline(),
         now,
         Manifests(outcomes),
+        audience,
         replace(Fixes.find(), signers=lambda: HOLDER),
     )

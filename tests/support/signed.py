@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,9 @@ TRUST = TrustSet(
 """ann is the user's own key; the bundle shop is pinned to bea's, and brings dan's as well; the bundle stall brings
 dan's alone; pat's key came with the project; eve is nobody."""
 
+FOR_OPS = replace(TRUST, audience="acme/ops")
+"""The same keys, for a user who demands an audience."""
+
 
 def place(item_id: str = "demo/hello", item_type: str = "tool", *, space: str = "project", bundle: str = "") -> Origin:
     """Return where a file is."""
@@ -101,9 +104,11 @@ def sign(
     origin: Origin | None = None,
     suffix: str = ".py",
     form: EnvelopeFormat = EnvelopeFormat.V2,
+    audience: str = "",
 ) -> bytes:
     """Sign a file at the fixed time."""
-    return sign_bytes(data, suffix=suffix, origin=origin or place(), key=who, form=form, now=SIGNED_AT)
+    where = origin or place()
+    return sign_bytes(data, suffix=suffix, origin=where, key=who, form=form, audience=audience, now=SIGNED_AT)
 
 
 def old_envelope(covered: bytes, who: SigningKey = ANN, *, ryeos: bool = False, tail: str = "") -> str:
@@ -152,6 +157,7 @@ class Golden:
     make: Callable[[], bytes]
     origin: Origin = field(default_factory=place)
     declared: Mapping[str, str] = field(default_factory=dict)
+    trust: TrustSet = TRUST
 
 
 def _flip(data: bytes, marker: bytes) -> bytes:
@@ -172,6 +178,8 @@ GOLDEN: Mapping[str, Golden] = {
     "v2-crlf.py": Golden("ok", lambda: sign(TOOL.replace(b"\n", b"\r\n"))),
     "v2-bom.py": Golden("ok", lambda: sign(b"\xef\xbb\xbf" + TOOL)),
     "v2-bundle.py": Golden("ok", lambda: sign(TOOL, BEA), place(space="system", bundle="shop")),
+    "v2-audience.py": Golden("ok", lambda: sign(TOOL, audience="acme/ops"), trust=FOR_OPS),
+    "v2-audience.md": Golden("ok", lambda: sign(NOTE, origin=NOTE_PLACE, suffix=".md", audience="acme"), NOTE_PLACE),
     "v1.py": Golden("ok-unbound", lambda: sign(TOOL, form=EnvelopeFormat.V1), place(), declare(place())),
     "v1-provider.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL, tail="|registry@ann")) + TOOL),
     "v1-unpadded.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL).replace("=", "")) + TOOL),
@@ -190,6 +198,8 @@ GOLDEN: Mapping[str, Golden] = {
     "foreign-bundle.py": Golden("foreign-bundle", lambda: sign(TOOL, BEA), place(space="system", bundle="rival")),
     "foreign-project.py": Golden("foreign-project", lambda: sign(TOOL, ENDORSED), place(space="user")),
     "project-key.py": Golden("project-key", lambda: sign(TOOL, PAT)),
+    "other-audience.py": Golden("audience", lambda: sign(TOOL, audience="acme/shop"), trust=FOR_OPS),
+    "no-audience.py": Golden("audience", lambda: sign(TOOL), trust=FOR_OPS),
     # partial
     "outside-directive.md": Golden(
         "outside-directive", lambda: html(old_envelope(XML)) + DIRECTIVE, DIRECTIVE_PLACE, declare(DIRECTIVE_PLACE)
@@ -211,6 +221,9 @@ GOLDEN: Mapping[str, Golden] = {
     "signature.py": Golden("signature", lambda: _flip(sign(TOOL), _digest_of(TOOL))),
     "re-dated.py": Golden("signature", lambda: replace_once(sign(TOOL), b"2026-03-01", b"2031-03-01")),
     "renamed.py": Golden("signature", lambda: sign(TOOL), place("demo/other")),
+    "audience-stripped.py": Golden("signature", lambda: sign(TOOL, audience="acme").replace(b":acme\n", b"\n")),
+    "audience-added.py": Golden("signature", lambda: sign(TOOL).replace(b"\n", b":acme/ops\n", 1), trust=FOR_OPS),
+    "audience-in-capitals.py": Golden("malformed", lambda: sign(TOOL, audience="acme").replace(b":acme", b":Acme")),
     "malformed.py": Golden("malformed", lambda: replace_once(sign(TOOL), b"2026-03-01T", b"2026-13-01T")),
     "above-shebang.sh": Golden("malformed", lambda: hashed(old_envelope(SCRIPT)) + SCRIPT),
     "v2-provider.py": Golden("malformed", lambda: sign(TOOL).replace(b"\n", b"|registry@eve\n", 1)),

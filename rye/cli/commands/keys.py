@@ -42,6 +42,8 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
     if options["every"]:
         refuse("target", because="with --all")
         target = ("*",)
+    if options["space"] != "project":
+        refuse("audience", because="with --space user: an audience is of a project's items")
     place = Place.take(options)
     return ask(
         place,
@@ -67,6 +69,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         "dry_run",
         "check",
         "project",
+        "audience",
         because="with --bundle, which signs everything in DIR that is not validly signed",
     )
     if not options["new_key"]:

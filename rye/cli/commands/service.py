@@ -92,6 +92,10 @@ def mcp(client: str | None, **options: Any) -> int:
         from rye.registry import Choice
 
         Choice.parse(options["embedder"])
+    if options["audience"]:
+        from rye.registry import check_audience
+
+        check_audience(options["audience"])
     server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture
     if not options["http"]:
         refuse("host", "port", "token_file", "allowed_hosts", because="without --http")
@@ -100,6 +104,7 @@ def mcp(client: str | None, **options: Any) -> int:
         projects=tuple(_folder(folder) for folder in options["projects"]),
         bundles=options["bundles"],
         trust=options["trust"],
+        audience=options["audience"],
         cache_dir=options["cache_dir"],
         embedder=options["embedder"],
         only_trusted=options["require"] == "trusted",

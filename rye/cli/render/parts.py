@@ -90,6 +90,8 @@ def signed_by(signature: Signature) -> str:
         parts.append(f"at {signature.signed_at}" if dated else f"says at {signature.signed_at}")
     if signature.format:
         parts.append(f"as {signature.format}")
+    if signature.audience:
+        parts.append(f"{'for' if proven else 'says for'} {signature.audience}")
     return inline(", ".join(parts))
 
 

@@ -17,7 +17,7 @@ def test_a_golden_file_is_made_anew_byte_for_byte(name: str, golden: Golden) -> 
 @pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=list(GOLDEN))
 def test_a_golden_file_is_judged_as_its_name_says(name: str, golden: Golden) -> None:
     """The stored bytes give the reason code of the table, and its verdict."""
-    found = verdict((ASSETS / name).read_bytes(), golden.origin, declared=golden.declared)
+    found = verdict((ASSETS / name).read_bytes(), golden.origin, declared=golden.declared, trust=golden.trust)
     assert (found.code, found.verdict) == (golden.code, REASONS[golden.code].verdict)
 
 

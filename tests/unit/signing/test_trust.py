@@ -183,6 +183,13 @@ def test_the_digest_changes_with_whatever_influences_a_verdict(changes: dict[str
     assert changed.digest(NOW) != TrustSet(BASE.entries[1:]).digest(NOW)
 
 
+def test_the_digest_changes_with_the_audience_that_is_demanded() -> None:
+    """A verdict that was kept for one audience is none for another."""
+    digests = {replace(BASE, audience=name).digest(NOW) for name in ("", "acme", "acme/ops")}
+    assert len(digests) == 3
+    assert BASE.digest(NOW) in digests
+
+
 def test_the_digest_sees_an_endorsement_given() -> None:
     """The same key, endorsed or not, is two trust sets."""
     alone = TrustSet((BASE.entries[0], replace(BASE.entries[1], endorsed_by=""), BASE.entries[2]))

@@ -87,12 +87,27 @@ def test_what_the_caller_demands_comes_on_top(tmp_path: Path) -> None:
     assert codes(Policy(policy.default, policy.scoped, also=Demand()), bad) == ["expired"]
 
 
+@pytest.mark.parametrize("require", ["trusted", "signed"])
+def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> None:
+    """Also of one whose key does not count, where that is accepted: its verdict says nothing of the audience."""
+    unknown = {"verdict": "untrusted", "code": "unknown-key"} if require == "signed" else {}
+    items = (item(**unknown, audience="acme/ops"), item(**unknown, audience="acme/shop"), item(**unknown))
+    elsewhere = tuple(each._replace(space="user") for each in items)
+    run = verification(*items, *elsewhere, policy=Policy(Demand(require)), audience="acme/ops")
+    found = [(each.code, each.reason) for each in run if isinstance(each, Finding)]
+    assert found == [
+        ("audience", "for the audience 'acme/shop'; 'acme/ops' is demanded here"),
+        ("audience", "for no audience; 'acme/ops' is demanded here"),
+    ]
+
+
 def test_every_demand_can_be_written(tmp_path: Path) -> None:
     """Each key of a policy file arrives."""
     text = f"require: signed\nsigners: ['{KEY.upper()}']\nenvelope: v2\nmax_age: 4w\nnot_before: 2026-01-01\n"
     policy = load_policy(written(tmp_path, text))
     start = datetime(2026, 1, 1, tzinfo=UTC)
     assert policy == Policy(Demand("signed", (KEY,), ("v2",), timedelta(weeks=4), start))
+    assert load_policy(written(tmp_path, "audience: acme/ops\n")) == Policy(audience="acme/ops")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +122,9 @@ def test_every_demand_can_be_written(tmp_path: Path) -> None:
         ("envelope: []\n", ":1", "envelope is []"),
         ("signers: []\n", ":1", "at least one"),
         ("signers: [me]\n", ":1", "signer is 'me'"),
+        ("audience: Acme\n", ":1", "audience is 'Acme'"),
+        ("audience: [acme]\n", ":1", "audience is"),
+        ("require: signed\nscopes:\n- scope: tool\n  audience: acme\n", ":4", "'audience' is not known"),
         ("max_age: 30\n", ":1", "such as 365d"),
         ("max_age: 0d\n", ":1", "max_age is '0d'"),
         ("not_before: soon\n", ":1", "a date such as"),
