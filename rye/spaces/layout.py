@@ -77,9 +77,7 @@ class Layout:
         others, faults = spaces.named_roots(more, taken={root.bundle for root in found})
         named = others if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
         unsafe = filter(None, map(spaces.owner_warning, roots))
-        return cls(
-            (*roots, *found, *others), project, home / spaces.FOLDER, (*unsafe, *warnings, *faults), named, name
-        )
+        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*unsafe, *warnings, *faults), named, name)
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; those ``named`` count as the user's own.
