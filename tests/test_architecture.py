@@ -104,6 +104,7 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
 """Where importlib may be used, and why."""
 
 LONG_FILES: Mapping[str, str] = {
+    "rye/parameters/commands.py": "one table: every parameter of every command, declared once",
     "rye/query/recovery.py": "every repair of a bad query, all on the state of one pass over its tokens",
     "rye/registry/registry.py": "the façade: every method has its arguments documented where users look",
 }
