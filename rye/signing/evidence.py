@@ -89,6 +89,7 @@ _OPENINGS: Final = (b"#", b"<", b"/")
 _LONGEST_ID: Final = 1024
 _NAMES: Final = {form: form.value for form in EnvelopeFormat}
 _V2: Final = EnvelopeFormat.V2
+_RYEOS: Final = EnvelopeFormat.RYEOS
 """Members are looked up here once: Python 3.11 takes longer to find one in its class than to parse a field."""
 
 
@@ -118,7 +119,7 @@ def inspect(
         number = line_elsewhere(data)
         return Evidence(content, "envelope-elsewhere" if number else "no-envelope", str(number) if number else "")
     # 2. One line only: what is left without it must not begin with another.
-    if _another_follows(data, envelope):
+    if _another_follows(data, envelope, suffix):
         return Evidence(content, "two-envelopes")
     # 3. Its form, its place, and the comment of such a file.
     line = parse_line(envelope.line)
@@ -156,6 +157,8 @@ def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origi
         return evidence
     if evidence.format == _V2:
         return evidence._replace(claims=_claims(declared, origin))
+    if evidence.format == _RYEOS and origin.item_type == "knowledge":  # there its folder alone is its category
+        declared = {key: said for key, said in declared.items() if key != "category"}
     return evidence._replace(misplaced="; ".join(disagreements(declared, origin)))
 
 
@@ -172,11 +175,15 @@ def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evide
     )
 
 
-def _another_follows(data: bytes, envelope: RawEnvelope) -> bool:
+def _another_follows(data: bytes, envelope: RawEnvelope, suffix: str) -> bool:
+    """Return whether another line follows; below one of RyeOS, one that is no comment in such a file is content."""
     # only a comment mark or a shebang can begin another, so most files need no copy
     if not data.startswith(_OPENINGS, envelope.end):
         return False
-    return find_envelope(data[: envelope.start] + data[envelope.end :]) is not None
+    other = find_envelope(data[: envelope.start] + data[envelope.end :])
+    if other is None or not suffix or "ryeos:signed:" not in envelope.line:
+        return other is not None
+    return not foreign_mark(other.line, suffix)
 
 
 def _what_is_wrong(line: str) -> str:

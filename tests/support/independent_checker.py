@@ -50,7 +50,7 @@ def expected(path: Path, root: Path, bundle_id: str, trust_pems: Iterable[str]) 
         return "untrusted"
     if not signature_holds(keys[match["key"]], match["signature"], match["digest"]):
         return "tampered"
-    if contradicts_its_path(path, root, FOLDERS[folder], rest):
+    if contradicts_its_path(path, root, FOLDERS[folder], rest, current="ryeos:signed:" in first):
         return "misplaced"
     return "partial" if covered == "a part" else "trusted"
 
@@ -93,10 +93,15 @@ def signature_holds(public: Ed25519PublicKey, text: str, digest: str) -> bool:
     return True
 
 
-def contradicts_its_path(path: Path, root: Path, item_type: str, text: str) -> bool:
-    """Return whether the name or category in the file is another than the path gives."""
+def contradicts_its_path(path: Path, root: Path, item_type: str, text: str, *, current: bool) -> bool:
+    """Return whether the name or category in the file is another than the path gives.
+
+    A ``current`` line is of a RyeOS that compares no category which a knowledge entry states.
+    """
     inside = path.relative_to(root).with_suffix("").parts[1:]
     name, category = stated(path.suffix, item_type, text)
+    if current and item_type == "knowledge":
+        category = ""
     return name not in {"", inside[-1]} or category not in {"", "/".join(inside[:-1])}
 
 

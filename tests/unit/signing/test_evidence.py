@@ -207,6 +207,42 @@ def test_what_a_file_says_of_its_place(declared: dict[str, str], said: bool) -> 
     assert inspect(sign(TOOL), origin=place(), declared=declared).misplaced == ""
 
 
+def test_knowledge_of_ryeos_has_the_category_of_its_folder() -> None:
+    """RyeOS compares no category that a knowledge entry states; name and id are compared, and so are tools."""
+    for declared, where, said in (
+        ({"category": "other"}, NOTE_PLACE, False),
+        ({"category": "other", "name": "hello"}, NOTE_PLACE, False),
+        ({"category": "other", "name": "renamed"}, NOTE_PLACE, True),
+        ({"category": "other", "id": "other/hello"}, NOTE_PLACE, True),
+        ({"category": "other"}, place(), True),
+        ({"category": "other"}, place(item_type="directive"), True),
+    ):
+        data = html(old_envelope(NOTE, ryeos=True)) + NOTE
+        assert bool(inspect(data, origin=where, declared=declared).misplaced) is said
+        older = html(old_envelope(NOTE)) + NOTE
+        assert inspect(older, origin=where, declared=declared).misplaced
+
+
+def test_a_second_line_of_ryeos_that_is_no_comment_is_content() -> None:
+    """RyeOS takes a line for an envelope by the comments of the file alone; what stands below is covered as any text."""
+    stale = hashed(old_envelope(b"an earlier text", ryeos=True))
+    note = stale + NOTE
+    data = html(old_envelope(note, ryeos=True)) + note
+    found = inspect(data, origin=NOTE_PLACE, declared={}, suffix=".md")
+    assert (found.code, found.coverage) == ("", Coverage.WHOLE)
+    changed = (
+        (data.replace(stale, stale.replace(b"A", b"B")), "digest"),
+        (data.replace(stale, b""), "digest"),
+        (data.removeprefix(html(old_envelope(note, ryeos=True))), "malformed"),
+        (html(old_envelope(html(LINE) + note, ryeos=True)) + html(LINE) + note, "two-envelopes"),
+        (html(old_envelope(note)) + note, "two-envelopes"),
+        (sign(note, origin=NOTE_PLACE, suffix=".md").replace(NOTE, stale + NOTE), "two-envelopes"),
+    )
+    for other, code in changed:
+        assert inspect(other, origin=NOTE_PLACE, declared={}, suffix=".md").code == code
+    assert inspect(data, origin=NOTE_PLACE, declared={}).code == "two-envelopes"
+
+
 def test_an_item_at_the_root_has_no_category_to_contradict() -> None:
     """Without a folder any stated category is another place."""
     there = place("hello")
