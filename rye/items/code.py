@@ -14,11 +14,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from textwrap import dedent
 from typing import Any
 
 from rye.errors import ItemError
 from rye.items.documented import comments_above, first_line, python_definition, signature_line
-from rye.items.model import LONGEST_NAME, Draft, Import, Symbol
+from rye.items.model import LONGEST_NAME, STATED_KEYS, Draft, Import, Symbol
 from rye.items.values import clean, cut_blank_head, first_paragraph, jsonable
 
 _SHEBANG = re.compile(r"(?:#![^\n]*\n)?+(?:[ \t]*\n|[ \t]*['\"]use strict['\"];?[ \t]*\n)*+")
@@ -76,6 +77,23 @@ def _comment(text: str, mark: str) -> Iterator[str]:
         offset = end + 1
 
 
+def _ryeos_header(text: str) -> dict[str, Any]:
+    """Return what the comment ``# ryeos-tool:`` that begins a Python tool states in YAML; empty where it is not valid.
+
+    As for RyeOS the whole comment is indented below its first line.
+    """
+    first, *lines = (line.removeprefix(" ") for line in chain(_comment(text, "#"), [""]))
+    if first.rstrip() != "ryeos-tool:" or any(line.strip() and line[0] != " " for line in lines):
+        return {}
+    from rye.items import yaml_safe
+
+    try:
+        stated = yaml_safe.load(dedent("\n".join(lines)), as_text=STATED_KEYS, unambiguous=True)
+    except ItemError:
+        return {}
+    return stated if isinstance(stated, dict) else {}
+
+
 def read_javascript(text: str) -> Draft:
     """Read a ``.js``, ``.ts``, ``.mjs`` or ``.cjs`` tool."""
     from rye.items.javascript import blanked, definitions, without_comments
@@ -113,6 +131,8 @@ def _with_comments(text: str, symbols: Sequence[Symbol]) -> tuple[Symbol, ...]:
 def read_broken_python(text: str) -> Draft:
     """Read a ``.py`` tool by its text alone; it may be written for another version of Python."""
     draft = _draft(text, "#", tuple(_indented(text)))
+    if stated := _ryeos_header(text):
+        draft = replace(draft, metadata=stated, paragraph="")
     docstring = _PY_DOCSTRING.match(text)
     return replace(draft, paragraph=first_paragraph(docstring[2])) if docstring else draft
 
@@ -191,8 +211,9 @@ def read_python(text: str) -> Draft:
     if tree is None:
         return read_broken_python(text)
     body, line = cut_blank_head(text)
-    metadata = {name.strip("_"): value for name, value in _dunders(tree.body)}
-    paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "") or header(text, "#")[1]
+    stated = _ryeos_header(text)
+    metadata = stated or {name.strip("_"): value for name, value in _dunders(tree.body)}
+    paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "") or ("" if stated else header(text, "#")[1])
     return Draft(
         metadata=metadata,
         body=body,

@@ -342,6 +342,48 @@ def test_a_block_comment_at_the_top_is_read(suffix: str) -> None:
     assert item.metadata["flag"] == ""
 
 
+_RYEOS = """\
+# ryeos-tool:
+#   category: ops
+#   version: 1.10
+#   description: "Count the things."
+#   required_caps: [count]
+#   requires:
+#     name: other
+"""
+
+
+@pytest.mark.parametrize("above", ["", "#!/usr/bin/env python3\n", "\n\n"])
+@pytest.mark.parametrize("code", ["", '__version__ = "3"\nimport json\n', "def broken(:\n"])
+def test_the_comment_of_ryeos_states_metadata(above: str, code: str) -> None:
+    """Its YAML alone, whether the code is valid or not; the comment is no description."""
+    item = read("tools/ops/a.py", above + _RYEOS + code)
+    assert (item.version, item.description, item.name) == ("1.10", "Count the things.", "a")
+    assert item.declared == {"category": "ops"}
+    assert item.metadata["required_caps"] == ["count"]
+    assert item.metadata["requires"] == {"name": "other"}
+    assert read("tools/ops/a.py", "# ryeos-tool:\n#   version: 2\n").description == ""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# ryeos-tool:\n# category: ops\n",
+        "# ryeos-tool:\n#   category: ops\n# and prose\n",
+        "# ryeos-tool:\n#   category: [ops\n",
+        "# ryeos-tool:\n#   category: ops\n#   category: other\n",
+        "# ryeos-tool:\n#   just text\n",
+        "# ryeos-tool: category\n",
+        "# a word before\n# ryeos-tool:\n#   category: ops\n",
+        "import os\n# ryeos-tool:\n#   category: ops\n",
+    ],
+)
+def test_a_comment_that_ryeos_refuses_states_nothing(head: str) -> None:
+    """Not its first line, not indented, not YAML, or not a mapping: the constants count as in any other tool."""
+    item = read("tools/ops/a.py", f'{head}__version__ = "3"\n')
+    assert (item.version, dict(item.declared)) == ("3", {})
+
+
 def test_shell_header_and_functions() -> None:
     """Comments below the shebang, up to the first line that is none; functions in both forms."""
     item = read(

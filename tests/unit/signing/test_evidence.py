@@ -224,7 +224,7 @@ def test_knowledge_of_ryeos_has_the_category_of_its_folder() -> None:
 
 
 def test_a_second_line_of_ryeos_that_is_no_comment_is_content() -> None:
-    """RyeOS takes a line for an envelope by the comments of the file alone; what stands below is covered as any text."""
+    """RyeOS takes a line for an envelope by the comments of the file alone; what stands below is text as any other."""
     stale = hashed(old_envelope(b"an earlier text", ryeos=True))
     note = stale + NOTE
     data = html(old_envelope(note, ryeos=True)) + note
