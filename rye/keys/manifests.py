@@ -41,12 +41,14 @@ class ManifestWritten(SignedRoles):
 
     Attributes:
         source: The space.
+        audience: The registry that it is of.
         folder: Where the files are.
         changes: How the items differ from the manifest before, as findings; empty for a first one.
         listed: How many items there are.
     """
 
     source: str
+    audience: str
     folder: str
     changes: tuple[ManifestFinding, ...]
     listed: int
@@ -153,7 +155,8 @@ def write_root(
     Args:
         root: The space.
         signers: Who signs.
-        trust: The keys of this run; the present manifest must be signed by them.
+        trust: The keys of this run; the present manifest must be signed by them. A project's is for the audience that
+            they demand; by default it keeps its own, and a new one is named after the folder.
         days: After how many days it expires.
         root_keys: Other keys or another threshold from now on.
         delegations: The namespaces that others list from now on.
@@ -191,8 +194,16 @@ def write_root(
         days=days,
         root=root_keys,
         delegations=delegations,
+        audience=trust.demanded(SpaceName(str(root.space), root.bundle).origin),
+        name=_default_audience(root),
     )
     return _save(root, written, changes, len(observed.found))
+
+
+def _default_audience(root: Root) -> str:
+    """Return the name of a root as that of an audience: of the project's folder, of the bundle, or ``user``."""
+    name = root.bundle or (root.path.absolute().parent.name if root.space is spaces.Space.PROJECT else "")
+    return re.sub(r"[^a-z0-9._/-]+", "-", name.casefold())[:100].strip("._/-") or str(root.space)
 
 
 def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -> ManifestWritten:
@@ -239,7 +250,8 @@ _FIXED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", 
 def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[ManifestFinding, ...]:
     """Return how the items differ from the present manifest."""
     seen = store.load_seen(observed.root.path)
-    check = _check(files, observed, trust=trust, now=signing.system_clock(), seen=seen)
+    anyone = replace(trust, audience="")  # which is asked when it is written
+    check = _check(files, observed, trust=anyone, now=signing.system_clock(), seen=seen)
     for one in check.errors:
         if one.code.startswith("manifest-") and one.code not in _FIXED:
             raise SigningError(
@@ -254,7 +266,9 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
 def _save(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], listed: int) -> ManifestWritten:
     folder = store.replace_manifest(root.path, written.files)
     roles = {each.name: getattr(written, each.name) for each in fields(SignedRoles)}
-    return ManifestWritten(source=root.source, folder=str(folder), changes=changes, listed=listed, **roles)
+    return ManifestWritten(
+        source=root.source, audience=written.audience, folder=str(folder), changes=changes, listed=listed, **roles
+    )
 
 
 def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:

@@ -23,11 +23,12 @@ from typing import Any
 
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
-from rye.manifest.metadata import ROLES, Refused, S, SignedFile, listed_items, load
+from rye.manifest.metadata import ROLES, Refused, S, SignedFile, audience_of, listed_items, load
 from rye.manifest.model import FILE, MAX_ROOTS, TRUST, ListedItem, ManifestFinding, ManifestReport, Seen, SpaceName
 from rye.manifest.space import compare
 from rye.manifest.store import root_versions
 from rye.signing import TrustSet
+from rye.signing.reasons import audience_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,7 @@ def check_manifest(
         expires=min(check.expiries),
         listed=sum(item.item_type not in {TRUST, FILE} for item in check.listed.values()),
         signers=check.signers,
+        audience=check.audience,
         seen=seen_now,
     )
 
@@ -201,6 +203,7 @@ class _Check:
     digests: dict[str, str] = field(default_factory=dict)
     expiries: list[datetime] = field(default_factory=list)
     signers: tuple[str, ...] = ()
+    audience: str = ""
     root: bytes = b""
 
     def run(self) -> None:
@@ -245,6 +248,7 @@ class _Check:
             words = f"{name} is of version {part.signed.version}, the rest of the manifest names {version}"
             raise Refused("manifest-mixed", words, name)
         self._note(role, part, name)
+        self._note_audience(part, name)
         return part
 
     def _list(self, role: str, snapshot: SignedFile[Snapshot], delegator: Root | Targets) -> SignedFile[Targets]:
@@ -273,6 +277,17 @@ class _Check:
         ):
             words = f"{name} differs from what was seen before under the same version {last}"
             self.findings.append(ManifestFinding("manifest-fork", words, path))
+
+    def _note_audience(self, part: SignedFile[Any], name: str) -> None:
+        """Compare the audience of a role with the one that is demanded, and with that of the roles before it."""
+        found, wanted = audience_of(part.signed), self.keys.trust.demanded(self.keys.place.origin)
+        if wanted and found != wanted and not any(each.code == "manifest-audience" for each in self.findings):
+            words = f"{name} is {audience_words(found, wanted)}"
+            self.findings.append(ManifestFinding("manifest-audience", words, f"config/manifest/{name}"))
+        if found and self.audience and found != self.audience:
+            words = f"{name} is for the audience {found!r}, the rest of the manifest for {self.audience!r}"
+            raise Refused("manifest-mixed", words, name)
+        self.audience = self.audience or found
 
     def _delegated(self, targets: Targets, snapshot: SignedFile[Snapshot]) -> None:
         delegations = targets.delegations

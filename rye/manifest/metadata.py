@@ -105,6 +105,12 @@ def to_key(public: PublicKey) -> SSlibKey:
     return SSlibKey(public.fingerprint, "ed25519", "ed25519", {"public": public.raw.hex()})
 
 
+def audience_of(signed: Signed) -> str:
+    """Return the audience that a role other than the root names; empty for none."""
+    name = signed.unrecognized_fields.get("audience", "")
+    return name if isinstance(name, str) else ""
+
+
 def sign(metadata: Metadata[Any], keyids: Iterable[str], signers: Iterable[SigningKey]) -> None:
     """Add the signatures of those signers whose keys a role has."""
     wanted, message = set(keyids), metadata.signed_bytes

@@ -97,6 +97,9 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         "manifest-rollback": _error(_ASK),
         "manifest-fork": _error(_ASK),
         "manifest-mixed": _error(_PUT_BACK),
+        "manifest-audience": _error(
+            "# get the manifest and the items of this registry from its owner; one that names none is written again"
+        ),
         "manifest-delegation": _error("rye manifest write  # for its owner, who may also --delegate the namespace"),
         "item-removed": _error(_RESTORE),
         "item-unlisted": _error(_WRITE),
@@ -278,6 +281,7 @@ class ManifestReport(Report):
         expires: When its first part expires; None when none could be believed.
         listed: How many items it lists.
         signers: Fingerprints of the keys that signed the list.
+        audience: The registry that the list is of; empty for none, as in manifests of earlier builds.
         seen: The record to keep until the next check; the one given where the manifest is not good.
         source: ``project``, ``user`` or ``system:<bundle>``.
         root: The folder.
@@ -290,6 +294,7 @@ class ManifestReport(Report):
     expires: datetime | None = None
     listed: int = 0
     signers: tuple[str, ...] = ()
+    audience: str = ""
     seen: Seen | None = None
     source: str = ""
     root: str = ""
@@ -303,6 +308,6 @@ class ManifestReport(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the record and the digest as JSON-able values."""
-        shown = ("source", "root", "version", "expires", "listed", "signers", "findings", "problems")
+        shown = ("source", "root", "version", "expires", "listed", "signers", "audience", "findings", "problems")
         expires = self.expires.isoformat() if self.expires else ""
         return {name: as_json(getattr(self, name)) for name in shown} | {"expires": expires}

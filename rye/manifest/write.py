@@ -23,6 +23,7 @@ from rye.manifest.metadata import (
     ROLES,
     Refused,
     S,
+    audience_of,
     check_threshold,
     lacking,
     listed_items,
@@ -48,9 +49,11 @@ class ManifestUpdate(SignedRoles):
     Attributes:
         files: Name → bytes of every file it has now; others that were there are to be removed.
         items: What all lists say, by path, with pending ones in the place of those they are to replace.
+        audience: The registry that it is of; empty for none.
     """
 
     files: Mapping[str, bytes]
+    audience: str = ""
     items: Mapping[str, ListedItem] = field(default_factory=dict)
 
 
@@ -63,6 +66,8 @@ def write_manifest(
     days: int = DAYS,
     root: RootKeys | None = None,
     delegations: Sequence[Delegation] | None = None,
+    audience: str = "",
+    name: str = "",
 ) -> ManifestUpdate:
     """Return the next version of a manifest, or its first.
 
@@ -79,14 +84,18 @@ def write_manifest(
         root: Other keys or another threshold from now on; for a new manifest by default one signature of the signers
             to whom nothing is delegated.
         delegations: The namespaces that others list from now on; None leaves them as they are.
+        audience: The registry that it is of, which stays what it is; empty for the one that it names already.
+        name: That of a manifest which names none, where none is given.
 
     Raises:
-        SigningError: ``manifest-key`` when a signer's key has no part in the manifest, ``manifest-damaged`` when the
-            files cannot be read, ``manifest-threshold`` or ``manifest-namespace`` when roles cannot be as wanted.
+        SigningError: ``manifest-audience`` when it is of another registry, ``manifest-key`` when a signer's key has no
+            part in it, ``manifest-damaged`` when the files cannot be read, ``manifest-threshold`` or
+            ``manifest-namespace`` when roles cannot be as wanted.
     """
     try:
         draft = _Draft(dict(files), tuple(signers), now.astimezone(UTC).replace(microsecond=0), days)
         draft.root(root, {key for one in delegations or () for key in one.keys})
+        draft.name(audience, name)
         draft.lists(tuple(items), delegations)
         return draft.seal()
     except Refused as fault:
@@ -117,6 +126,7 @@ class _Draft:
     signers: tuple[SigningKey, ...]
     now: datetime
     days: int
+    audience: str = ""
     roots: dict[int, Metadata[Root]] = field(default_factory=dict)
     roles: dict[str, Metadata[Any]] = field(default_factory=dict)
     pending: dict[str, Metadata[Targets]] = field(default_factory=dict)
@@ -228,6 +238,15 @@ class _Draft:
     def _owned(self) -> bool:
         return any(signer.public.fingerprint in self._newest.roles["root"].keyids for signer in self.signers)
 
+    def name(self, audience: str, default: str) -> None:
+        """Take the audience that the manifest has; if it has none, the one given or else the default."""
+        found = audience_of(self.roles["targets"].signed) if "targets" in self.roles else ""
+        if audience and found not in {"", audience}:
+            message = f"the manifest is for the audience {found!r}, not for {audience!r}"
+            hint = "look whose it is; if it is yours and the registry has a new name, begin anew with --new"
+            raise SigningError("manifest-audience", message, hint=hint)
+        self.audience = found or audience or default
+
     # lists
 
     def _signs(self, role: str) -> bool:
@@ -277,7 +296,9 @@ class _Draft:
     def _next(self, role: str, kind: type[S], days: int) -> S:
         """Begin the next version of a role; it is pending where nobody signs the snapshot that must name it."""
         old = self.pending.pop(role, None) or self.roles.get(role)
-        signed = kind(version=old.signed.version + 1 if old else 1, expires=self._expiry(days))
+        named = {"audience": self.audience} if self.audience else {}
+        version = old.signed.version + 1 if old else 1
+        signed = kind(version=version, expires=self._expiry(days), unrecognized_fields=named)
         here: dict[str, Metadata[Any]] = self.roles
         if role not in ROLES and not self._signs("snapshot"):
             here = self.pending
@@ -319,6 +340,7 @@ class _Draft:
             files[name] = self._kept(name, metadata)
         return ManifestUpdate(
             files=files,
+            audience=audience_of(self.roles["targets"].signed),
             version=self.roles["timestamp"].signed.version,
             written=tuple(self.changed),
             missing={role: count for role, count in missing.items() if count},

@@ -341,6 +341,9 @@ COMMANDS: Mapping[str, _Table] = {
             space=_space("The space: `project` or `user`; for check also `system` or `all`", *SPACES[1:], "all"),
             bundle=_folder("The bundle in this folder instead of a space"),
             key=_many("With write: sign with this key, by default the user's; repeatable", metavar="NAME|FILE"),
+            audience=_AUDIENCE._replace(
+                help="The audience that a project's manifest is written for, or must be for; by default `RYE_AUDIENCE`"
+            ),
             expires=Parameter("With write: for how many days it is valid", 90, kind="integer", metavar="DAYS"),
             threshold=Parameter("With write: how many of the keys, 1 or more, must sign the list", kind="integer"),
             root_key=_many(

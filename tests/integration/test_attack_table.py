@@ -256,6 +256,27 @@ def tool_for_no_registry_in_one_that_demands_it(arena: Arena) -> Found:
 
 
 @attack
+def project_in_place_of_another(arena: Arena) -> Found:
+    """All of another registry, items and manifest, before a checker that has seen neither."""
+    arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/shop"))
+    arena.list_items(audience="acme/shop")
+    assert arena.verify("--require-manifest", "--audience", "acme/shop").status == 0
+    shutil.rmtree(os.environ["RYE_STATE_DIR"])
+    return arena.verify("--require-manifest", "--audience", "acme/ops")
+
+
+@attack
+def list_of_another_registry(arena: Arena) -> Found:
+    """The list of another registry, by the same key and of the same version, under the snapshot of this one."""
+    arena.list_items(audience="acme/shop")
+    other = arena.manifest()
+    shutil.rmtree(os.environ["RYE_STATE_DIR"], ignore_errors=True)
+    arena.list_items(audience="acme/ops", new=True)
+    arena.put_manifest(arena.manifest() | {"1.targets.json": other["1.targets.json"]})
+    return arena.verify()
+
+
+@attack
 def audience_edited_or_stripped(arena: Arena) -> Found:
     """The audience of a v2 line is replaced by the one that is demanded, or taken away where none is."""
     signed = sign(TEXT.encode(), audience="acme/shop")

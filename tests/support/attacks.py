@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,8 @@ class Arena:
     def list_items(self, *signers: SigningKey, **options: Any) -> None:
         """Write the project's manifest, by default with ann's key."""
         layout, root = self.root()
-        inventory.write_root(root, signers=signers or (ANN,), trust=layout.load_trust().trust, **options)
+        trust = replace(layout, audience=options.pop("audience", "")).load_trust().trust
+        inventory.write_root(root, signers=signers or (ANN,), trust=trust, **options)
 
     def manifest(self) -> dict[str, bytes]:
         """Return the files of the project's manifest."""

@@ -148,7 +148,9 @@ class _Where:
         place, bundle, space = Place.take(options), options["bundle"], options["space"]
         if bundle is not None and given("space"):
             raise Refusal("--bundle and --space exclude each other")
-        layout = Layout.find(project=place.project, user=None, bundles=None)
+        if bundle is not None or space in {"user", "system"}:
+            refuse("audience", because="without --space project: an audience is of a project")
+        layout = Layout.find(project=place.project, user=None, bundles=None, audience=place.audience)
         if several and bundle is None and space in {"system", "all"}:
             return cls(layout, layout.in_space(space), place.trust)
         layout, root = find_root(layout, space=space, bundle=bundle)

@@ -89,7 +89,8 @@ def render_written(report: ManifestWritten, terminal: Terminal) -> Iterator[str]
     for found in report.changes:
         yield f"was: {terminal.style(found.code, 'yellow')}  {inline(found.message)}"
     roles = ", ".join(map(inline, report.written)) or "signatures only"
-    yield f"{inline(report.source)}: version {report.version}, {plural(report.listed, 'item')} ({roles})"
+    whose = f" for {inline(report.audience)}" if report.audience else ""
+    yield f"{inline(report.source)}{whose}: version {report.version}, {plural(report.listed, 'item')} ({roles})"
     yield terminal.dim(inline(report.folder))
     root = str(Path(report.folder).parents[1])
     write = Fixes.find().in_space("rye manifest write", report.source.partition(":")[0], root)
@@ -117,9 +118,14 @@ def render_checked(reports: Sequence[ManifestReport], terminal: Terminal) -> Ite
 def outcome(report: ManifestReport, terminal: Terminal) -> str:
     """Return the line that sums a check up."""
     expires = f", valid until {report.expires.date().isoformat()}" if report.expires else ""
+    whose = f"for {inline(report.audience)}" if report.audience else "for no audience"
     words = plural(len(report.errors), "violation") if report.errors else "no violations"
     words = terminal.style(words, "red" if report.errors else "green")
-    what = f"version {report.version}, {plural(report.listed, 'item')} listed{expires}" if report.version else "none"
+    what = (
+        f"version {report.version}, {plural(report.listed, 'item')} listed{expires}, {whose}"
+        if report.version
+        else "none"
+    )
     return f"manifest of {inline(report.source)}: {what} -- {words}"
 
 

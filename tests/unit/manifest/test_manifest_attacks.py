@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from rye.errors import SigningError
 from rye.manifest.model import Delegation, RootKeys, SpaceName
 from rye.signing import Revocation, TrustScope, TrustSet
 from tests.support.signed import ANN, BEA, EVE, NARROW, NOW, OLD, PAT, SIGNED_AT, entry
@@ -329,3 +331,51 @@ def test_a_file_that_is_no_metadata(name: str, data: bytes) -> None:
     (found,) = board.check(files=board.files | {name: data}).errors
     assert found.code == "manifest-malformed"
     assert found.path == f"config/manifest/{name}"
+
+
+def test_a_manifest_of_another_registry_is_found_without_any_memory() -> None:
+    """Items and manifest of one registry stand in the place of another's; the checker has seen neither before."""
+    board = written(audience="acme/shop")
+    wanted = replace(board.trust, audience="acme/ops")
+    (found,) = board.check(trust=wanted).errors
+    assert (found.code, found.path) == ("manifest-audience", "config/manifest/timestamp.json")
+    assert "'acme/shop'" in found.message
+    assert "'acme/ops'" in found.message
+    assert board.codes() == []
+    assert board.codes(trust=replace(board.trust, audience="acme/shop")) == []
+
+
+def test_a_manifest_without_an_audience_meets_no_demand() -> None:
+    """One of an earlier build is read as before, and found where an audience is demanded, until it is written again."""
+    board = written()
+    assert (board.codes(), board.check().audience) == ([], "")
+    wanted = replace(board.trust, audience="acme/ops")
+    assert board.codes(trust=wanted) == ["manifest-audience"]
+    board.write(audience="acme/ops")
+    assert (board.codes(trust=wanted), board.check().audience) == ([], "acme/ops")
+
+
+def test_a_manifest_is_not_written_over_to_another_registry() -> None:
+    """Whoever keeps one registry does not sign another's manifest by mistake; --new begins one of its own."""
+    board = written(audience="acme/shop")
+    with pytest.raises(SigningError, match="'acme/shop', not for 'acme/ops'") as caught:
+        board.write(audience="acme/ops")
+    assert caught.value.code == "manifest-audience"
+    board.write(name="folder")
+    assert board.check().audience == "acme/shop"
+
+
+@pytest.mark.parametrize("name", ["timestamp.json", "1.snapshot.json", "1.targets.json"])
+def test_a_part_of_another_registrys_manifest(name: str) -> None:
+    """The same keys sign both, and the versions agree: the audiences do not."""
+    board, other = written(audience="acme/ops"), written(audience="acme/shop")
+    mixed = board.files | {name: other.files[name]}
+    assert board.codes(files=mixed) == ["manifest-mixed"]
+    wanted = replace(board.trust, audience="acme/ops")
+    assert "manifest-mixed" in board.codes(files=mixed, trust=wanted)
+
+
+def test_an_audience_of_a_bundle_is_not_demanded() -> None:
+    """An audience is of a project; a bundle is bound to its place by the keys that count there."""
+    board = written(audience="acme/shop")
+    assert board.codes(place=SpaceName("user"), trust=replace(board.trust, audience="acme/ops")) == []
