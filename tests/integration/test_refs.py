@@ -398,6 +398,8 @@ def test_the_tool_answers_agents(sim: SpaceSim, more: tuple[str, ...]) -> None:
         assert ("loose" in text_of(result)) == (not more)
         assert found.refused("rye_refs", item="ops/zz")["code"] == "item-not-found"
         out = text_of(found.call("rye_refs", item="knowledge:ops/c", direction="out"))
-        assert "-references-> twin (ambiguous: knowledge:y/twin, tool:x/twin)  line" in out
+        assert re.search(
+            r"-references-> \(ambiguous, knowledge:y/twin, tool:x/twin\)  line \d+, as \w+\| twin$", out, re.MULTILINE
+        )
         run = text_of(found.call("rye_refs", item="tool:ops/run"))
-        assert re.search(r"knowledge:ops/a -references-> tool:ops/run  line \d+, as ops/run$", run, re.MULTILINE)
+        assert re.search(r"knowledge:ops/a -references-> tool:ops/run  line \d+, as \w+\| ops/run$", run, re.MULTILINE)

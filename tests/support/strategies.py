@@ -176,12 +176,12 @@ def python_tools(draw: st.DrawFn) -> Item:
         if name[0].isupper():
             lines += [f"class {name}:", "    def run(self): ..."]
             symbols += [
-                Symbol(name, "class", number, number + 1),
-                Symbol(f"{name}.run", "method", number + 1, number + 1),
+                Symbol(name, "class", number, number + 1, f"class {name}"),
+                Symbol(f"{name}.run", "method", number + 1, number + 1, "def run(self)"),
             ]
         else:
             lines += [f"def {name}():", f"    return {draw(texts(most=1))!r}"]
-            symbols.append(Symbol(name, "function", number, number + 1))
+            symbols.append(Symbol(name, "function", number, number + 1, f"def {name}()"))
     return _item(
         ItemType.TOOL,
         draw(st.sampled_from(IDS)),
