@@ -36,10 +36,15 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
     part, local = found[0]
     kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
     paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)
+    several = ""
     if len(paths) > 1:
         message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
-        hint = "keep one of them; it is not clear which one is meant"
-        raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
+        if not (taken := spaces.taken_by_ryeos(part.root, paths)):
+            hint = "keep one of them; it is not clear which one is meant"
+            raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
+        paths, several = [taken], f"{message}; as for RyeOS, {taken} is meant"
+        here = ((each, number) for each, number in found if each.root is part.root)
+        part, local = next((each, number) for each, number in here if each.segment.paths[number] == taken)
     read = read_item(part.root, paths[0], items.ItemType(kind), item_id)
     now = signing.system_clock()
     states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
@@ -60,7 +65,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
             *reading(name, f"{kind}:{item_id}"),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
-            *filter(None, [warn_beside(part.root, paths[0]) if kind == "tool" else ""]),
+            *filter(None, [several, warn_beside(part.root, paths[0]) if kind == "tool" else ""]),
         ),
     )
 

@@ -27,7 +27,7 @@ from rye.spaces.discover import (
     user_root,
     user_space,
 )
-from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
+from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space, taken_by_ryeos
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import FolderReader, read_file
 from rye.spaces.walker import walk, walk_along, walk_stat
@@ -53,6 +53,7 @@ __all__ = [
     "project_root",
     "read_file",
     "system_roots",
+    "taken_by_ryeos",
     "user_root",
     "user_space",
     "walk",

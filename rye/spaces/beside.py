@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
-from rye.spaces.model import Root
+from rye.spaces.model import LIBRARY, Root, is_of_ryeos
 
 # ruff: noqa: PTH116, PTH118 - paths are text here, for there may be many
 
@@ -137,6 +137,23 @@ def _is_made_from(entry: os.DirEntry[str], source: str) -> bool:
     return len(header) == _PYC_HEADER.size and _PYC_HEADER.unpack(header)[1] == 0
 
 
+def library_code(folder: str) -> Iterator[str]:
+    """Yield the paths, below a folder of RyeOS that holds no items, of what tools may run or import there."""
+    folders = [""]
+    while folders:
+        inner = folders.pop()
+        try:
+            with os.scandir(os.path.join(folder, inner)) as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    path = f"{inner}/{entry.name}" if inner else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                    elif is_runnable(entry):
+                        yield path
+        except OSError:
+            continue
+
+
 def runnable_beside(root: Root, rel_path: str) -> tuple[str, ...]:
     """Return the paths of what a tool may run or import and no signature covers: beside it, and one folder deeper.
 
@@ -153,7 +170,10 @@ def runnable_beside(root: Root, rel_path: str) -> tuple[str, ...]:
     above = [folder[:at] for at, char in enumerate(folder) if char == "/"]
     modules = [f"{each}/{MODULES}" if each else MODULES for each in reversed(["", *above])]
     outside = [f"{path}/" for path in modules if os.path.lexists(root.path / path)]
-    return (*(f"{folder}/{name}" for name in names), *outside)
+    if is_of_ryeos(root):
+        libraries = [f"{each}/{LIBRARY}" for each in (folder, *reversed(above))]
+        outside += [f"{path}/{each}" for path in libraries for each in library_code(os.path.join(root.path, path))]
+    return tuple(dict.fromkeys((*(f"{folder}/{name}" for name in names), *outside)))
 
 
 @lru_cache(256)

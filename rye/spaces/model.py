@@ -1,10 +1,14 @@
 """A space root and a file in it, as values."""
 
+# ruff: noqa: PTH113, PTH122 - paths are text here, and Path.is_file() may raise
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from filecmp import cmp
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,6 +95,37 @@ class ItemFile(NamedTuple):
         folder, _, below = rel_path.partition("/")
         item_id, _, extension = below.rpartition(".")
         return cls(rel_path, _BY_FOLDER[folder], item_id, f".{extension.lower()}")
+
+
+LIBRARY = "lib"
+"""The folder of code that tools of RyeOS share, which holds no items."""
+
+_OF_RYEOS = ("manifest.yaml", "manifest.source.yaml")
+_RYEOS_ORDER = (".py", ".yaml", ".yml", ".js", ".ts", ".mjs", ".cjs", ".json")
+"""Where a tool of RyeOS is in several files, the first of these extensions counts: the order of its kind schema."""
+
+
+def is_of_ryeos(root: Root) -> bool:
+    """Return whether a root is a bundle of RyeOS 0.5, by the manifest in it."""
+    return root.space is Space.SYSTEM and any(os.path.isfile(root.path / name) for name in _OF_RYEOS)
+
+
+def taken_by_ryeos(root: Root, paths: Sequence[str]) -> str:
+    """Return which of several files RyeOS takes for a tool of its bundle; empty where rye does not follow it.
+
+    That is where names differ in more than the extension, or one file is a copy of another, as a signature may hold for
+    both.
+    """
+    stems, suffixes = zip(*(os.path.splitext(path) for path in paths), strict=True)
+    clear = len({*stems}) == 1 and {*suffixes}.issubset(_RYEOS_ORDER) and paths[0].startswith("tools/")
+    if not (clear and is_of_ryeos(root)):
+        return ""
+    places = [root.path / path for path in paths]
+    try:
+        copies = any(cmp(one, other, shallow=False) for one, other in combinations(places, 2))
+    except OSError:
+        return ""
+    return "" if copies else min(paths, key=lambda path: _RYEOS_ORDER.index(os.path.splitext(path)[1]))
 
 
 FileStat = tuple[int, int, int, int]

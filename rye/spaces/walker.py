@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeAlias
 
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
-from rye.spaces.beside import CACHE, MODULES, cached_code, is_runnable
-from rye.spaces.model import FileStat, ItemFile, Root
+from rye.spaces.beside import CACHE, MODULES, cached_code, is_runnable, library_code
+from rye.spaces.model import LIBRARY, FileStat, ItemFile, Root, is_of_ryeos
 
 # ruff: noqa: PTH116, PTH118, PTH119 - paths are text here: a walk may handle ten thousand
 
@@ -100,6 +100,7 @@ class _Walker:
     def __init__(self, root: Root, beside: list[str] | None = None) -> None:
         self._root = root
         self._beside = beside
+        self._library = LIBRARY if is_of_ryeos(root) else ""
         self._base = os.fspath(root.path)
         self._real_base = os.path.realpath(self._base)
         self._folders: list[_Folder] = []
@@ -179,19 +180,20 @@ class _Walker:
         elif not entry.is_dir(follow_symlinks=False):
             if is_item_file(parent.item_type, name):
                 self.report("not-a-file", rel, "this is a pipe, socket or device", "items are regular files")
-        elif name not in _SKIPPED_FOLDERS:
+        elif name not in _SKIPPED_FOLDERS and not (name == self._library and parent.item_type is ItemType.TOOL):
             if name.isprintable():
                 self._folders.append(_Folder(rel, parent.item_type, entry.path, f"{parent.real}/{name}"))
             else:
                 self.report("bad-name", rel, _BAD_NAME, "rename the folder")
 
-    @staticmethod
-    def _note_beside(beside: list[str], entry: os.DirEntry[str], rel: str) -> None:
+    def _note_beside(self, beside: list[str], entry: os.DirEntry[str], rel: str) -> None:
         """Note a folder that is not walked or a link, if a tool may run or import what is there."""
         if entry.name == MODULES:
             beside.append(f"{rel}/")
         elif entry.name == CACHE:
             beside.extend(f"{rel}/{name}" for name in cached_code(entry.path))
+        elif entry.name == self._library and not entry.is_symlink():
+            beside.extend(f"{rel}/{name}" for name in library_code(entry.path))
         elif entry.is_symlink() and not is_item_file(ItemType.TOOL, entry.name) and is_runnable(entry):
             beside.append(rel)
 

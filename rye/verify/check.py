@@ -120,12 +120,19 @@ def _line(data: bytes, evidence: Evidence) -> int:
 _Group = dict[tuple[ItemType, str], list[str]]
 
 
-def with_duplicates(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile | ItemError]:
+def with_duplicates(
+    walked: Iterable[ItemFile | ItemError], root: Root, warnings: list[str]
+) -> Iterator[ItemFile | ItemError]:
     """Yield what a walk of one root yields, folder by folder, and ``ambiguous-item`` for each duplicate.
 
     One signature holds for all of them, since it binds type and id in Unicode normal form C. Duplicates lie in one
     folder, so memory does not grow with the number of files; only folders whose names may be spelled in two ways are
     kept.
+
+    Args:
+        walked: What the walk yields.
+        root: The root.
+        warnings: Takes a sentence instead where it is clear which file is meant.
     """
     here: _Group = {}
     kept: _Group = {}
@@ -134,22 +141,25 @@ def with_duplicates(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile
         if isinstance(file, ItemFile):
             inside = file.rel_path.rpartition("/")[0]
             if inside != folder:
-                yield from _ambiguous(here)
+                yield from _ambiguous(here, root, warnings)
                 here, folder = {}, inside
             item_id = file.item_id if file.item_id.isascii() else unicodedata.normalize("NFC", file.item_id)
             group = here if inside.isascii() else kept
             group.setdefault((file.item_type, item_id), []).append(file.rel_path)
         yield file
-    yield from _ambiguous(here)
-    yield from _ambiguous(kept)
+    yield from _ambiguous(here, root, warnings)
+    yield from _ambiguous(kept, root, warnings)
 
 
-def _ambiguous(group: Mapping[tuple[ItemType, str], list[str]]) -> Iterator[ItemError]:
+def _ambiguous(group: _Group, root: Root, warnings: list[str]) -> Iterator[ItemError]:
     for (item_type, item_id), paths in group.items():
         if len(paths) > 1:
             # escapes distinguish letters that only look the same
             names = ", ".join(path if path.isascii() else f"{path} ({path!a})" for path in paths)
             message = f"{item_type} {item_id!r} is in {len(paths)} files: {names}"
+            if taken := spaces.taken_by_ryeos(root, paths):
+                warnings.append(f"{root.source}: {message}; as for RyeOS, {taken} is meant")
+                continue
             hint = "keep one of them; it is not clear which one is meant"
             for path in paths:
                 yield ItemError("ambiguous-item", f"{path}: {message}", hint=hint, path=path, paths=paths)

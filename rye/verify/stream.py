@@ -103,7 +103,8 @@ class OutcomeStream:
             targets = [target for target in self.targets if root in target.roots]
             empty = _is_other(root)
             beside = self._beside.setdefault(root, [])
-            for file in with_duplicates(spaces.walk_along(root, beside)):
+            pairs: list[str] = []
+            for file in with_duplicates(spaces.walk_along(root, beside), root, pairs):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named
@@ -124,6 +125,7 @@ class OutcomeStream:
                 else:
                     self.passed_over += 1
                     self._leave_out(root, file)
+            self.warnings += tuple(pairs)
             if empty:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
 

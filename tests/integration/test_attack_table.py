@@ -709,6 +709,23 @@ def module_beside_a_tool(arena: Arena) -> Found:
 
 
 @attack
+def code_in_the_library_of_a_bundle(arena: Arena) -> Found:
+    """With the manifest of RyeOS a folder ``lib`` holds no items: what is put there is named instead of judged."""
+    arena.sim.add("system:shop", HELLO, TEXT)
+    arena.sim.trust(ANN, "user", owner="ann")
+    arena.sim.write("system:shop", "tools/demo/lib/evil.py", "do evil\n")
+    assert arena.verify(space="system").codes == {"no-envelope"}
+    arena.sim.write("system:shop", "manifest.yaml", "name: shop\n")
+    registry = arena.sim.registry()
+    run = registry.check(space="system")
+    assert list(run)
+    for warnings in (run.warnings, registry.load("tool", "demo/hello", "system").warnings):
+        assert "tools/demo/lib/evil.py" in "".join(warnings)
+    assert arena.verify(space="system").status == 0
+    return arena.verify("--strict", space="system")
+
+
+@attack
 def module_beside_a_tool_and_a_manifest(arena: Arena) -> Found:
     """The same after the manifest was written, where one is demanded."""
     arena.list_items()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.spaces import Root, Space, walk_along
+from rye.spaces import Root, Space, walk, walk_along
 from rye.spaces.beside import LINK, PLAIN, PROGRAM, FileMode, all_files, named_files, runnable_beside
 from tests.support.files import lay
 
@@ -42,6 +42,33 @@ def test_what_a_tool_may_run_is_found_by_the_walk_and_beside_the_tool(tmp_path: 
     root = Root(Space.PROJECT, tmp_path)
     assert beside(root) == sorted(RUNNABLE)
     assert sorted(runnable_beside(root, "tools/a/deploy.py")) == sorted(RUNNABLE)
+
+
+def test_the_library_of_a_bundle_of_ryeos_holds_code_and_no_items(tmp_path: Path) -> None:
+    """Every tool may run what is there; elsewhere, without the manifest or behind a link, such files are items."""
+    lay(
+        tmp_path,
+        {
+            "tools/a/t.yaml": "x",
+            "tools/a/deep/t.yaml": "x",
+            "tools/a/lib/_own/b.py": "x",
+            "tools/a/lib/c.py": "x",
+            "tools/a/lib/notes.md": "x",
+            "knowledge/lib/k.md": "x",
+        },
+    )
+    (tmp_path / "tools/a/alias").symlink_to("lib")
+    bundle, project = Root(Space.SYSTEM, tmp_path, "b"), Root(Space.PROJECT, tmp_path)
+    items = {"knowledge/lib/k.md", "tools/a/t.yaml", "tools/a/deep/t.yaml"}
+    assert {file.rel_path for file in walk(bundle)[0]} == items | {"tools/a/lib/c.py", "tools/a/lib/_own/b.py"}
+    lay(tmp_path, {"manifest.yaml": "name: b\n"})
+    code = ["tools/a/lib/_own/b.py", "tools/a/lib/c.py"]
+    assert {file.rel_path for file in walk(bundle)[0]} == items | {"tools/a/alias/c.py", "tools/a/alias/_own/b.py"}
+    assert {file.rel_path for file in walk(project)[0]} == items | {*code}
+    assert beside(bundle) == code
+    for tool in ("tools/a/t.yaml", "tools/a/deep/t.yaml"):
+        assert sorted(runnable_beside(bundle, tool)) == code
+        assert runnable_beside(project, tool) == ()
 
 
 def test_modules_are_found_in_every_folder_above(tmp_path: Path) -> None:
