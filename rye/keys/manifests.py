@@ -16,6 +16,7 @@ from rye.keys.keyring import Keyring, Passphrase
 from rye.manifest import store
 from rye.manifest.model import (
     DAYS,
+    FRESH_DAYS,
     MAX_DAYS,
     Delegation,
     ManifestFinding,
@@ -168,8 +169,7 @@ def write_root(
             :func:`rye.manifest.write.write_manifest`.
         EnvironmentFault: ``project-elsewhere``, and where it cannot be written.
     """
-    if not 1 <= days <= MAX_DAYS:
-        raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
+    _check_days(days)
     if not signers:
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
     spaces.check_writable(root)
@@ -196,8 +196,64 @@ def write_root(
         delegations=delegations,
         audience=trust.demanded(SpaceName(str(root.space), root.bundle).origin),
         name=_default_audience(root),
+        fresh=MAX_DAYS if root.space is spaces.Space.SYSTEM else FRESH_DAYS,  # nobody refreshes what was published
     )
     return _save(root, written, changes, len(observed.found))
+
+
+def _check_days(days: int) -> None:
+    if not 1 <= days <= MAX_DAYS:
+        raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
+
+
+def refresh_root(
+    root: Root, *, signers: Sequence[SigningKey], trust: TrustSet, days: int = FRESH_DAYS
+) -> ManifestWritten:
+    """Sign a new timestamp of a root's manifest, after checking it and that the files are those it lists.
+
+    Raises:
+        ArgumentError: ``bad-expiry``; ``nothing-to-sign`` where there is no manifest.
+        SigningError: ``manifest-untrusted`` when it has a fault, other than that its timestamp has expired;
+            ``manifest-differs``, ``unreadable-items``, and ``manifest-key`` for a key without a part in it.
+        EnvironmentFault: ``project-elsewhere``, and where it cannot be written.
+    """
+    _check_days(days)
+    spaces.check_writable(root)
+    files = _present(root)
+    observed, now = _observe_all(root), signing.system_clock()
+    check = _check(files, observed, trust=trust, now=now, seen=store.load_seen(root.path))
+    for one in check.errors:
+        if one.code.startswith("item-"):
+            raise _differs(one)
+        if one.code != "manifest-expired" or not one.path.endswith("/timestamp.json"):
+            raise _untrusted(one)
+    from rye.manifest.write import refresh_manifest
+
+    return _save(root, refresh_manifest(files, signers=signers, now=now, days=days), (), len(observed.found))
+
+
+def _present(root: Root) -> dict[str, bytes]:
+    files = store.read_manifest(root.path)
+    if not files:
+        raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
+    return files
+
+
+def _differs(found: ManifestFinding) -> SigningError:
+    return SigningError(
+        "manifest-differs",
+        f"the items are not those that the manifest lists: {found.message}",
+        hint="rye manifest check shows all; nothing was signed",
+    )
+
+
+def _untrusted(found: ManifestFinding) -> SigningError:
+    return SigningError(
+        "manifest-untrusted",
+        f"the present manifest cannot be extended: {found.message}",
+        hint=f"{'; '.join(filter(None, found.advice))}; or begin anew with --new",
+        finding=found.to_dict(),
+    )
 
 
 def _default_audience(root: Root) -> str:
@@ -214,20 +270,14 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
         SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``, ``unreadable-items``.
     """
     spaces.check_writable(root)
-    files = store.read_manifest(root.path)
-    if not files:
-        raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
+    files = _present(root)
     from rye.manifest.write import cosign_manifest
 
     written = cosign_manifest(files, signers=signers)
     observed = _observe_all(root)
     _changes(written.files, observed, trust)
     if changes := tuple(one for one in compare(written.items, observed.all) if one.code != "uncovered"):
-        raise SigningError(
-            "manifest-differs",
-            f"the items are not those that the manifest lists: {changes[0].message}",
-            hint="rye manifest check shows all; nothing was signed",
-        )
+        raise _differs(changes[0])
     return _save(root, written, changes, len(observed.found))
 
 
@@ -254,12 +304,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     check = _check(files, observed, trust=anyone, now=signing.system_clock(), seen=seen)
     for one in check.errors:
         if one.code.startswith("manifest-") and one.code not in _FIXED:
-            raise SigningError(
-                "manifest-untrusted",
-                f"the present manifest cannot be extended: {one.message}",
-                hint=f"{'; '.join(filter(None, one.advice))}; or begin anew with --new",
-                finding=one.to_dict(),
-            )
+            raise _untrusted(one)
     return tuple(one for one in check.findings if one.code == "uncovered" or one.code.startswith("item-"))
 
 

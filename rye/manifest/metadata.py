@@ -159,6 +159,11 @@ def delegated_paths(namespaces: Iterable[str]) -> list[str]:
     return paths
 
 
+def damaged(fault: Refused) -> SigningError:
+    """Return the error for a manifest that cannot be built upon."""
+    return SigningError("manifest-damaged", fault.message, hint="restore config/manifest, or begin anew with --new")
+
+
 def without_part(*signers: SigningKey) -> SigningError:
     """Return the error for signers whose keys have no part in the manifest."""
     names = ", ".join(str(signer.public.fingerprint)[:16] for signer in signers)

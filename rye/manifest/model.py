@@ -17,6 +17,9 @@ from rye.signing import Origin, PublicKey
 DAYS: Final = 90
 """Days after which a manifest expires by default."""
 
+FRESH_DAYS: Final = 7
+"""Days after which the timestamp of a project's or the user's manifest expires, if not the whole before."""
+
 MAX_DAYS: Final = 3650
 """The longest time for which a manifest may be valid."""
 
@@ -93,7 +96,10 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         "manifest-unknown-signer": _error(_TRUST),
         "manifest-root-chain": _error(_ASK),
         "manifest-threshold": _error("rye manifest write --cosign  # by each signer that is missing"),
-        "manifest-expired": _error("rye manifest write  # for its owner; others get the newest one"),
+        "manifest-expired": _error(
+            "rye manifest refresh  # for its owner, if it is timestamp.json alone, else rye manifest write; others get "
+            "the newest one"
+        ),
         "manifest-rollback": _error(_ASK),
         "manifest-fork": _error(_ASK),
         "manifest-mixed": _error(_PUT_BACK),

@@ -7,16 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from tuf.api.metadata import (
-    Metadata,
-    MetaFile,
-    Role,
-    Root,
-    Snapshot,
-    TargetFile,
-    Targets,
-    Timestamp,
-)
+from tuf.api.metadata import Metadata, MetaFile, Role, Root, Snapshot, TargetFile, Targets, Timestamp
 
 from rye.errors import SigningError
 from rye.manifest.metadata import (
@@ -25,6 +16,7 @@ from rye.manifest.metadata import (
     S,
     audience_of,
     check_threshold,
+    damaged,
     lacking,
     listed_items,
     load,
@@ -35,7 +27,7 @@ from rye.manifest.metadata import (
     to_key,
     without_part,
 )
-from rye.manifest.model import DAYS, Delegation, ListedItem, RootKeys, SignedRoles
+from rye.manifest.model import DAYS, MAX_DAYS, Delegation, ListedItem, RootKeys, SignedRoles
 from rye.manifest.store import list_versions, root_versions
 from rye.signing import PublicKey, SigningKey
 
@@ -68,6 +60,7 @@ def write_manifest(
     delegations: Sequence[Delegation] | None = None,
     audience: str = "",
     name: str = "",
+    fresh: int = MAX_DAYS,
 ) -> ManifestUpdate:
     """Return the next version of a manifest, or its first.
 
@@ -86,6 +79,7 @@ def write_manifest(
         delegations: The namespaces that others list from now on; None leaves them as they are.
         audience: The registry that it is of, which stays what it is; empty for the one that it names already.
         name: That of a manifest which names none, where none is given.
+        fresh: After how many days its timestamp expires, if not before with the rest of it.
 
     Raises:
         SigningError: ``manifest-audience`` when it is of another registry, ``manifest-key`` when a signer's key has no
@@ -93,13 +87,28 @@ def write_manifest(
             ``manifest-namespace`` when roles cannot be as wanted.
     """
     try:
-        draft = _Draft(dict(files), tuple(signers), now.astimezone(UTC).replace(microsecond=0), days)
+        draft = _Draft(dict(files), tuple(signers), now.astimezone(UTC).replace(microsecond=0), days, fresh)
         draft.root(root, {key for one in delegations or () for key in one.keys})
         draft.name(audience, name)
         draft.lists(tuple(items), delegations)
         return draft.seal()
     except Refused as fault:
-        raise _damaged(fault) from None
+        raise damaged(fault) from None
+
+
+def refresh_manifest(
+    files: Mapping[str, bytes], *, signers: Sequence[SigningKey], now: datetime, days: int
+) -> ManifestUpdate:
+    """Return a manifest with a new timestamp, and no other signature added.
+
+    Raises:
+        SigningError: As :func:`write_manifest`.
+    """
+    try:
+        draft = _Draft(dict(files), tuple(signers), now.astimezone(UTC).replace(microsecond=0), days)
+        return draft.refresh()
+    except Refused as fault:
+        raise damaged(fault) from None
 
 
 def cosign_manifest(files: Mapping[str, bytes], *, signers: Sequence[SigningKey]) -> ManifestUpdate:
@@ -113,11 +122,7 @@ def cosign_manifest(files: Mapping[str, bytes], *, signers: Sequence[SigningKey]
         draft.load_all()
         return draft.seal()
     except Refused as fault:
-        raise _damaged(fault) from None
-
-
-def _damaged(fault: Refused) -> SigningError:
-    return SigningError("manifest-damaged", fault.message, hint="restore config/manifest, or begin anew with --new")
+        raise damaged(fault) from None
 
 
 @dataclass(slots=True)
@@ -126,6 +131,7 @@ class _Draft:
     signers: tuple[SigningKey, ...]
     now: datetime
     days: int
+    fresh: int = MAX_DAYS
     audience: str = ""
     roots: dict[int, Metadata[Root]] = field(default_factory=dict)
     roles: dict[str, Metadata[Any]] = field(default_factory=dict)
@@ -288,10 +294,14 @@ class _Draft:
             snapshot = self._next("snapshot", Snapshot, self.days)
             snapshot.meta = {f"{role}.json": MetaFile(self.roles[role].signed.version) for role in sorted(shares)}
         if self._signs("timestamp"):
-            timestamp = self._next("timestamp", Timestamp, self.days)
-            timestamp.snapshot_meta = MetaFile(self.roles["snapshot"].signed.version)
+            self.stamp()
         if not self.changed:
             self._require_owner()
+
+    def stamp(self) -> None:
+        """Make the timestamp anew: it says which snapshot is the current one."""
+        timestamp = self._next("timestamp", Timestamp, min(self.days, self.fresh))
+        timestamp.snapshot_meta = MetaFile(self.roles["snapshot"].signed.version)
 
     def _next(self, role: str, kind: type[S], days: int) -> S:
         """Begin the next version of a role; it is pending where nobody signs the snapshot that must name it."""
@@ -353,6 +363,19 @@ class _Draft:
                 for item in listed_items(metadata.signed)
             },
         )
+
+    def refresh(self) -> ManifestUpdate:
+        """Make the timestamp anew, and sign nothing else."""
+        self.load_all()
+        self.name("", "")
+        if not self._signs("timestamp"):
+            raise without_part(*self.signers)
+        self.stamp()
+        timestamp = self.roles["timestamp"]
+        lacks = self._seal_role("timestamp", timestamp)
+        files = self.files | {"timestamp.json": to_bytes(timestamp)}
+        facts = {"version": timestamp.signed.version, "missing": {"timestamp": lacks} if lacks else {}}
+        return ManifestUpdate(files=files, audience=self.audience, written=("timestamp",), **facts)
 
     def _seal_role(self, role: str, metadata: Metadata[Any]) -> int:
         """Sign a role; return how many signatures it lacks.

@@ -337,14 +337,22 @@ COMMANDS: Mapping[str, _Table] = {
     ),
     "manifest": (
         _named(
-            action=_argument("What to do", choices=("write", "check")),
+            action=_argument("What to do", choices=("write", "refresh", "check")),
             space=_space("The space: `project` or `user`; for check also `system` or `all`", *SPACES[1:], "all"),
             bundle=_folder("The bundle in this folder instead of a space"),
-            key=_many("With write: sign with this key, by default the user's; repeatable", metavar="NAME|FILE"),
+            key=_many(
+                "With write or refresh: sign with this key, by default the user's; repeatable", metavar="NAME|FILE"
+            ),
             audience=_AUDIENCE._replace(
                 help="The audience that a project's manifest is written for, or must be for; by default `RYE_AUDIENCE`"
             ),
-            expires=Parameter("With write: for how many days it is valid", 90, kind="integer", metavar="DAYS"),
+            expires=Parameter(
+                "With write: for how many days it is valid; the timestamp for 7 at most, but as long in a bundle. "
+                "With refresh: for how many the timestamp is; by default 7",
+                90,
+                kind="integer",
+                metavar="DAYS",
+            ),
             threshold=Parameter("With write: how many of the keys, 1 or more, must sign the list", kind="integer"),
             root_key=_many(
                 "With write: the manifest's keys from now on, as trust files; enough old ones must sign; repeatable",

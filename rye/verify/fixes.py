@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rye.verify.reports import VerifiedItem, Violation
 
 _PATTERN: Final = re.compile(r"[*?\[]")
-_MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")
-_WRITES: Final = re.compile(r"rye manifest write")
+_MANIFEST: Final = re.compile(r"rye manifest (?:write|refresh|check)")
+_WRITES: Final = re.compile(r"rye manifest (?:write|refresh)")
 _LONGEST: Final = 500
 """Characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
 

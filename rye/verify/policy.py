@@ -45,8 +45,8 @@ POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "signer": "it is signed with a key that is not among the signers demanded here",
         "envelope": "its signature line is of a format that is not accepted here",
         "undated": "its signature line does not sign its time, so its age is not known",
-        "too-old": "it was signed longer ago than is accepted here",
-        "dated-ahead": "its signature is dated in the future",
+        "too-old": "its signer says that it was signed longer ago than is accepted here",
+        "dated-ahead": "its signer dates it in the future",
     }
 )
 """Code of each demand that a well signed item may still not meet, and what it means."""
@@ -72,7 +72,8 @@ class Demand:
         require: ``trusted`` or ``signed``.
         signers: Fingerprints, 64 hex digits; one of them must have signed.
         envelopes: Formats of the line that are accepted.
-        max_age: How long ago it may have been signed. Only a v2 line says that under its signature.
+        max_age: How long ago it may have been signed. Only a v2 line says that under its signature, and what it says
+            is the signer's claim: whoever holds the key can date as they like.
         not_before: Moment before which it must not have been signed.
     """
 
@@ -101,10 +102,11 @@ class Demand:
             return PolicyFault("undated", f"a {signature.format} line does not sign its time, so its age is not known")
         signed = datetime.fromisoformat(signature.signed_at)
         if signed > now + _SKEW:
-            return PolicyFault("dated-ahead", f"signed at {signature.signed_at}, which is in the future")
+            return PolicyFault("dated-ahead", f"its signer says at {signature.signed_at}, which is in the future")
         oldest = max(filter(None, (self.not_before, now - self.max_age if self.max_age else None)))
         if signed < oldest:
-            return PolicyFault("too-old", f"signed at {signature.signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}")
+            words = f"its signer says at {signature.signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}"
+            return PolicyFault("too-old", words)
         return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ import pytest
 from rye import signing
 from rye.cli.app import main
 from rye.keys import key_store
+from rye.keys import manifests as inventory
+from rye.manifest import store
+from rye.manifest.space import observe
+from rye.manifest.write import write_manifest
+from rye.spaces.layout import Layout
 from tests.support.attacks import HELLO, TEXT
 from tests.support.signed import ANN, BEA
 from tests.support.spacesim import SpaceSim
@@ -303,3 +309,50 @@ def test_a_hint_names_the_space_that_was_checked(
     assert all(f"rye manifest check --bundle {folder}" in hint or f"write --bundle {folder}" in hint for hint in hints)
     assert main(["manifest", "check", "--project", str(sim.project)]) == 1
     assert f"rye manifest write --project {sim.project}" in capsys.readouterr().err
+
+
+def test_a_timestamp_lives_for_days_and_is_refreshed(sim: SpaceSim, rye: Rye) -> None:
+    """The list lives for months, the timestamp for a week; refreshing signs a new one and touches no other file."""
+    assert rye("manifest", "write")[0] == 0
+    folder = sim.root("project") / "config" / "manifest"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    expires = {name: json.loads(data)["signed"]["expires"] for name, data in before.items()}
+    soon, late = (datetime.now(UTC) + timedelta(days=days) for days in (8, 80))
+    assert {name for name, text in expires.items() if datetime.fromisoformat(text) < soon} == {"timestamp.json"}
+    assert all(datetime.fromisoformat(text) > late for name, text in expires.items() if name != "timestamp.json")
+    status, report = rye("manifest", "refresh")
+    assert (status, report["version"], report["written"], report["missing"]) == (0, 2, ["timestamp"], {})
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert {name for name in before | after if before.get(name) != after.get(name)} == {"timestamp.json"}
+    assert rye("manifest", "check")[0] == 0
+
+
+def test_an_expired_timestamp_is_refreshed_and_nothing_else_is(sim: SpaceSim, rye: Rye) -> None:
+    """What has expired but the timestamp needs a new version, with the items reviewed."""
+    _, root = inventory.find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))
+    listed = observe(root).all
+    for days, status in ((40, 0), (200, 2)):
+        then = datetime.now(UTC) - timedelta(days=days)
+        update = write_manifest({}, listed, signers=[ANN], now=then, fresh=7)
+        store.replace_manifest(root.path, update.files)
+        assert "manifest-expired" in codes(rye("manifest", "check")[1])
+        assert rye("manifest", "refresh")[0] == status
+        assert (rye("manifest", "check", "--reset")[0] == 0) == (status == 0)
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "key", "audience", "none"])
+def test_what_is_not_the_manifest_is_not_refreshed(sim: SpaceSim, rye: Rye, change: str) -> None:
+    """A timestamp says that this is the newest state: not of changed items, another registry's, or with any key."""
+    words = {"key": ["--key", "bea"], "audience": ["--audience", "acme/ops"]}.get(change, [])
+    if change != "none":
+        assert rye("manifest", "write")[0] == 0
+    if change == "edited":
+        sim.write("project", HELLO, TEXT + "\n")
+    elif change == "added":
+        sim.add("project", "tools/demo/more.py", TEXT)
+    folder = sim.root("project") / "config" / "manifest"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {}
+    status, answer = rye("manifest", "refresh", *words)
+    expected = {"key": "manifest-key", "audience": "manifest-untrusted", "none": "nothing-to-sign"}
+    assert (status, answer["error"]["code"]) == (2, expected.get(change, "manifest-differs"))
+    assert before == ({path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {})

@@ -14,7 +14,7 @@ from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys.key_store import load_key_file
 from rye.keys.sign_items import sign_bundle
 from rye.signing import TRUSTED_FOLDER, TrustScope, parse_trust_file
-from rye.verify.reports import VerifyReport
+from rye.verify.reports import Finding, VerifyReport
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
 from tests.support.spacesim import SpaceSim
@@ -391,3 +391,49 @@ def test_a_key_file_is_read_back(sim: SpaceSim) -> None:
     with pytest.raises(SigningError) as caught:
         sim.registry().sign("tool:demo/deploy")
     assert caught.value.code == "key-unreadable"
+
+
+# audience
+
+
+def test_a_project_is_signed_for_an_audience_and_the_users_items_for_none(sim: SpaceSim) -> None:
+    """What was signed for another audience, or for none, is not validly signed; only a project has one."""
+    lay(sim.root("user"), {"tools/demo/own.py": TOOL})
+    sim.registry().sign("*")
+    ops = sim.registry(audience="acme/ops")
+    assert {item.code for item in ops.sign("*", check=True).items} == {"audience"}
+    assert all(item.changed for item in ops.sign("*").items)
+    assert not any(item.changed for item in ops.sign("*").items)
+    assert not any(item.changed for item in sim.registry().sign("*").items)
+    assert {item.signature.audience for item in ops.verify(space="project").items} == {"acme/ops"}
+    ops.sign("*", space="user")
+    assert [(item.signature.code, item.signature.audience) for item in ops.verify(space="user").items] == [("ok", "")]
+
+
+def test_the_environment_names_the_audience(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the default; an empty name given by the caller demands none; what is no name is an error."""
+    sim.registry(audience="acme/shop").sign("*")
+    monkeypatch.setenv("RYE_AUDIENCE", "acme/ops")
+    assert {item.signature.code for item in sim.registry().verify(space="project").items} == {"audience"}
+    for audience in ("", "acme/shop"):
+        assert {item.signature.code for item in sim.registry(audience=audience).verify(space="project").items} == {"ok"}
+    for wrong in ("Acme", "a b", "/a", "a:b", "a" * 101):
+        with pytest.raises(ArgumentError, match="audience is"):
+            sim.registry(audience=wrong)
+    with pytest.raises(SigningError, match="v1 line cannot name the audience 'acme/ops'"):
+        sim.registry().sign("*", format="v1")
+
+
+def test_an_audience_is_demanded_by_a_policy_too(sim: SpaceSim, tmp_path: Path) -> None:
+    """With the same verdict; one that the caller demands must be the same, and one of no project is pointed out."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("require: signed\naudience: acme/ops\n")
+    shop = sim.registry(audience="acme/shop")
+    shop.sign("*")
+    with pytest.raises(ArgumentError, match="audience is 'acme/shop', the policy demands 'acme/ops'"):
+        shop.check(policy=policy)
+    run = sim.registry().check(space="project", policy=policy)
+    assert {each.code for each in run if isinstance(each, Finding)} == {"audience"}
+    assert (run.status, run.findings) == (1, len(GOOD))
+    elsewhere = sim.registry().check(space="system", policy=policy).complete()
+    assert "the audience 'acme/ops' is of a project, and no project is verified" in elsewhere.warnings

@@ -16,7 +16,7 @@ from rye.surface.text import plural
 if TYPE_CHECKING:
     from rye.registry import Delegation, Layout, Policy, Progress, Root, Verification
 
-_LISTING = ("expires", "threshold", "root_key", "delegate", "no_delegates", "new")
+_LISTING = ("threshold", "root_key", "delegate", "no_delegates", "new")
 
 
 @click.command("verify", params=params_of("verify"))
@@ -121,14 +121,17 @@ def _write_baseline(run: Verification, path: Path) -> int:
 
 @click.command("manifest", params=params_of("manifest"))
 def manifest(action: str, **options: Any) -> int:
-    """Write or check the signed list of a space's items, kept below config/manifest.
+    """Write or check the signed list of a space's items, kept below config/manifest; refresh says that it is current.
 
     Exit status: 0 written or no violations, 1 the check found some, 2 error or something could not be checked.
     """
     if action == "write":
         refuse("reset", because="with write")
         return _write(options)
-    refuse("key", "cosign", *_LISTING, because="with check")
+    if action == "refresh":
+        refuse("reset", "cosign", *_LISTING, because="with refresh, which signs a new timestamp alone")
+        return _refresh(options)
+    refuse("key", "cosign", "expires", *_LISTING, because="with check")
     return _check(options)
 
 
@@ -165,7 +168,7 @@ def _write(options: dict[str, Any]) -> int:
     trust = where.layout.load_trust(where.trust).trust
     signers = read_signers(where.layout, options["key"], passphrase=ask_passphrase)
     if options["cosign"]:
-        refuse(*_LISTING, because="with --cosign")
+        refuse("expires", *_LISTING, because="with --cosign")
         report = cosign_root(where.roots[0], signers=signers, trust=trust)
     else:
         report = write_root(
@@ -177,6 +180,20 @@ def _write(options: dict[str, Any]) -> int:
             delegations=_delegations(options),
             new=options["new"],
         )
+    from rye.cli.render.verify import render_written
+
+    answer(report, render_written, as_json=options["as_json"])
+    return 0
+
+
+def _refresh(options: dict[str, Any]) -> int:
+    from rye.registry import read_signers, refresh_root
+
+    where = _Where.take(options, several=False)
+    trust = where.layout.load_trust(where.trust).trust
+    signers = read_signers(where.layout, options["key"], passphrase=ask_passphrase)
+    days = {"days": options["expires"]} if given("expires") else {}
+    report = refresh_root(where.roots[0], signers=signers, trust=trust, **days)
     from rye.cli.render.verify import render_written
 
     answer(report, render_written, as_json=options["as_json"])

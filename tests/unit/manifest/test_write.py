@@ -17,9 +17,9 @@ from tuf.ngclient.config import EnvelopeType
 from rye.errors import SigningError
 from rye.manifest.metadata import delegated_paths, role_name, sign, to_bytes
 from rye.manifest.model import Delegation, ListedItem, RootKeys
-from rye.manifest.write import cosign_manifest
+from rye.manifest.write import cosign_manifest, refresh_manifest
 from rye.signing import SigningKey, TrustSet, in_namespaces
-from tests.support.signed import ANN, BEA, EVE, NOW, entry
+from tests.support.signed import ANN, BEA, EVE, NOW, PAT, entry
 from tests.unit.manifest.board import ITEMS, Board, item, written
 
 BOTH = TrustSet((entry(ANN), entry(BEA)))
@@ -289,3 +289,15 @@ def test_time_is_kept_to_the_second_in_utc() -> None:
     assert json.loads(board.files["timestamp.json"])["signed"]["expires"] == "2026-06-02T12:00:00Z"
     assert board.check().expires == NOW + timedelta(days=1)
     assert replace(board.check(), findings=()).errors == ()
+
+
+def test_whoever_refreshes_signs_the_timestamp_alone() -> None:
+    """The third of three keys, of which two have signed, adds no signature of its own to list or root."""
+    board = Board()
+    keys = RootKeys((ANN.public, BEA.public, EVE.public), 2)
+    board.write(ANN, BEA, root=keys)
+    update = refresh_manifest(board.files, signers=[EVE], now=NOW, days=7)
+    assert {name for name, data in update.files.items() if board.files[name] != data} == {"timestamp.json"}
+    assert (update.version, update.written, update.missing) == (2, ("timestamp",), {})
+    with pytest.raises(SigningError, match="has no part"):
+        refresh_manifest(board.files, signers=[PAT], now=NOW, days=7)

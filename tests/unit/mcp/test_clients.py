@@ -12,9 +12,14 @@ import pytest
 from rye.mcp import CLIENTS, Http, Options, client_config
 
 OPTIONS = Options(
-    projects=(Path("/a b"), Path("/c")), only_trusted=True, read_only=True, cache_dir=Path("/d"), embedder="none"
+    projects=(Path("/a b"), Path("/c")),
+    only_trusted=True,
+    read_only=True,
+    cache_dir=Path("/d"),
+    embedder="none",
+    audience="acme",
 )
-WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--cache-dir", "/d"]
+WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--audience", "acme", "--cache-dir", "/d"]
 WORDS += ["--embedder", "none", "--require", "trusted", "--read-only"]
 
 
