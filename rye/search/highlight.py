@@ -6,9 +6,10 @@ import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from string import ascii_letters, ascii_uppercase, digits
 
 import numpy as np
@@ -314,15 +315,17 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
 
 def _matched_symbols(item: Item, what: Sought) -> list[Symbol]:
     """Return the symbols in whose names something matched, those with most matches first."""
-    words, found, base = Sought(what.terms) if what.positions else what, list[tuple[int, Symbol]](), 0
-    for symbol in item.symbols:
-        count = len(mark(symbol.name, words)) if words.terms else 0
-        if what.positions:  # they count on over all names, with a gap behind each
-            after = base + len(analysis.parts(symbol.name))
-            count += sum(base <= first < after for first, _ in what.positions)
-            base = after + analysis.VALUE_GAP
-        found.append((-count, symbol))
-    return [symbol for count, symbol in sorted(found, key=lambda each: each[0]) if count]
+    words, base = Sought(what.terms) if what.positions else what, 0
+    ends = list(accumulate(len(symbol.name) + 1 for symbol in item.symbols))  # of their names, one on a line
+    marked = mark("\n".join(symbol.name for symbol in item.symbols), words) if words.terms else ()
+    counts = Counter(bisect_right(ends, start) for start, _ in marked)
+    for number, symbol in enumerate(item.symbols if what.positions else ()):
+        after = base + len(analysis.parts(symbol.name))  # positions count on over all names, with a gap behind each
+        counts[number] += sum(base <= first < after for first, _ in what.positions)
+        base = after + analysis.VALUE_GAP
+    return [
+        item.symbols[number] for number, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])) if count
+    ]
 
 
 def passage(text: str, ranges: Ranges) -> str:

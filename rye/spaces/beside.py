@@ -161,19 +161,20 @@ def runnable_beside(root: Root, rel_path: str) -> tuple[str, ...]:
         root: Its root.
         rel_path: Its file below that.
     """
-    folder = rel_path.rpartition("/")[0]
+    base, folder = os.fspath(root.path), rel_path.rpartition("/")[0]
+    place = f"{base}/{folder}"
     try:
-        changed = os.stat(root.path / folder).st_mtime_ns
+        changed = os.stat(place).st_mtime_ns
     except OSError:
         return ()
-    names = _runnable_in(os.path.join(root.path, folder), changed, int(time.monotonic()) // _FRESH)
-    above = [folder[:at] for at, char in enumerate(folder) if char == "/"]
-    modules = [f"{each}/{MODULES}" if each else MODULES for each in reversed(["", *above])]
-    outside = [f"{path}/" for path in modules if os.path.lexists(root.path / path)]
+    found = [f"{folder}/{name}" for name in _runnable_in(place, changed, int(time.monotonic()) // _FRESH)]
+    above = [folder[:at] for at, char in enumerate(folder) if char == "/"][::-1]
+    modules = [*(f"{each}/{MODULES}" for each in above), MODULES]
+    found += [f"{path}/" for path in modules if os.path.lexists(f"{base}/{path}")]
     if is_of_ryeos(root):
-        libraries = [f"{each}/{LIBRARY}" for each in (folder, *reversed(above))]
-        outside += [f"{path}/{each}" for path in libraries for each in library_code(os.path.join(root.path, path))]
-    return tuple(dict.fromkeys((*(f"{folder}/{name}" for name in names), *outside)))
+        libraries = [f"{each}/{LIBRARY}" for each in (folder, *above)]
+        found += [f"{path}/{each}" for path in libraries for each in library_code(f"{base}/{path}")]
+    return tuple(dict.fromkeys(found))
 
 
 @lru_cache(256)
