@@ -138,8 +138,11 @@ def _is_made_from(entry: os.DirEntry[str], source: str) -> bool:
 
 
 def library_code(folder: str) -> Iterator[str]:
-    """Yield the paths, below a folder of RyeOS that holds no items, of what tools may run or import there."""
-    folders = [""]
+    """Yield the paths, below a folder of RyeOS that holds no items, of what tools may run or import there.
+
+    A folder in it that is a link or cannot be read is named alone. A folder that is itself a link is walked for items.
+    """
+    folders = [] if os.path.islink(folder) else [""]  # noqa: PTH114 - never raises
     while folders:
         inner = folders.pop()
         try:
@@ -148,10 +151,14 @@ def library_code(folder: str) -> Iterator[str]:
                     path = f"{inner}/{entry.name}" if inner else entry.name
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(path)
+                    elif entry.is_dir():
+                        yield f"{path}/"
                     elif is_runnable(entry):
                         yield path
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
+        except OSError:
+            yield f"{inner}/" if inner else ""
 
 
 def runnable_beside(root: Root, rel_path: str) -> tuple[str, ...]:

@@ -192,7 +192,7 @@ class _Walker:
             beside.append(f"{rel}/")
         elif entry.name == CACHE:
             beside.extend(f"{rel}/{name}" for name in cached_code(entry.path))
-        elif entry.name == self._library and not entry.is_symlink():
+        elif entry.name == self._library:
             beside.extend(f"{rel}/{name}" for name in library_code(entry.path))
         elif entry.is_symlink() and not is_item_file(ItemType.TOOL, entry.name) and is_runnable(entry):
             beside.append(rel)

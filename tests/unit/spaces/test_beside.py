@@ -71,6 +71,18 @@ def test_the_library_of_a_bundle_of_ryeos_holds_code_and_no_items(tmp_path: Path
         assert runnable_beside(project, tool) == ()
 
 
+def test_attack_code_behind_a_link_in_a_library(tmp_path: Path) -> None:
+    """A linked folder in it is named; a library that is a link out of the bundle is reported as any such link."""
+    lay(tmp_path, {"b/tools/a/t.yaml": "x", "b/tools/a/lib/x.txt": "", "b/manifest.yaml": "", "evil/m.py": "x"})
+    (tmp_path / "b/tools/a/lib/pack").symlink_to(tmp_path / "evil")
+    bundle = Root(Space.SYSTEM, tmp_path / "b", "b")
+    assert beside(bundle) == ["tools/a/lib/pack/"]
+    assert runnable_beside(bundle, "tools/a/t.yaml") == ("tools/a/lib/pack/",)
+    (tmp_path / "b/tools/c").mkdir()
+    (tmp_path / "b/tools/c/lib").symlink_to(tmp_path / "evil")
+    assert [error.code for error in walk(bundle)[1]] == ["link-escape"]
+
+
 def test_modules_are_found_in_every_folder_above(tmp_path: Path) -> None:
     """Node looks there for what a tool requires."""
     lay(tmp_path, {"tools/a/b/t.js": "x", "tools/a/node_modules/m/index.js": "x", "node_modules/n/index.js": "x"})
