@@ -111,17 +111,21 @@ class Signers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """Writes commands for someone in the folder ``here``, who finds ``project`` there, but not the roots ``named``."""
+    """Writes commands for someone in the folder ``here``, who finds ``project`` there, but not the roots ``named``.
+
+    A project's items are signed for the ``audience`` that was demanded.
+    """
 
     here: str
     project: str = ""
     named: frozenset[str] = frozenset()
     signers: Callable[[], Signers] = Signers
+    audience: str = ""
     _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """Root → the files that git could restore below it."""
 
     @classmethod
-    def find(cls, named: Iterable[Root] = ()) -> Fixes:
+    def find(cls, named: Iterable[Root] = (), audience: str = "") -> Fixes:
         """Return one for the working directory, where these roots would not be found without being named."""
         paths = frozenset(str(root.path) for root in named)
         try:
@@ -129,7 +133,7 @@ class Fixes:
             project = spaces.find_project(here, user=spaces.user_space())
         except (OSError, EnvironmentFault):
             return cls("", named=paths)
-        return cls(str(here), "" if project is None else str(project), paths, cache(Signers.find))
+        return cls(str(here), "" if project is None else str(project), paths, cache(Signers.find), audience)
 
     def of_item(self, item: VerifiedItem, code: str, *, formats: tuple[str, ...] = ()) -> Advice:
         """Return what fixes an item's verdict or what a policy has against it; empty where nothing needs fixing.
@@ -149,6 +153,7 @@ class Fixes:
             template = _OF_BUNDLE
         named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
         space = " --space user" if item.space == "user" else ""
+        space += f" --audience {quote(self.audience)}" if self.audience and item.space == "project" else ""
         bundle = root if root in self.named else item.bundle
         facts = {"ref": f"{quote(named)}{space}{project}{key or ''}", "project": project, "bundle": quote(bundle)}
         form = next((form for form in ("v2", "v1") if form in formats), "v2")

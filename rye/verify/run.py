@@ -244,7 +244,7 @@ def start_verification(
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
     checks = Manifests(outcomes, require_manifest, strict)
-    fixes = Fixes.find(outcomes.named)
+    fixes = Fixes.find(outcomes.named, layout.audience)
     return Verification(outcomes, demanded, accepted, system_clock(), checks, layout.audience, fixes)
 
 

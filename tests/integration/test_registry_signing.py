@@ -14,7 +14,7 @@ from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys.key_store import load_key_file
 from rye.keys.sign_items import sign_bundle
 from rye.signing import TRUSTED_FOLDER, TrustScope, parse_trust_file
-from rye.verify.reports import Finding, VerifyReport
+from rye.verify.reports import Finding, VerifiedItem, VerifyReport
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
 from tests.support.spacesim import SpaceSim
@@ -437,3 +437,17 @@ def test_an_audience_is_demanded_by_a_policy_too(sim: SpaceSim, tmp_path: Path) 
     assert (run.status, run.findings) == (1, len(GOOD))
     elsewhere = sim.registry().check(space="system", policy=policy).complete()
     assert "the audience 'acme/ops' is of a project, and no project is verified" in elsewhere.warnings
+
+
+def test_what_is_offered_to_sign_is_signed_for_the_audience_demanded(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that signs names it; none is offered for what was signed for another registry, not even by oneself."""
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    sim.registry(audience="acme/shop").sign("tool:demo/deploy")
+    run = sim.registry(audience="acme/ops").check("tool:demo/*", space="project")
+    fixes = {
+        each.item.id: each.fix for each in run if isinstance(each, Finding) and isinstance(each.item, VerifiedItem)
+    }
+    assert fixes["demo/deploy"] == ""
+    assert fixes["demo/data"].startswith("rye sign tool:demo/data --audience acme/ops")
