@@ -245,13 +245,13 @@ class _Draft:
         return any(signer.public.fingerprint in self._newest.roles["root"].keyids for signer in self.signers)
 
     def name(self, audience: str, default: str) -> None:
-        """Take the audience that the manifest has; if it has none, the one given or else the default."""
+        """Take the audience that the manifest has; if it has none, its owner names it: the one given or the default."""
         found = audience_of(self.roles["targets"].signed) if "targets" in self.roles else ""
         if audience and found not in {"", audience}:
             message = f"the manifest is for the audience {found!r}, not for {audience!r}"
             hint = "look whose it is; if it is yours and the registry has a new name, begin anew with --new"
             raise SigningError("manifest-audience", message, hint=hint)
-        self.audience = found or audience or default
+        self.audience = found or ((audience or default) if self._signs("targets") else "")
 
     # lists
 

@@ -365,6 +365,14 @@ def test_a_manifest_is_not_written_over_to_another_registry() -> None:
     assert board.check().audience == "acme/shop"
 
 
+def test_whom_a_namespace_was_given_to_does_not_name_the_registry() -> None:
+    """In a manifest of an earlier build that is for its owner, whose name a list with another would not go with."""
+    board = written(delegations=[Delegation(("b/*",), (BEA.public,))])
+    board.write(BEA, name="folder")
+    board.write(ANN, audience="acme/ops")
+    assert (board.codes(), board.check().audience) == ([], "acme/ops")
+
+
 @pytest.mark.parametrize("name", ["timestamp.json", "1.snapshot.json", "1.targets.json"])
 def test_a_part_of_another_registrys_manifest(name: str) -> None:
     """The same keys sign both, and the versions agree: the audiences do not."""
