@@ -173,10 +173,11 @@ def refuse_replacing(
     Raises:
         SigningError: ``trust-revoked`` or ``trust-exists``.
     """
-    if any(entry.revoked for entry in standing) and not known.revoked:
+    revoked = [entry for entry in standing if entry.revoked]
+    if revoked and not known.revoked:
         raise SigningError(
             "trust-revoked",
-            f"key {known.fingerprint[:16]} is revoked by {standing[0].source}; adding it would lift that",
+            f"key {known.fingerprint[:16]} is revoked by {revoked[0].source}; adding it would lift that",
             hint="to trust it again all the same, remove it first: rye trust remove --force",
         )
     same = len(standing) == 1 and path.exists() and signing.read_trust_bytes(path) == data

@@ -147,8 +147,8 @@ class Trust:
         self._refuse_unread(path)
         standing = self._standing(entry.public, "user")
         known = standing[0] if standing else entry
-        if any(each.revoked for each in (entry, *standing)):
-            message = f"key {entry.fingerprint} is revoked by {known.source}; no bundle is pinned to it"
+        if revoked := [each for each in (entry, *standing) if each.revoked]:
+            message = f"key {entry.fingerprint} is revoked by {revoked[0].source}; no bundle is pinned to it"
             raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
         if standing and known.bundles is None:
             return TrustChange(

@@ -192,7 +192,7 @@ def _what_is_wrong(line: str) -> str:
     if "\r" in line:
         return "it holds a carriage return"
     if parse_line(" ".join(line.replace("rye", " rye", 1).replace("-->", " -->").split())):
-        return "other blanks than one space stand around the envelope"
+        return "the envelope must be set off by exactly one space"
     return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT, in v2 with :AUDIENCE or without"
 
 

@@ -1,4 +1,4 @@
-"""Whose a file or folder is: whether others than the user may have written what stands there.
+"""Ownership of files and folders: whether anyone but the user could have written them.
 
 On a machine that several people use, a project found upwards may be another user's, and whoever can write a folder of
 trust files could trust keys in the user's name. The rules are those of git (``safe.directory``) for owners, and those

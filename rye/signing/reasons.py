@@ -115,6 +115,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             Verdict.UNTRUSTED,
             "signed by {signer}, but {detail}",
             "# ask its signer for one that is signed for this audience",
+            "rye sign {ref}  # once reviewed; name the audience with --audience, unless RYE_AUDIENCE does",
         ),
         "outside-directive": Reason(
             Verdict.PARTIAL,
@@ -246,7 +247,9 @@ def trust_status(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> tuple[
     # 3. Another file that decides alone.
     space = "system" if entry.scope is TrustScope.BUNDLE else "project"
     for each in named:
-        if each.scope is not entry.scope and each.scope.is_anchor and each.reaches(space, entry.bundle):
+        if each.scope is entry.scope:
+            break
+        if each.scope.is_anchor and each.reaches(space, entry.bundle):
             return "overruled", f"the trust file {_PLACES[each.scope]} decides for this key"
     # 4. A bundle's own key is not trust.
     if not trust.stands(entry, now):

@@ -210,10 +210,8 @@ class _Found:
         """
         paths = [*more]
         try:
-            for place in () if home is None else (home, *(home / above for above in reversed(TRUSTED_FOLDER.parents))):
+            for place in () if home is None else (*(home / each for each in reversed(TRUSTED_FOLDER.parents)), folder):
                 refuse_others(place)
-            if home is not None:
-                refuse_others(folder)
             _refuse_leading_out(folder, root)
             paths += trust_paths(folder)
         except NotADirectoryError:

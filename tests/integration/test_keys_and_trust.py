@@ -297,6 +297,20 @@ def test_a_passphrase_is_asked_for_on_a_terminal_and_not_shown(shop: Workshop) -
     assert (refused, "PRIVATE KEY-----" in on_screen) == (2, False)
 
 
+@POSIX
+def test_the_question_whether_to_trust_is_about_one_key_or_several(shop: Workshop, tmp_path: Path) -> None:
+    """Before anything is written; whoever says no changes nothing."""
+    files = [tmp_path / f"{name}.toml" for name in ("ann", "bea")]
+    for path in files:
+        path.write_bytes(write_trust_file(SigningKey.generate().public, owner=path.stem))
+    ann, bea = map(str, files)
+    status, shown = on_terminal(shop, ["trust", "add", ann, bea], ["n"])
+    assert (status, "Have their owners confirmed these fingerprints to you" in shown) == (2, True), shown
+    assert not (home(shop) / "trusted").exists()
+    status, shown = on_terminal(shop, ["trust", "add", ann], ["y"])
+    assert (status, "Has its owner confirmed this fingerprint to you" in shown) == (0, True), shown
+
+
 def on_terminal(shop: Workshop, args: list[str], lines: list[str]) -> tuple[int, str]:
     """Run ``rye`` on a terminal of its own, write a line at each prompt; return its status and all that was shown."""
     import pty

@@ -78,7 +78,7 @@ def bundle(bundle: str, **options: Any) -> int:
     found = read_signers_of(root, keyring.trust.load().trust, now=system_clock())
     if not given and found.fingerprints:
         command = f"rye trust bundle {quote(bundle)} --fingerprint FP"
-        _confirm(render_signers(found, Terminal.of(sys.stderr)), command)
+        _confirm(render_signers(found, Terminal.of(sys.stderr)), len(found.fingerprints), command)
     return _report(pin_bundle(keyring.trust, root, found, given or found.fingerprints), options)
 
 
@@ -127,21 +127,22 @@ def _change(
 
     def agree(planned: Sequence[TrustChange]) -> None:
         lines = (line for each in planned for line in render_planned(each, Terminal.of(sys.stderr)))
-        _confirm(lines, "the same with --yes")
+        _confirm(lines, len(planned), "the same with --yes")
 
     return _report(change_all(texts, change, agree) if ask else change_all(texts, change), options)
 
 
-def _confirm(facts: Iterable[str], command: str) -> None:
-    """Show facts about keys and ask whether they are confirmed.
+def _confirm(facts: Iterable[str], count: int, command: str) -> None:
+    """Show facts about ``count`` keys and ask whether their fingerprints are confirmed.
 
     Raises:
         SigningError: ``confirmation-needed`` when they are not, or there is no terminal to ask on.
     """
     show((), facts)
     hint = f"compare the fingerprint with its owner's, over another channel than the key came by; then: {command}"
+    one, several = "Has its owner confirmed this fingerprint", "Have their owners confirmed these fingerprints"
     try:
-        agreed = confirm("Has its owner confirmed this fingerprint to you, over another channel than the key came by?")
+        agreed = confirm(f"{one if count == 1 else several} to you, over another channel than the key came by?")
     except EOFError:
         message = "there is no terminal to ask on, so nothing was changed"
         raise SigningError("confirmation-needed", message, hint=hint) from None

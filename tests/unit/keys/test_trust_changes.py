@@ -14,7 +14,16 @@ from rye import Registry
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.keys.trust_changes import TrustedKey
 from rye.keys.trust_files import Trust
-from rye.signing import TRUSTED_FOLDER, PublicKey, SigningKey, trust_file_name, write_trust_file
+from rye.signing import (
+    TRUSTED_FOLDER,
+    PublicKey,
+    Revocation,
+    SigningKey,
+    TrustEntry,
+    TrustScope,
+    trust_file_name,
+    write_trust_file,
+)
 from rye.spaces.layout import Layout
 from tests.support.signed import ANN, EVE, NOW, PAT
 from tests.support.signed import key as key_of
@@ -229,6 +238,28 @@ def test_each_key_has_a_line_on_why_it_counts(sim: SpaceSim, tmp_path: Path) -> 
     file = tmp_path / "eve.toml"
     file.write_bytes(write_trust_file(EVE.public, owner="eve"))
     assert row(trust_of(sim, named=(file,)), EVE, "named").reason == "for every item: named with --trust"
+
+
+def test_a_key_of_the_user_that_is_also_named_counts(sim: SpaceSim) -> None:
+    """Only the more authoritative of its two files decides: the named one counts, and the list does not deny it."""
+    (own,) = [Path(each.path) for each in trust_of(sim).list().keys if each.fingerprint == ANN.public.fingerprint]
+    trust = trust_of(sim, named=(own,))
+    assert row(trust, ANN, "named").reason == "for every item: named with --trust"
+    assert row(trust, ANN, "user").reason == "the trust file named with --trust decides for this key"
+    assert not any("no key of the user counts" in text for text in trust.list().warnings)
+
+
+def test_the_file_that_revokes_is_the_one_that_is_named(sim: SpaceSim) -> None:
+    """Of several files of one key; not the one that happens to be read first."""
+    trust = trust_of(sim)
+    folder = sim.root("user") / TRUSTED_FOLDER
+    (folder / "a.toml").write_bytes(write_trust_file(EVE.public, owner="eve"))
+    (folder / "b.toml").write_bytes(write_trust_file(EVE.public, owner="eve", revoked=Revocation("stolen")))
+    of_bundle = TrustEntry(EVE.public, "eve", TrustScope.BUNDLE, "shop", source="its own file")
+    with pytest.raises(SigningError, match=r"is revoked by \S*b\.toml"):
+        trust.add(raw(EVE.public))
+    with pytest.raises(SigningError, match=r"is revoked by \S*b\.toml"):
+        trust.pin(of_bundle, "shop")
 
 
 def test_the_list_says_that_no_key_counts(tmp_path: Path) -> None:

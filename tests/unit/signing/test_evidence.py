@@ -38,7 +38,7 @@ def test_every_comment_mark_is_read(mark: str) -> None:
 def test_one_space_stands_around_the_envelope(mark: str) -> None:
     """Any other blanks are refused, and the reason says so."""
     found = inspected(LINE, mark)
-    assert (found.code, found.detail) == ("malformed", "other blanks than one space stand around the envelope")
+    assert (found.code, found.detail) == ("malformed", "the envelope must be set off by exactly one space")
 
 
 @pytest.mark.parametrize("form", [EnvelopeFormat.V1, EnvelopeFormat.V2])

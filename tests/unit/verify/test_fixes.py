@@ -197,6 +197,8 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
     named = Signers({EVE.public.fingerprint: "", ANN.public.fingerprint: " --key release"}, HOLDER.trust, NOW)
     fix = replace(nobody, signers=lambda: named).of_item(item("no-envelope"), "no-envelope")
     assert fix.command == "rye sign tool:demo/a --key release"
+    own = held("/p", "/p").of_item(item("audience"), "audience")
+    assert (own.command, "--audience" in own.words) == ("rye sign tool:demo/a", True)
     for code in FINDINGS:
         assert "rye manifest write" not in nobody.of_manifest(*violation(code)).command
 
