@@ -102,7 +102,7 @@ def read_signers_of(root: Root, pinned: TrustSet, *, now: datetime) -> BundleSig
         pinned: The trust set of the user.
         now: The moment by which keys expire.
     """
-    own = signing.load_trust(bundles={root.bundle: root.path}, builtin=root.path).trust
+    own = signing.load_trust(bundles={root.bundle: root.path}, vouching=root.path).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
     files, missed = spaces.walk(root)

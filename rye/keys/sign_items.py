@@ -206,7 +206,7 @@ def sign_bundle(
     jobs = _read_all([(bundle, file) for file in files], [fault.message for fault in missed])
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
-    load = signing.load_trust(bundles={bundle.bundle: bundle.path}, builtin=bundle.path)
+    load = signing.load_trust(bundles={bundle.bundle: bundle.path}, vouching=bundle.path)
     for job in jobs:
         job.judge(load.trust, envelope)
     kept = {job.signer for job in jobs if not (job.code or force)}

@@ -115,7 +115,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             Verdict.UNTRUSTED,
             "signed by {signer}, but {detail}",
             "# ask its signer for one that is signed for this audience",
-            "rye sign {ref}  # once reviewed; name the audience with --audience, unless RYE_AUDIENCE does",
+            "rye sign {ref}  # once reviewed; it is signed for the audience that --audience names, else RYE_AUDIENCE",
         ),
         "outside-directive": Reason(
             Verdict.PARTIAL,

@@ -54,7 +54,8 @@ class TrustEntry:
         not_after: Last moment at which the key counts; None for no end.
         revoked: Set when the file revokes the key.
         endorsed_by: For a project's file the fingerprint of the user's key that signed it, else empty.
-        is_builtin: Whether a bundle's file is one of rye's own, which is part of the program.
+        vouches: Whether the bundle's own trust files count for its items: rye's own, and while a bundle is inspected or
+            signed.
         source: Where the file was found, for messages.
         unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
         fingerprint: That of the key.
@@ -70,7 +71,7 @@ class TrustEntry:
     not_after: datetime | None = None
     revoked: Revocation | None = None
     endorsed_by: str = ""
-    is_builtin: bool = False
+    vouches: bool = False
     source: str = ""
     unread: str = ""
     fingerprint: Fingerprint = field(init=False)
@@ -146,7 +147,7 @@ class TrustSet:
         That of an anchor does, that of a project while an anchor endorses it, that of a bundle if it is rye's own.
         """
         if entry.scope is _BUNDLE:
-            return entry.is_builtin
+            return entry.vouches
         if entry.scope is not _PROJECT:
             return True
         endorsers = [each for each in self.named(entry.endorsed_by) if each.scope.is_anchor]
@@ -161,7 +162,7 @@ class TrustSet:
         if entry.unread or not entry.reaches(origin.space, origin.bundle):
             return False
         if entry.scope is _BUNDLE:
-            return entry.is_builtin and origin.space == "system" and entry.bundle == origin.bundle
+            return entry.vouches and origin.space == "system" and entry.bundle == origin.bundle
         if entry.scope is _PROJECT:
             return origin.space == "project" and entry.bundle == origin.bundle and self.stands(entry, now)
         return True

@@ -40,7 +40,7 @@ def parse_trust_file(
     scope: TrustScope,
     bundle: str = "",
     endorsed_by: str = "",
-    is_builtin: bool = False,
+    vouches: bool = False,
     source: str = "",
 ) -> TrustEntry:
     """Parse a trust file.
@@ -77,7 +77,7 @@ def parse_trust_file(
         not_after=_moment(table.get("not_after"), source),
         revoked=_revocation(table.get("revoked", False), source),
         endorsed_by=endorsed_by,
-        is_builtin=is_builtin,
+        vouches=vouches,
         source=source,
     )
 

@@ -124,7 +124,7 @@ def load_trust(
     project: Path | None = None,
     others: Mapping[str, Path] | None = None,
     bundles: Mapping[str, Path] | None = None,
-    builtin: Path | None = None,
+    vouching: Path | None = None,
     named: Sequence[Path] = (),
 ) -> TrustLoad:
     """Read the trust files of all spaces.
@@ -137,7 +137,8 @@ def load_trust(
         project: Root of the project space.
         others: Root of each other project, by its name.
         bundles: Root of each bundle, by bundle id.
-        builtin: Root of the one of them whose keys count by themselves, for its items: that of rye's own.
+        vouching: Root of the one of them whose own trust files count for its items: rye's own, and while a bundle is
+            inspected or signed.
         named: Trust files, or folders of them, that the caller trusts for this run.
 
     Returns:
@@ -156,9 +157,9 @@ def load_trust(
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
     for bundle, root in (bundles or {}).items():
-        is_builtin = builtin is not None and os.path.realpath(root) == os.path.realpath(builtin)
+        vouches = vouching is not None and os.path.realpath(root) == os.path.realpath(vouching)
         folder, published = root / TRUSTED_FOLDER, _published(root)
-        found.add_folder(folder, TrustScope.BUNDLE, root=root, bundle=bundle, is_builtin=is_builtin, more=published)
+        found.add_folder(folder, TrustScope.BUNDLE, root=root, bundle=bundle, vouches=vouches, more=published)
     return found.load()
 
 
@@ -200,7 +201,7 @@ class _Found:
         root: Path | None = None,
         home: Path | None = None,
         bundle: str = "",
-        is_builtin: bool = False,
+        vouches: bool = False,
         anchors: Sequence[TrustEntry] = (),
         more: Sequence[Path] = (),
     ) -> None:
@@ -238,7 +239,7 @@ class _Found:
                     scope=scope,
                     bundle=bundle,
                     endorsed_by=endorsed_by,
-                    is_builtin=is_builtin,
+                    vouches=vouches,
                     source=str(path),
                 )
             except (SigningError, EnvironmentFault) as fault:

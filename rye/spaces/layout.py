@@ -91,7 +91,7 @@ class Layout:
             project=None if self.project is None else self.project / spaces.FOLDER,
             others={root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle},
             bundles={root.bundle: root.path for root in self.roots if root.space == "system"},
-            builtin=next((root.path for root in self.roots if spaces.is_own(root)), None),
+            vouching=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,
         )
         return replace(load, trust=replace(load.trust, audience=self.audience)) if self.audience else load

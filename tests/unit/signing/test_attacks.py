@@ -292,7 +292,7 @@ def test_bundle_vouches_for_itself() -> None:
         signed, own = sign(TOOL, EVE, origin=there), entry(EVE, TrustScope.BUNDLE, bundle=bundle)
         found = verdict(signed, there, trust=TrustSet((own,)))
         assert (found.verdict, found.code, found.signer) == (Verdict.UNTRUSTED, "bundle-key", EVE.public.fingerprint)
-        assert verdict(signed, there, trust=TrustSet((replace(own, is_builtin=True),))).code == "ok"
+        assert verdict(signed, there, trust=TrustSet((replace(own, vouches=True),))).code == "ok"
         assert verdict(signed, there, trust=TrustSet((own, entry(EVE, bundles=(bundle,))))).code == "ok"
         assert verdict(signed, there, trust=TrustSet((own, entry(EVE, bundles=("other",))))).code == "bundle-key"
         assert verdict(signed, there, trust=TrustSet((own, entry(BEA, bundles=(bundle,))))).code == "signer-changed"

@@ -91,7 +91,7 @@ def test_attack_a_publisher_behind_a_link(tmp_path: Path) -> None:
     linked.mkdir()
     (linked / ".ai").symlink_to(bundle)
     (linked / "PUBLISHER_TRUST.toml").write_bytes(elsewhere.read_bytes())
-    assert not load_trust(bundles={"linked": linked / ".ai"}, builtin=bundle).trust.entries
+    assert not load_trust(bundles={"linked": linked / ".ai"}, vouching=bundle).trust.entries
 
 
 def test_nothing_there_is_an_empty_trust_set(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ ENTRIES = st.builds(
     bundle=st.sampled_from(["shop", "rival"]),
     namespaces=st.sampled_from([None, None, (), ("demo/*",), ("other/*",)]),
     bundles=st.sampled_from([None, None, ("shop",), ("rival",)]),
-    is_builtin=st.booleans(),
+    vouches=st.booleans(),
     not_after=st.sampled_from([None, None, NOW - timedelta(days=1), LATER]),
     revoked=st.sampled_from([None, None, None, Revocation("stolen")]),
     endorsed_by=st.sampled_from(["", ANN.public.fingerprint]),
