@@ -151,9 +151,8 @@ class Trust:
             message = f"key {entry.fingerprint} is revoked by {revoked[0].source}; no bundle is pinned to it"
             raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
         if standing and known.bundles is None:
-            return TrustChange(
-                "unchanged", entry.fingerprint, known.owner, (known.source,), (), signing.reach_of(known)
-            )
+            reach, warnings = signing.reach_of(known), (_NOT_PINNED.format(bundle=bundle),)
+            return TrustChange("unchanged", entry.fingerprint, known.owner, (known.source,), warnings, reach)
         bundles = tuple(sorted({*(standing[0].bundles or () if standing else ()), bundle}))
         after = self._write_pinned(path, known, bundles, standing, write=write)
         return TrustChange("pinned", entry.fingerprint, known.owner, (str(path),), (), signing.reach_of(after))
@@ -383,6 +382,10 @@ _NOTHING = "no key counts, so no signature is trusted"
 _NO_ANCHOR = (
     "no key of the user counts, so nothing but rye's own items and bundles that are pinned is trusted: "
     "rye keys generate, or rye trust add"
+)
+_NOT_PINNED = (
+    "you trust this key beyond bundle {bundle}, so the bundle is not pinned to it: its settings for ranking are left "
+    "out, and a new signer is not reported; to pin it: rye trust remove, then rye trust bundle"
 )
 _REVOKED_ADDED = "the file given revokes this key: nothing it signed is trusted"
 

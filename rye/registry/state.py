@@ -19,7 +19,7 @@ from rye.index.refresh import Progress, RefreshReport, SpaceIndex, damage_text
 from rye.index.store import Snapshot
 from rye.index.vector_store import vector_reports
 from rye.search.settings import Ranking, read_ranking
-from rye.signing import TrustLoad
+from rye.signing import TrustLoad, system_clock
 from rye.spaces import Root, is_own
 from rye.spaces.layout import Layout
 
@@ -236,7 +236,8 @@ class Indexes:
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             trust = self._layout.load_trust(self._named_trust)
             bundles = [root for root in self._layout.in_space("system") if not is_own(root)]
-            untrusted = [root for root in bundles if not trust.trust.pins(root.bundle)]
+            now = system_clock()
+            untrusted = [root for root in bundles if not trust.trust.pins(root.bundle, now)]
             ranking = read_ranking(self._layout.roots, untrusted)
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))

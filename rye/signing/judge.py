@@ -205,6 +205,6 @@ def _unheard(entries: tuple[TrustEntry, ...], case: _Case) -> Signature:
 
 def _changed_from(case: _Case) -> str:
     """Return in words that the bundle is pinned to other keys than that of the file; empty if it is not pinned."""
-    pins = case.trust.pins(case.origin.bundle) if case.origin.space == "system" else ()
+    pins = case.trust.pins(case.origin.bundle, case.now) if case.origin.space == "system" else ()
     signers = " or ".join(entry.signer for entry in pins)
     return f"; the signer of bundle {case.origin.bundle} changed: you trusted {signers}" if signers else ""

@@ -137,9 +137,17 @@ class TrustSet:
         """Return the entries of a fingerprint (64 or 16 hex of the PEM, 64 hex of the raw key), best scope first."""
         return self._by_name.get(fingerprint, ())
 
-    def pins(self, bundle: str) -> tuple[TrustEntry, ...]:
-        """Return the entries of anchors to which a bundle is pinned."""
-        return tuple(entry for entry in self.entries if entry.scope.is_anchor and bundle in (entry.bundles or ()))
+    def pins(self, bundle: str, now: datetime | None = None) -> tuple[TrustEntry, ...]:
+        """Return the entries of anchors to which a bundle is pinned; given a moment, those whose keys count then."""
+        pins = tuple(entry for entry in self.entries if entry.scope.is_anchor and bundle in (entry.bundles or ()))
+        if now is None:
+            return pins
+        origin = Origin("system", bundle, "", "")
+        return tuple(
+            pin
+            for pin in pins
+            if not (pin.expired(now) or any(self.revokes(each, origin, now) for each in self.named(pin.fingerprint)))
+        )
 
     def stands(self, entry: TrustEntry, now: datetime) -> bool:
         """Return whether the word of an entry counts at all.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,10 +139,30 @@ def test_what_cannot_be_pinned_changes_nothing(sim: SpaceSim, who: str) -> None:
 
 
 def test_a_key_that_the_user_trusts_for_everything_stays_so(sim: SpaceSim) -> None:
-    """A pin would only narrow it."""
+    """A pin would only narrow it; a warning says what that means for the bundle."""
     sim.trust(SHOP, owner="my own")
-    assert pin(sim, SHOP) == ["unchanged my own"]
+    _, trust, root = parts(sim)
+    found = read_signers_of(root, trust.load().trust, now=NOW)
+    (change,) = pin_bundle(trust, root, found, [SHOP.public.fingerprint])
+    assert (change.action, change.owner) == ("unchanged", "my own")
+    assert ["not pinned" in text for text in change.warnings] == [True]
     assert codes(sim)[HELLO] == "ok"
+
+
+@pytest.mark.parametrize("end", [{"revoked": Revocation("stolen")}, {"not_after": NOW - timedelta(days=1)}])
+def test_a_pin_that_no_longer_counts_is_none(sim: SpaceSim, end: dict[str, Any]) -> None:
+    """The settings for ranking of its bundle are left out, and another signer is not said to follow it."""
+    sim.write("system:shop", "config/search.yaml", "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+
+    def score() -> float:
+        return sim.fresh().search("hello", space="system").results[0].score
+
+    without = score()
+    pin(sim, SHOP)
+    sim.add("system:shop", OTHER, TEXT, PAT)
+    assert (score() != without, codes(sim)[OTHER]) == (True, "signer-changed")
+    sim.trust(SHOP, owner="shop", bundles=("shop",), **end)
+    assert (score() == without, codes(sim)[OTHER]) == (True, "bundle-key")
 
 
 def test_the_command_asks_or_takes_the_fingerprint(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
