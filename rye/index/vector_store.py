@@ -69,7 +69,6 @@ class RootVectors(NamedTuple):
         missing: How many live documents were not embedded yet.
         retry_at: When a document is to be embedded again of which a text has no vector, in seconds since 1970.
         warnings: Vectors that are missing, or cannot be made.
-        renewed: Why vectors had to be made anew, said once.
     """
 
     pieces: tuple[Piece, ...]
@@ -77,7 +76,6 @@ class RootVectors(NamedTuple):
     missing: int
     retry_at: float
     warnings: tuple[str, ...] = ()
-    renewed: tuple[str, ...] = ()
 
 
 class _Documents(NamedTuple):
@@ -89,6 +87,9 @@ class _Documents(NamedTuple):
 
 class SpaceVectors:
     """The vectors of one root under one model. Not thread-safe: its owner takes turns.
+
+    Attributes:
+        renewed: Why vectors had to be made anew; its owner reports that and clears it.
 
     Args:
         root: The space root.
@@ -102,7 +103,7 @@ class SpaceVectors:
         self._embedder = embedder
         self._shards: dict[str, Shard] = {}
         self._keys: dict[str, Keys] = {}
-        self._renewed: list[str] = []
+        self.renewed: list[str] = []
         self._last: tuple[Snapshot, RootVectors] | None = None
         self._until = np.inf
 
@@ -157,8 +158,7 @@ class SpaceVectors:
             none = f"{found.missing:,} of {documents.reader.count:,} items have no vectors yet, only words rank them"
             found = found._replace(warnings=(f"{self.root.source}: {none}: {rest}", *found.warnings))
         self._last = snapshot, found
-        renewed, self._renewed = tuple(dict.fromkeys(self._renewed)), []
-        return found._replace(renewed=renewed)
+        return found
 
     def _is_due(self, last: RootVectors) -> bool:
         """Return whether texts without a vector are to be embedded again, or may have been by another process."""
@@ -181,12 +181,12 @@ class SpaceVectors:
                 found.append(known.get(path.name) or Shard(path, self._embedder.model))
             except DamagedError as error:
                 if path.exists():
-                    self._renewed.append(str(error))
+                    self.renewed.append(str(error))
                     path.unlink(missing_ok=True)
         self._shards = {shard.path.name: shard for shard in sorted(found, key=lambda shard: -shard.made)}
 
     def _forget(self) -> None:
-        self._renewed.append("the model is another one now, under the same name")
+        self.renewed.append("the model is another one now, under the same name")
         for shard in self._shards.values():
             shard.path.unlink(missing_ok=True)
         self._shards = {}
@@ -370,14 +370,14 @@ class VectorReport(Report):
 def vector_reports(folder: Path, snapshot: Snapshot | None) -> tuple[VectorReport, ...]:
     """Return the vectors of the items of a snapshot by model, read from the files alone; no embedder is opened.
 
-    A file that cannot be read holds nothing.
+    A file that cannot be read holds nothing; of several that hold an item, the newest counts.
 
     Args:
         folder: The folder of the index.
         snapshot: The newest one of the index; None for no items.
     """
     models: dict[str, list[tuple[Shard, int]]] = {}
-    for path in sorted(files_in(folder, pattern())):
+    for path in files_in(folder, pattern()):
         with suppress(DamagedError, OSError):  # or gone meanwhile, when another process merges them
             shard = Shard(path)
             models.setdefault(shard.model, []).append((shard, path.stat().st_size))
@@ -385,11 +385,11 @@ def vector_reports(folder: Path, snapshot: Snapshot | None) -> tuple[VectorRepor
     keys = np.concatenate([np.empty(0, np.uint64), *(keys_of(one.segment)[one.live] for one in segments)])
     found = []
     for model, shards in sorted(models.items()):
-        counts = np.zeros(len(keys), np.int64)
-        for shard, _ in shards:
+        counts, left = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
+        for shard, _ in sorted(shards, key=lambda each: -each[0].made):
             at = shard.find(keys)
-            mine = np.flatnonzero((at >= 0) & (counts == 0))
-            counts[mine] = shard.rows(at[mine])[1]
+            mine = np.flatnonzero(left & (at >= 0))
+            counts[mine], left[mine] = shard.rows(at[mine])[1], False
         have, size = int(np.count_nonzero(counts)), sum(size for _, size in shards)
         found.append(VectorReport(model, shards[0][0].dimensions, int(counts.sum()), have, len(keys) - have, size))
     return tuple(found)

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -52,6 +52,16 @@ def _bytes_of(folder: Path, model: str) -> int:
     return total
 
 
+def _renewed(spaces: Mapping[Root, SpaceVectors]) -> list[str]:
+    """Return the warnings of vectors made anew, one for each reason, and forget them."""
+    sources: dict[str, dict[str, None]] = {}
+    for root, space in spaces.items():
+        for reason in space.renewed:
+            sources.setdefault(reason, {})[root.source] = None
+        space.renewed.clear()
+    return [f"{', '.join(some)}: vectors were made anew: {reason}" for reason, some in sources.items()]
+
+
 class VectorIndexes:
     """The vectors of each root. Safe to use from several threads: they take turns, but none waits long.
 
@@ -90,7 +100,6 @@ class VectorIndexes:
         self._are_lacking = False
         self._probe: tuple[Floats, float] | None = None
         self._warnings: list[str] = []
-        self._renewed: dict[str, dict[str, None]] = {}  # sources by the reason
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -158,26 +167,23 @@ class VectorIndexes:
         with stoppable(self._cancelled):
             try:
                 if not self._lock.acquire(timeout=wait):
-                    return self._made(reader, {}, 0.0)
+                    return self._joined(reader, *self._made(reader, {}, 0.0, until=0.0))
                 until = math.inf if retry else self._seconds and time.monotonic() + self._seconds
                 try:
                     if self._last is None or retry or not self._is_current(reader, self._last):
                         self._last = None
-                        made = self._made(reader, self._spaces, wait, until=until, retry=retry)
+                        found, renewed = self._made(reader, self._spaces, wait, until=until, retry=retry)
+                        made = self._joined(reader, found)
                         self.is_unfinished = made.vectors.missing > 0 and time.monotonic() >= until
+                        self._are_lacking = any(one.retry_at < math.inf for one in found)
                         self._last = reader, made
-                        return made._replace(warnings=(*self._said_once(), *made.warnings))
+                        return made._replace(warnings=(*renewed, *made.warnings))
                     return self._last[1]
                 finally:
                     self._lock.release()
             except UnavailableError:
                 self._doubt()
                 raise
-
-    def _said_once(self) -> list[str]:
-        """Return the warnings of vectors made anew, one for each reason, and forget them."""
-        renewed, self._renewed = self._renewed, {}
-        return [f"{', '.join(sources)}: vectors were made anew: {why}" for why, sources in renewed.items()]
 
     def _is_current(self, reader: Reader, last: tuple[Reader, Meaning]) -> bool:
         """Return whether nothing is to be made for a reader: the vectors read last are its own, and of the model."""
@@ -192,9 +198,10 @@ class VectorIndexes:
         spaces: dict[Root, SpaceVectors],
         wait: float,
         *,
-        until: float = math.inf,
+        until: float,
         retry: bool = False,
-    ) -> Meaning:
+    ) -> tuple[list[RootVectors], list[str]]:
+        """Return the vectors of each root, and a warning for each reason why any were made anew."""
         for _ in range(_CHANGES):
             probe, found = self._probed(), []
             for root, snapshot in reader.snapshots:
@@ -202,22 +209,19 @@ class VectorIndexes:
                     spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder)
                 report = partial(self._report_progress, root.source)
                 found.append(spaces[root].current(snapshot, probe, report, wait=wait, until=until, retry=retry))
-                for reason in found[-1].renewed:
-                    self._renewed.setdefault(reason, {})[root.source] = None
             if all(spaces[root].fits(probe) for root, _ in reader.snapshots):
-                return self._joined(reader, found)
+                return found, _renewed(spaces)
             self._doubt()  # it changed in between: vectors of some roots may be of the model before
         raise failed(self.embedder.model, "answers with another model each time")
 
-    def _joined(self, reader: Reader, found: Sequence[RootVectors]) -> Meaning:
+    def _joined(self, reader: Reader, found: Sequence[RootVectors], renewed: Sequence[str] = ()) -> Meaning:
         pieces, base = [], 0
         for (_, snapshot), one in zip(reader.snapshots, found, strict=True):
             pieces += [piece._replace(docs=piece.docs + base) for piece in one.pieces]
             base += sum(listed.segment.docs for listed in snapshot.segments)
-        self._are_lacking = any(one.retry_at < math.inf for one in found)
         dimensions = next((one.dimensions for one in found if one.dimensions), 0)
         vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=sum(one.missing for one in found))
-        lasting = [*self._warnings, *ignored_choices(self._layout.roots)]
+        lasting = [*renewed, *self._warnings, *ignored_choices(self._layout.roots)]
         warnings = (*lasting, *(text for one in found for text in one.warnings))
         return Meaning(self.embedder, vectors, warnings, self._doubt)
 

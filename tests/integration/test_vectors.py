@@ -290,6 +290,28 @@ def test_the_state_of_vectors_is_listed_by_model(sim: SpaceSim) -> None:
     assert reported("project") == {}
 
 
+def test_of_an_item_embedded_again_the_status_counts_the_newest_vectors(sim: SpaceSim) -> None:
+    """Whatever the names of the files are, where a process was killed before it removed the older ones."""
+
+    class Refusing(Hashed):
+        refused = "rollback"
+
+        def embed(self, texts: Sequence[str]) -> Floats:
+            return super().embed(["" if self.refused in text else text for text in texts])
+
+    embedder = Refusing()
+    registry = sim.registry(embedder=embedder)
+    lacking = registry.embed().vectors
+    older = {path: path.read_bytes() for path in shards(sim)}
+    embedder.refused = "no such word"
+    whole = registry.embed().vectors
+    assert whole == lacking + 2
+    for path, data in older.items():
+        path.with_name(f"{path.stem.rpartition('-')[0]}-{'0' * 16}{path.suffix}").write_bytes(data)
+    statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
+    assert sum(one.vectors for one in statuses) == whole
+
+
 def test_the_cache_is_private(sim: SpaceSim) -> None:
     """Vectors lie where the index does, and a folder others may write to is refused."""
     sim.registry(embedder=Hashed()).embed()
@@ -416,9 +438,9 @@ class Held(Hashed):
 
 
 @contextmanager
-def embedding(sim: SpaceSim, embedder: Held) -> Iterator[Registry]:
+def embedding(sim: SpaceSim, embedder: Held, **options: Any) -> Iterator[Registry]:
     """Let a thread make vectors, and go on when it is in the middle of that."""
-    registry = sim.registry(embedder=embedder)
+    registry = sim.registry(embedder=embedder, **options)
     thread = threading.Thread(target=registry.embed)
     thread.start()
     try:
@@ -485,6 +507,17 @@ def test_a_search_makes_vectors_for_a_time_and_the_next_one_goes_on(
     for value in (-1, math.nan, "5", True):
         with pytest.raises(ArgumentError, match="embed_seconds"):
             sim.registry(embed_seconds=value)
+
+
+def test_a_search_that_finds_the_vectors_in_use_makes_none(sim: SpaceSim) -> None:
+    """While another thread makes those of one space, a search does not embed the items of the others."""
+    held = Held(1)
+    with embedding(sim, held, embed_seconds=0) as busy:
+        held.calls, before = 100, len(held.texts)
+        found = busy.search("tool number", mode="hybrid")
+        assert set(held.texts[before:]) <= {PROBE, "tool number"}
+        assert {text.partition(":")[0] for text in found.warnings} == {"project", "user", "system"}
+    assert not busy.search("tool number", mode="hybrid").warnings
 
 
 def test_the_rest_of_the_vectors_is_made_by_index_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
