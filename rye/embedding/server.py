@@ -157,10 +157,11 @@ class ServerEmbedder:
 
         Raises:
             RefusedError: The server refuses a short text as well, so it refuses everything.
+            UnavailableError: It fails otherwise.
         """
         try:
             return int(self._embed(["dimensions"], patient=False).shape[1])
-        except UnavailableError:
+        except RefusedError:
             raise refused from None
 
     def _embed(self, texts: Sequence[str], *, patient: bool) -> Floats:

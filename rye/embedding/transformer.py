@@ -1,8 +1,8 @@
 """Sentence transformers of the BERT family, computed with NumPy from a folder's safetensors; nothing else is opened.
 
 A folder is data: its tensors and its JSON are read and checked, no code of it is run and nothing is unpickled.
-Computing with NumPy needs no library besides those of WordLlama and starts at once; ONNX Runtime embeds half as
-many texts again a second, but wants a graph that most folders do not have, and torch is gigabytes.
+Computing with NumPy needs no library besides those of WordLlama and starts at once; ONNX Runtime embeds about 1.5
+times as many texts per second, but wants a graph that most folders do not have, and torch is gigabytes.
 
 The model is that of Devlin et al., BERT (2019), with the mean or the first of the token vectors as a text's vector
 (Reimers and Gurevych, Sentence-BERT, 2019).

@@ -115,8 +115,6 @@ def test_dimensions_are_asked_for_when_they_are_not_known() -> None:
         (b'{"embeddings": [[true, false], [false, true]]}', "something other than numbers"),
         (b'{"embeddings": [["1", 2], [1, 2]]}', "something other than numbers"),
         (b'{"embeddings": [[null, 2], [1, 2]]}', "something other than numbers"),
-        (b'{"embeddings": [[NaN, 1], [1, 1]]}', "not finite"),
-        (b'{"embeddings": [[1e999, 1], [1, 1]]}', "not finite"),
         (b'{"embeddings": [[1e200, 1e200], [1, 1]]}', "too large"),
         (b'{"embeddings": [[' + b"9" * 5_000 + b"], [1]]}", ""),
     ],
@@ -126,6 +124,18 @@ def test_attack_an_answer_that_is_no_vectors(answer: bytes, problem: str) -> Non
     error = refusal(answer)
     assert error.code == "embedder-failed"
     assert problem in error.message
+
+
+@pytest.mark.parametrize("number", [b"NaN", b"1e999"])
+def test_attack_numbers_that_are_not_finite(number: bytes) -> None:
+    """They are a refusal: an error where the server answers every text so."""
+
+    def answer(body: Any) -> tuple[int, bytes]:
+        return 200, b'{"embeddings": [' + b", ".join([b"[" + number + b", 1]"] * len(body["input"])) + b"]}"
+
+    with serving(answer) as (url, _), pytest.raises(UnavailableError, match="not finite") as caught:
+        embedder(url).embed(["a", "b"])
+    assert caught.value.code == "embedder-failed"
 
 
 @pytest.mark.parametrize(
@@ -249,6 +259,29 @@ def test_a_server_that_refuses_everything_is_not_asked_for_each_text() -> None:
         with pytest.raises(UnavailableError, match="HTTP status 400: no"):
             ServerEmbedder(Choice("ollama", "m", url)).embed(["a text of some length " * 20] * 500)
         assert len(requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("second", "code", "problem"),
+    [
+        (401, "embedder-failed", "rejects the key"),
+        (404, "model-missing", "does not have"),
+        (None, "", "within 0.3 sec"),
+    ],
+)
+def test_a_server_that_fails_after_a_refusal_is_reported_for_its_failure(
+    second: int | None, code: str, problem: str
+) -> None:
+    """Not for the refusal: the key, the model, or that it does not answer."""
+
+    def answer(body: Any) -> tuple[int, bytes] | None:
+        if len(body["input"]) > 1:
+            return 413, b"too much"
+        return (second, b"no") if second else None
+
+    with serving(answer) as (url, _), pytest.raises(UnavailableError, match=problem) as caught:
+        ServerEmbedder(Choice("ollama", "m", url, timeout=0.3)).embed(["a", "b"])
+    assert caught.value.code == (code or "embedder-unreachable")
 
 
 def test_attack_other_dimensions_where_a_request_is_halved() -> None:
