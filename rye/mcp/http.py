@@ -45,10 +45,13 @@ PATH = "/mcp"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
 _BACKLOG = 32
-"""Connections accepted in one go, so that those that are one too many are closed before the next."""
+"""Connections accepted in one go, so that surplus connections are closed before more are accepted."""
 
 _ALIKE = 5
 """Records of one line of code that are logged in a minute."""
+
+_MARK = "rye_is_logged"
+"""The attribute of a record that a filter has decided on."""
 
 _LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 _Scope = MutableMapping[str, Any]
@@ -85,13 +88,17 @@ async def serve_http(app: App, http: Http) -> None:
     )
     host = f"[{http.host}]" if ":" in http.host else http.host
     _LOG.info("rye listens on http://%s:%d%s", host, port, PATH)
+    log_filter = _LogFilter()
     for handler in logging.getLogger().handlers:
-        handler.addFilter(_LogFilter())
+        handler.addFilter(log_filter)
     await _Server(config, app).serve(sockets=[listening])
 
 
 class _LogFilter(logging.Filter):
-    """Escapes what callers can put into the log, and leaves out what would be said again and again."""
+    """Escapes what callers can put into the log, and leaves out what would be said again and again.
+
+    All handlers share one: it decides on a record once, and marks it.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,6 +106,11 @@ class _LogFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a record is logged; shorten that of a client that left, which needs no traceback."""
+        if _MARK not in vars(record):
+            vars(record)[_MARK] = self._decided(record)
+        return bool(vars(record)[_MARK])
+
+    def _decided(self, record: logging.LogRecord) -> bool:
         line, now = (record.pathname, record.lineno), time.monotonic()
         began, count = self._seen.get(line, (now, 0))
         if now - began >= 60:

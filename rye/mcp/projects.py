@@ -62,6 +62,7 @@ class Project:
         self._watch: Watch = Watch(self.registry, partial(changed, self.registry.roots))
         self._watch.start()
         self._embedding = threading.Thread()
+        self._starting = threading.Lock()
 
     @contextmanager
     def used_by(self, call: Call) -> Iterator[Registry]:
@@ -71,15 +72,20 @@ class Project:
             yield self.registry
             if call.is_wanted:
                 self._watch.resume()
-                if self.registry.lacks_vectors and not self._embedding.is_alive():
-                    self._embedding = threading.Thread(target=self._embed_rest, name="rye-embed", daemon=True)
-                    self._embedding.start()
+                self._start_embedding()
         except RyeError as error:
             if self._only_trusted:
                 unname(self.registry, error)
             raise
         finally:
             self._calls.discard(call)
+
+    def _start_embedding(self) -> None:
+        """Start the thread that makes the vectors still missing, if there are any; one at a time, none once closed."""
+        with self._starting:
+            if self.registry.lacks_vectors and not self._embedding.is_alive() and not self._closed.is_set():
+                self._embedding = threading.Thread(target=self._embed_rest, name="rye-embed", daemon=True)
+                self._embedding.start()
 
     def _embed_rest(self) -> None:
         """Make the vectors that a search had no time to make."""
@@ -108,7 +114,8 @@ class Project:
 
     def close(self) -> None:
         """Stop watching and embedding; calls under way still end."""
-        self._closed.set()
+        with self._starting:
+            self._closed.set()
         self._watch.stop()
         if self._embedding.is_alive():
             self._embedding.join(_PATIENCE)

@@ -477,3 +477,17 @@ def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeyp
             assert not any("vectors" in text for text in second.warnings)
         finally:
             project.close()
+
+
+def test_a_closed_project_makes_no_more_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that ends after the project was closed starts no thread."""
+    seconds = COMMANDS["search"]["embed_seconds"]
+    monkeypatch.setitem(COMMANDS["search"], "embed_seconds", seconds._replace(default=0))
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    with serving(Model().answer) as (url, _):
+        project = Project(sim.project, Options(cache_dir=sim.cache, embedder=f"ollama:model@{url}"), lambda *_: None)
+        with project.used_by(Call()) as registry:
+            registry.search(ASKED, mode="hybrid")
+            assert registry.lacks_vectors
+            project.close()
+        assert project._embedding.ident is None

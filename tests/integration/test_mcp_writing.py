@@ -10,6 +10,12 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
+from rye.errors import SigningError
+from rye.mcp.calls import Call
+from rye.mcp.projects import Projects
+from rye.mcp.startup import Options
+from rye.mcp.tools.sign import TOOL
+from rye.mcp.tools.tool import Work
 from rye.signing import SigningKey
 from tests.support.mcp_server import ERAS, called, refused, text_of, with_client
 from tests.support.signed import EVE
@@ -98,6 +104,40 @@ def test_an_agreement_is_about_the_bytes_that_were_asked_about(sim: SpaceSim, mo
 def test_a_client_that_cannot_ask_signs_on_its_own_approval(sim: SpaceSim, mode: str) -> None:
     """Without elicitation the client's own approval of the call is what counts."""
     assert not with_client(sim, sign, mode=mode).is_error
+
+
+def test_attack_a_file_swapped_while_a_client_that_cannot_ask_signs(sim: SpaceSim) -> None:
+    """Its new bytes were not checked for where they come from, so nothing is signed."""
+    path = sim.path("project", REL)
+    swapped = path.read_bytes().replace(b"Create or make", b"Delete or make")
+
+    class Swapping(Call):
+        def check(self) -> None:
+            super().check()
+            path.write_bytes(swapped)
+
+    options = Options(cache_dir=sim.cache)
+    work = Work(Projects(options, lambda *_: None), options, Swapping())
+    with pytest.raises(SigningError) as caught:
+        TOOL.answer(work, sim.registry(), {"target": DRAFT, "space": "project", "dry_run": False})
+    assert caught.value.code == "changed-meanwhile"
+    assert path.read_bytes() == swapped
+
+
+def test_the_question_counts_all_items_and_names_ten(sim: SpaceSim) -> None:
+    """All are signed once the user agrees."""
+    for number in range(12):
+        sim.write("project", f"tools/draft/tool{number:02}.py", TEXT.replace('"ops"', '"draft"'))
+    user = User("accept")
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await called(client, "rye_sign", target="tool:draft/*")
+
+    done = with_client(sim, talk, elicitation_callback=user)
+    assert [item["changed"] for item in done["items"]] == [True] * 12
+    (question,) = user.asked
+    assert question.startswith("Sign 12 item(s) of project space")
+    assert (question.count("tool:draft/"), "and 2 more" in question) == (10, True)
 
 
 def test_a_dry_run_asks_nobody_and_writes_nothing(sim: SpaceSim) -> None:

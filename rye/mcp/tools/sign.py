@@ -71,28 +71,31 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> No
     Where it cannot, nothing is signed that has come from elsewhere.
 
     Raises:
-        SigningError: ``not-confirmed``, ``cannot-ask``.
+        SigningError: ``not-confirmed``, ``cannot-ask``, ``changed-meanwhile``.
+        CancelledError: Nobody waits for the answer any more.
     """
     wanted = [item for item in plan.items if item.changed]
     paths = [root.path / item.path for item in wanted]
     before = _digest(paths)
-    loaded = [registry.load(item.type, item.id, str(root.space)) for item in wanted]
-    if work.call.confirm is None:
-        for each in loaded:
-            if origin := _came_from(work, registry, each, plan.fingerprint):
-                message = f"{stands(each)}; it {origin}, and this client cannot ask its user whether to sign it"
-                command = f"rye sign --space {root.space} {quote(f'{each.item.type}:{each.item.id}')}"
-                raise SigningError("cannot-ask", message, hint=f"once the user has read it, the user runs: {command}")
-        return
-    lines = [f"{stands(each)}; {quote(each.path)}" for each in loaded[:_SHOWN]]
-    lines += [f"and {len(loaded) - _SHOWN} more"] if len(loaded) > _SHOWN else []
-    question = f"Sign {len(loaded)} item(s) of {root.space} space, {quote(str(root.path))}, with your key "
-    question += "\n".join([f"{plan.fingerprint[:16]}?", *lines])
-    if not work.call.confirm(question, before):
-        raise SigningError("not-confirmed", "the user did not agree to sign", hint="nothing was written; ask the user")
+    confirm, lines = work.call.confirm, []
+    for item in wanted if confirm is None else wanted[:_SHOWN]:
+        work.call.check()
+        loaded = registry.load(item.type, item.id, str(root.space))
+        if confirm is None and (origin := _came_from(work, registry, loaded, plan.fingerprint)):
+            message = f"{stands(loaded)}; it {origin}, and this client cannot ask its user whether to sign it"
+            command = f"rye sign --space {root.space} {quote(f'{item.type}:{item.id}')}"
+            raise SigningError("cannot-ask", message, hint=f"once the user has read it, the user runs: {command}")
+        lines.append(f"{stands(loaded)}; {quote(loaded.path)}")
+    if confirm is not None:
+        lines += [f"and {len(wanted) - _SHOWN} more"] if len(wanted) > _SHOWN else []
+        question = f"Sign {len(wanted)} item(s) of {root.space} space, {quote(str(root.path))}, with your key "
+        question += "\n".join([f"{plan.fingerprint[:16]}?", *lines])
+        if not confirm(question, before):
+            hint = "nothing was written; ask the user"
+            raise SigningError("not-confirmed", "the user did not agree to sign", hint=hint)
     if _digest(paths) != before:
-        hint = "nothing was written; call again, so that the user is asked about the files as they are"
-        raise SigningError("changed-meanwhile", "the items changed while the user was asked", hint=hint)
+        hint = "nothing was written; call again, so that the files are checked as they are"
+        raise SigningError("changed-meanwhile", "the items changed before they were signed", hint=hint)
 
 
 def _came_from(work: Work, registry: Registry, loaded: LoadedItem, fingerprint: str) -> str:

@@ -51,6 +51,15 @@ def test_a_record_is_logged_a_few_times_in_a_minute(monkeypatch: pytest.MonkeyPa
     assert log() == "refused a\\x1b[2J b (3 like it were not logged)"
 
 
+def test_two_handlers_log_a_record_alike() -> None:
+    """It counts once, and what is added stands in it once."""
+    found = _LogFilter()
+    records = [logging.LogRecord("rye", logging.WARNING, "a.py", 1, "refused", (), None) for _ in range(8)]
+    said = [[record.getMessage() if found.filter(record) else "" for _ in range(2)] for record in records]
+    last = "refused; the next ones within a minute are not logged"
+    assert said == [[text, text] for text in (*["refused"] * 4, last, "", "", "")]
+
+
 @pytest.mark.parametrize(
     "sent",
     [
