@@ -45,27 +45,28 @@ def has_foreign_modules() -> bool:
 def mixed_install() -> tuple[str, bool]:
     """Return what is wrong where another distribution is installed into rye's folder, and whether rye itself is broken.
 
-    Empty where no other distribution lists files there. Reads and hashes every file that rye's own list names.
+    Empty where no other distribution lists files there; else every file that rye's own list names is read and hashed.
     """
     import base64
     import hashlib
     from importlib.metadata import distributions
 
-    folder, others, changed = _PACKAGE.parent, [], []
+    folder, others, own, changed = _PACKAGE.parent, [], [], []
     for each in distributions(path=[str(folder)]):
         files = [file for file in each.files or () if file.parts[0] == _PACKAGE.name]
-        if each.name != _DISTRIBUTION:
-            others += [f"{each.name} {each.version}"] if files else []
-            continue
-        for file in files:
-            try:
-                digest = hashlib.sha256((folder / file).read_bytes()).digest()
-            except OSError:
-                digest = b""
-            if file.hash and base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
-                changed.append(str(file))
+        if each.name == _DISTRIBUTION:
+            own += files
+        elif files:
+            others.append(f"{each.name} {each.version}")
     if not others:
-        return "", bool(changed)
+        return "", False
+    for file in own:
+        try:
+            digest = hashlib.sha256((folder / file).read_bytes()).digest()
+        except OSError:
+            digest = b""
+        if file.hash and base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+            changed.append(str(file))
     named = ", ".join(sorted(others))
     if changed:
         some = ", ".join(sorted(changed)[:3]) + (", …" if len(changed) > 3 else "")

@@ -279,7 +279,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
 
 
 EMBED_SECONDS = Parameter(
-    "Make missing vectors for about so many seconds, 0 or more; items left without are ranked by their words, "
+    "Spend about this many seconds on missing vectors, 0 or more; items still without one are ranked by their words, "
     "and the next search goes on; `inf`: make all",
     5.0,
     low=0,
