@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
 from rye.spaces.model import LIBRARY, Root, is_of_ryeos
+from rye.spaces.read import OPEN_FILE
 
 # ruff: noqa: PTH116, PTH118 - paths are text here, for there may be many
 
@@ -100,7 +101,27 @@ def mode_of(entry: os.DirEntry[str]) -> str:
     return PROGRAM if mode & 0o111 and os.name == "posix" else PLAIN
 
 
-def is_runnable(entry: os.DirEntry[str]) -> bool:
+def code_at(entry: os.DirEntry[str], library: str = "") -> Iterator[str]:
+    """Yield the paths, below the folder of an entry, of what a tool may run or import there and no signature covers.
+
+    Of a folder that is walked for items nothing is yielded.
+
+    Args:
+        entry: What lies in a folder of tools.
+        library: Name of a folder that holds code instead of items; empty for none.
+    """
+    name = entry.name
+    if name not in (MODULES, CACHE, library) or entry.is_file(follow_symlinks=False):
+        if not (entry.is_dir() or is_item_file(ItemType.TOOL, name)) and _is_runnable(entry):
+            yield name
+    elif name == MODULES:
+        yield f"{name}/"
+    else:
+        code = cached_code if name == CACHE else library_code
+        yield from (f"{name}/{path}" for path in code(entry.path))
+
+
+def _is_runnable(entry: os.DirEntry[str]) -> bool:
     """Return whether a file beside a tool, which is no item, may be run or imported by it; an empty one is harmless."""
     try:
         status = entry.stat()
@@ -111,26 +132,38 @@ def is_runnable(entry: os.DirEntry[str]) -> bool:
 
 
 def cached_code(folder: str) -> Iterator[str]:
-    """Yield the names of files in a ``__pycache__`` that Python would run although they are not made from the source.
+    """Yield the names of files in a ``__pycache__`` that Python may run without a look at their source.
 
-    Python compares a cached file with size and time of its source, but not if the file says that it is unchecked.
+    A folder that is a link or cannot be read is named itself, by an empty name. Python compares a cached file with size
+    and time of its source, unless the file says that it is unchecked; one that is forged with the right ones passes.
     """
     try:
+        if os.path.islink(folder):  # noqa: PTH114 - never raises
+            yield ""
+            return
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
     except OSError:
+        yield ""
         return
     for entry in entries:
         source = os.path.join(os.path.dirname(folder), f"{entry.name.partition('.')[0]}.py")  # noqa: PTH120
-        if not (_is_made_from(entry, source) or entry.is_dir(follow_symlinks=False)):
+        if not (entry.is_dir(follow_symlinks=False) or _is_checked(entry, source)):
             yield entry.name
 
 
-def _is_made_from(entry: os.DirEntry[str], source: str) -> bool:
-    """Return whether a cached file names size and time of a source that is there, or is too old to be run."""
+def _is_checked(entry: os.DirEntry[str], source: str) -> bool:
+    """Return whether Python checks a cached file against a source that exists."""
+    if not entry.is_file(follow_symlinks=False):
+        return False
     try:
-        with open(entry.path, "rb") as stream:  # noqa: PTH123
-            header = stream.read(_PYC_HEADER.size)
+        handle = os.open(entry.path, OPEN_FILE)
+        try:
+            header = os.read(handle, _PYC_HEADER.size)
+        finally:
+            os.close(handle)
         os.stat(source)
     except OSError:
         return False
@@ -153,7 +186,7 @@ def library_code(folder: str) -> Iterator[str]:
                         folders.append(path)
                     elif entry.is_dir():
                         yield f"{path}/"
-                    elif is_runnable(entry):
+                    elif _is_runnable(entry):
                         yield path
         except (FileNotFoundError, NotADirectoryError):
             continue
@@ -169,39 +202,35 @@ def runnable_beside(root: Root, rel_path: str) -> tuple[str, ...]:
         rel_path: Its file below that.
     """
     base, folder = os.fspath(root.path), rel_path.rpartition("/")[0]
+    library = LIBRARY if is_of_ryeos(root) else ""
     place = f"{base}/{folder}"
     try:
         changed = os.stat(place).st_mtime_ns
     except OSError:
         return ()
-    found = [f"{folder}/{name}" for name in _runnable_in(place, changed, int(time.monotonic()) // _FRESH)]
+    found = [f"{folder}/{name}" for name in _runnable_in(place, library, changed, int(time.monotonic()) // _FRESH)]
     above = [folder[:at] for at, char in enumerate(folder) if char == "/"][::-1]
     modules = [*(f"{each}/{MODULES}" for each in above), MODULES]
     found += [f"{path}/" for path in modules if os.path.lexists(f"{base}/{path}")]
-    if is_of_ryeos(root):
-        libraries = [f"{each}/{LIBRARY}" for each in (folder, *above)]
+    if library:
+        libraries = [f"{each}/{library}" for each in above]
         found += [f"{path}/{each}" for path in libraries for each in library_code(f"{base}/{path}")]
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 @lru_cache(256)
-def _runnable_in(folder: str, _changed: int, _period: int) -> tuple[str, ...]:
+def _runnable_in(folder: str, library: str, _changed: int, _period: int) -> tuple[str, ...]:
     """Return the names in a folder; searches ask for the same ones again and again, hence the time of its change."""
-    found = []
+    found: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name
                 if name.endswith(_TOOLS) and name[0] not in "._":
                     continue
-                if name == MODULES:
-                    found.append(f"{name}/")
-                elif name == CACHE:
-                    found += [f"{name}/{each}" for each in cached_code(entry.path)]
-                elif entry.is_dir():
+                found += code_at(entry, library)
+                if name[0] != "." and name not in (MODULES, CACHE, library) and entry.is_dir():
                     found += [f"{name}/{each}" for each in _INITIAL if _has_content(os.path.join(entry.path, each))]
-                elif not is_item_file(ItemType.TOOL, name) and is_runnable(entry):
-                    found.append(name)
     except OSError:
         pass
     return tuple(sorted(found))
@@ -218,7 +247,8 @@ def beside_warning(paths: Sequence[str]) -> str:
     return f"tools may run or import what no signature covers: {named_files(paths)} [uncovered]"
 
 
-_INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "index.js", "package.json")
+_INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "package.json")
+"""Files by which a program loads the folder they lie in, except for those that are items."""
 
 
 def _has_content(path: str) -> bool:

@@ -25,7 +25,9 @@ MAX_OTHER = 268_435_456
 """How long a file that is no item may be where a manifest covers it, in bytes."""
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+OPEN_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Flags that open a file to read it: not through a link, and a pipe without waiting for its writer."""
+
 _DIRECTORY = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
 _BELOW = os.open in os.supports_dir_fd
 
@@ -146,7 +148,7 @@ class FolderReader:
             self._enter(root, folder)
         if self._folder >= 0 and name not in (".", ".."):
             with suppress(OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
-                return _read(os.open(name, _FILE, dir_fd=self._folder), rel_path)
+                return _read(os.open(name, OPEN_FILE, dir_fd=self._folder), rel_path)
         return read_file(root, rel_path)
 
     def _enter(self, root: Root, folder: str) -> None:
@@ -183,10 +185,10 @@ def _open(root: Root, parts: list[str], rel_path: str) -> int:
     real = Path(os.path.realpath(root.path.joinpath(*parts), strict=True))
     if not real.is_relative_to(real_base):
         raise _escape(rel_path)
-    return _open_below(str(real_base), real.relative_to(real_base).parts) if _BELOW else os.open(real, _FILE)
+    return _open_below(str(real_base), real.relative_to(real_base).parts) if _BELOW else os.open(real, OPEN_FILE)
 
 
-def _open_below(base: str, parts: Sequence[str], flags: int = _FILE) -> int:
+def _open_below(base: str, parts: Sequence[str], flags: int = OPEN_FILE) -> int:
     """Open folder after folder, each below the one before and none through a link."""
     folder = os.open(base, _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0))
     try:

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
-from rye.spaces.beside import CACHE, MODULES, cached_code, is_runnable, library_code
+from rye.spaces.beside import CACHE, MODULES, code_at
 from rye.spaces.model import LIBRARY, FileStat, ItemFile, Root, is_of_ryeos
 
 # ruff: noqa: PTH116, PTH118, PTH119 - paths are text here: a walk may handle ten thousand
@@ -154,8 +154,9 @@ class _Walker:
             name = entry.name
             first = name[0]
             if first == ".":
-                continue
-            if not entry.is_file(follow_symlinks=False):
+                self._note_beside(folder, entry)
+            elif not entry.is_file(follow_symlinks=False):
+                self._note_beside(folder, entry)
                 self._other(folder, entry)
             elif (name.endswith(plain) and first != "_") or is_item_file(item_type, name):
                 path = prefix + name
@@ -165,16 +166,14 @@ class _Walker:
                     self._listed.append((path, entry))
                 else:
                     self.report("bad-name", path, _BAD_NAME, "rename the file")
-            elif self._beside is not None and item_type is ItemType.TOOL and is_runnable(entry):
-                self._beside.append(prefix + name)
+            else:
+                self._note_beside(folder, entry)
         if len(self._folders) > before + 1:
             self._folders[before:] = sorted(self._folders[before:], reverse=True)
 
     def _other(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
         """Queue a folder or link; report a pipe, socket or device that has the name of an item."""
         name, rel = entry.name, f"{parent.rel}/{entry.name}"
-        if self._beside is not None and parent.item_type is ItemType.TOOL:
-            self._note_beside(self._beside, entry, rel)
         if entry.is_symlink():
             self._link(parent.item_type, entry.path, rel)
         elif not entry.is_dir(follow_symlinks=False):
@@ -186,16 +185,10 @@ class _Walker:
             else:
                 self.report("bad-name", rel, _BAD_NAME, "rename the folder")
 
-    def _note_beside(self, beside: list[str], entry: os.DirEntry[str], rel: str) -> None:
-        """Note a folder that is not walked or a link, if a tool may run or import what is there."""
-        if entry.name == MODULES:
-            beside.append(f"{rel}/")
-        elif entry.name == CACHE:
-            beside.extend(f"{rel}/{name}" for name in cached_code(entry.path))
-        elif entry.name == self._library:
-            beside.extend(f"{rel}/{name}" for name in library_code(entry.path))
-        elif entry.is_symlink() and not is_item_file(ItemType.TOOL, entry.name) and is_runnable(entry):
-            beside.append(rel)
+    def _note_beside(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
+        """Note what a tool may run or import, if that is asked for."""
+        if self._beside is not None and parent.item_type is ItemType.TOOL:
+            self._beside.extend(f"{parent.rel}/{path}" for path in code_at(entry, self._library))
 
     def _link(self, item_type: ItemType, path: str, rel: str) -> None:
         """Follow a link to a file or folder inside the root; report one that leads out or nowhere."""

@@ -769,6 +769,34 @@ def cached_code_that_nobody_checks(arena: Arena) -> Found:
     return arena.verify("--strict")
 
 
+def _verify_code_cache(arena: Arena) -> Found:
+    """Verify strictly; search, load and verify also name the code cache in a warning."""
+    registry = arena.sim.registry()
+    run = registry.check(space="project")
+    assert list(run)
+    for warnings in (run.warnings, registry.search("hello").warnings, registry.load("tool", "demo/hello").warnings):
+        assert "__pycache__" in "".join(warnings)
+    return arena.verify("--strict")
+
+
+@attack
+def fifo_in_the_code_cache(arena: Arena) -> Found:
+    """A pipe where Python keeps compiled code; whoever opened it would wait for ever."""
+    folder = arena.hello.parent / "__pycache__"
+    folder.mkdir()
+    os.mkfifo(folder / "hello.cpython-311.pyc")
+    return _verify_code_cache(arena)
+
+
+@attack
+def code_cache_that_is_a_link(arena: Arena) -> Found:
+    """The folder of compiled code lies elsewhere, and what is in it says that it is compared with its source."""
+    code = importlib.util.MAGIC_NUMBER + bytes(12)
+    lay(arena.sim.folder, {"evil/hello.cpython-311.pyc": code})
+    (arena.hello.parent / "__pycache__").symlink_to(arena.sim.folder / "evil")
+    return _verify_code_cache(arena)
+
+
 # Whose word counts
 
 

@@ -18,6 +18,7 @@ RUNNABLE = {
     "tools/a/package.json": "{}",
     "tools/a/lib.so": "x",
     "tools/a/json/__init__.py": "x",
+    "tools/a/.setup.sh": "x",
 }
 HARMLESS = {
     "tools/a/deploy.py": "x",
@@ -25,6 +26,8 @@ HARMLESS = {
     "tools/a/notes.txt": "x",
     "tools/a/data.csv": "x",
     "tools/a/.hidden": "x",
+    "tools/a/.git/hook.sh": "x",
+    "tools/a/sub/index.js": "x",
     "knowledge/a/_draft.py": "x",
 }
 
@@ -114,6 +117,21 @@ def test_cached_code_is_found_where_python_would_not_compare_it(tmp_path: Path) 
     root = Root(Space.PROJECT, tmp_path)
     assert beside(root) == found
     assert list(runnable_beside(root, "tools/a/t.py")) == found
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links are those of POSIX")
+def test_what_is_no_regular_file_in_a_code_cache_is_named_and_not_opened(tmp_path: Path) -> None:
+    """A pipe would hang whoever reads it, a link may lead anywhere; a cache that is a link is named itself."""
+    lay(tmp_path, {"tools/a/t.py": "x", "tools/b/u.py": "x", "elsewhere/u.cpython-311.pyc": bytes(16)})
+    (tmp_path / "tools/a/__pycache__").mkdir()
+    os.mkfifo(tmp_path / "tools/a/__pycache__/t.cpython-311.pyc")
+    (tmp_path / "tools/a/__pycache__/t.cpython-312.pyc").symlink_to(tmp_path / "elsewhere/u.cpython-311.pyc")
+    (tmp_path / "tools/b/__pycache__").symlink_to(tmp_path / "elsewhere")
+    root = Root(Space.PROJECT, tmp_path)
+    pipes = tuple(f"tools/a/__pycache__/t.cpython-{version}.pyc" for version in (311, 312))
+    assert beside(root) == [*pipes, "tools/b/__pycache__/"]
+    assert runnable_beside(root, "tools/a/t.py") == pipes
+    assert runnable_beside(root, "tools/b/u.py") == ("tools/b/__pycache__/",)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
