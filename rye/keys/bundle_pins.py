@@ -7,15 +7,14 @@ there are: they are read as claims of whoever made the bundle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from rye import signing, spaces
-from rye._report import Report
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
-from rye.keys.trust_changes import TrustChange
+from rye.keys.trust_changes import TrustChange, change_all
 from rye.keys.trust_files import Trust
 from rye.signing import TrustEntry, TrustSet
 from rye.spaces import Root, Space
@@ -27,28 +26,22 @@ _UNPROVEN = frozenset({"unknown-key", "signature"})
 
 
 @dataclass(frozen=True, slots=True)
-class BundleSigner(Report):
+class BundleSigner:
     """A key that signed items of a bundle.
 
     Attributes:
-        fingerprint: 64 hex digits.
-        owner: As the bundle says.
+        entry: The bundle's own trust file of the key. Where it revokes the key, the bundle is not pinned to it.
         items: Number of items that it validly signed, by the verdict that they have once the bundle is pinned to it.
-        reach: The items that it will count for, in words.
-        revoked: Whether the bundle's own trust file revokes it, so that the bundle is not pinned to it.
         pinned: Whether the bundle is pinned to it already.
     """
 
-    fingerprint: str
-    owner: str
+    entry: TrustEntry
     items: Mapping[str, int]
-    reach: str
-    revoked: bool = False
     pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class BundleSigners(Report):
+class BundleSigners:
     """Who signed a bundle.
 
     Attributes:
@@ -69,7 +62,7 @@ class BundleSigners(Report):
     @property
     def fingerprints(self) -> tuple[str, ...]:
         """The keys that the bundle can be pinned to."""
-        return tuple(each.fingerprint for each in self.signers if not each.revoked)
+        return tuple(each.entry.fingerprint for each in self.signers if not each.entry.bars)
 
 
 def find_bundle(layout: Layout, name: str) -> Root:
@@ -120,17 +113,10 @@ def read_signers_of(root: Root, pinned: TrustSet, *, now: datetime) -> BundleSig
     others.update(fault.code for fault in missed)
     pins = {entry.fingerprint for entry in pinned.pins(root.bundle)}
     signers = [
-        BundleSigner(
-            entry.fingerprint,
-            entry.owner,
-            dict(items[entry.fingerprint]),
-            signing.reach_of(entry),
-            revoked=entry.bars,
-            pinned=entry.fingerprint in pins,
-        )
-        for entry in (_entry(own, fingerprint) for fingerprint in items)
+        BundleSigner(_entry(own, fingerprint), dict(counts), pinned=fingerprint in pins)
+        for fingerprint, counts in items.items()
     ]
-    signers.sort(key=lambda each: (-sum(each.items.values()), each.fingerprint))
+    signers.sort(key=lambda each: (-sum(each.items.values()), each.entry.fingerprint))
     before = tuple(sorted(pins - items.keys()))
     return BundleSigners(root.bundle, root.version, str(root.path), tuple(signers), dict(others), before)
 
@@ -140,12 +126,25 @@ def _entry(own: TrustSet, fingerprint: str) -> TrustEntry:
     return max(own.named(fingerprint), key=lambda entry: entry.bars)
 
 
-def pin_bundle(trust: Trust, root: Root, found: BundleSigners, fingerprints: Collection[str]) -> list[TrustChange]:
+def pin_bundle(
+    trust: Trust,
+    found: BundleSigners,
+    fingerprints: Sequence[str],
+    confirm: Callable[[Sequence[TrustChange]], None] | None = None,
+) -> list[TrustChange]:
     """Pin a bundle to these keys and no others; all changes are possible before the first is made.
+
+    The limits of a key are those that were found, whatever the bundle's trust files say by now.
+
+    Args:
+        trust: The trust files of the user.
+        found: Who signed the bundle.
+        fingerprints: The keys.
+        confirm: As for :func:`change_all`.
 
     Raises:
         SigningError: ``fingerprint-mismatch`` where one signed no item of it, or the bundle itself revokes it;
-            ``nothing-signed`` where no key did; as for :meth:`Trust.pin`.
+            ``nothing-signed`` where no key did; as for :meth:`Trust.pin` and :func:`change_all`.
     """
     if not found.fingerprints:
         message = f"no key that bundle {found.bundle} names has signed any item of it"
@@ -154,10 +153,7 @@ def pin_bundle(trust: Trust, root: Root, found: BundleSigners, fingerprints: Col
         message = f"bundle {found.bundle} is not signed with key {wrong[0]}; it is with {', '.join(found.fingerprints)}"
         hint = "do not trust it until its publisher has confirmed the key, over another channel"
         raise SigningError("fingerprint-mismatch", message, hint=hint)
-    own = signing.load_trust(bundles={root.bundle: root.path}).trust
-    entries = [_entry(own, fingerprint) for fingerprint in dict.fromkeys(fingerprints)]
-    for entry in entries:
-        trust.pin(entry, found.bundle, write=False)
+    entries = {str(each.entry.fingerprint): each.entry for each in found.signers}
+    changes = change_all(fingerprints, lambda each, write: trust.pin(entries[each], found.bundle, write=write), confirm)
     dropped = [entry for entry in trust.load().trust.pins(found.bundle) if entry.fingerprint not in fingerprints]
-    changes = [trust.pin(entry, found.bundle) for entry in entries]
     return [*changes, *(trust.unpin(entry, found.bundle) for entry in dropped if str(entry.scope) == "user")]

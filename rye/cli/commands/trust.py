@@ -76,10 +76,12 @@ def bundle(bundle: str, **options: Any) -> int:
     given = check_signers(options["fingerprints"], name="fingerprint")
     root = find_bundle(keyring.layout, bundle)
     found = read_signers_of(root, keyring.trust.load().trust, now=system_clock())
-    if not given and found.fingerprints:
+
+    def agree(planned: Sequence[TrustChange]) -> None:
         command = f"rye trust bundle {quote(bundle)} --fingerprint FP"
-        _confirm(render_signers(found, Terminal.of(sys.stderr)), len(found.fingerprints), command)
-    return _report(pin_bundle(keyring.trust, root, found, given or found.fingerprints), options)
+        _confirm(render_signers(found, planned, Terminal.of(sys.stderr)), len(planned), command)
+
+    return _report(pin_bundle(keyring.trust, found, given or found.fingerprints, None if given else agree), options)
 
 
 @trust.command("remove", params=params_of("trust remove"))

@@ -84,17 +84,19 @@ def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     yield f"counts for   {inline(change.reach)}"
 
 
-def render_signers(found: BundleSigners, terminal: Terminal) -> Iterator[str]:
-    """Yield which keys signed how many items of a bundle, and what none of them did."""
+def render_signers(found: BundleSigners, planned: Sequence[TrustChange], terminal: Terminal) -> Iterator[str]:
+    """Yield which keys signed how many items of a bundle and will count for which, and what none of them signed."""
+    reaches = {change.fingerprint: change.reach for change in planned}
     version = f" {inline(found.version)}" if found.version else ""
     yield f"bundle {terminal.style(inline(found.bundle), bold=True)}{version}  {terminal.dim(inline(found.path))}"
     for each in found.signers:
-        state = ", revoked by the bundle itself" if each.revoked else ", pinned already" if each.pinned else ""
-        yield f"key          {terminal.style(inline(each.fingerprint), 'cyan')}{state}"
-        yield f"owner        {inline(each.owner) or 'none named'} (as the bundle says)"
+        entry = each.entry
+        state = ", revoked by the bundle itself" if entry.bars else ", pinned already" if each.pinned else ""
+        yield f"key          {terminal.style(inline(entry.fingerprint), 'cyan')}{state}"
+        yield f"owner        {inline(entry.owner) or 'none named'} (as the bundle says)"
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(each.items.items()))
         yield f"signed       {plural(sum(each.items.values()), 'item')}: {counts} once it is pinned to this key"
-        yield f"counts for   {inline(each.reach)}"
+        yield f"counts for   {inline(reaches.get(entry.fingerprint, 'nothing'))}"
     for code, count in sorted(found.others.items()):
         yield f"not counted  {plural(count, 'item')} [{inline(code)}]"
     for fingerprint in found.before:

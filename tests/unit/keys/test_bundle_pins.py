@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 from rye import RyeError
 from rye.cli import main
 from rye.keys.bundle_pins import find_bundle, pin_bundle, read_signers_of
+from rye.keys.trust_changes import TrustChange
 from rye.keys.trust_files import Trust
-from rye.signing import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_name
+from rye.signing import TRUSTED_FOLDER, Revocation, SigningKey, reach_of, trust_file_name
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 from tests.support.signed import ANN, EVE, NOW, PAT, XML, html, key, old_envelope
@@ -51,7 +53,7 @@ def pin(sim: SpaceSim, *signers: SigningKey) -> list[str]:
     _, trust, root = parts(sim)
     found = read_signers_of(root, trust.load().trust, now=NOW)
     keys = [str(each.public.fingerprint) for each in signers] or found.fingerprints
-    return [f"{change.action} {change.owner}" for change in pin_bundle(trust, root, found, keys)]
+    return [f"{change.action} {change.owner}" for change in pin_bundle(trust, found, keys)]
 
 
 def codes(sim: SpaceSim) -> dict[str, str]:
@@ -70,13 +72,8 @@ def test_who_signed_what_is_counted_by_verdict(sim: SpaceSim) -> None:
     sim.add("system:shop", "tools/demo/eve.py", TEXT, EVE)
     found = read_signers_of(root, trust.load().trust, now=NOW)
     shop, pat = found.signers
-    assert (shop.fingerprint, shop.owner, shop.items, shop.reach) == (
-        SHOP.public.fingerprint,
-        "shop",
-        {"trusted": 2},
-        "every item of bundle shop",
-    )
-    assert (pat.owner, pat.items, pat.reach) == ("pat", {"partial": 1}, "items demo/* of bundle shop")
+    assert (shop.entry.public, shop.entry.owner, shop.items) == (SHOP.public, "shop", {"trusted": 2})
+    assert (pat.entry.owner, pat.items) == ("pat", {"partial": 1})
     assert found.others == {"no-envelope": 1, "digest": 1, "unknown-key": 1}
 
 
@@ -115,10 +112,46 @@ def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
     assert pins == {"eve": ("shop",), "shop": ("stall",)}
 
 
+def test_what_is_shown_before_the_question_is_what_is_written(sim: SpaceSim) -> None:
+    """The limits of the user's file for a key that is pinned already, else those that the bundle states."""
+    sim.trust(SHOP, owner="shop", bundles=("stall",), namespaces=("demo/*",))
+    _, trust, root = parts(sim)
+    shown: list[str] = []
+    found = read_signers_of(root, trust.load().trust, now=NOW)
+    pin_bundle(trust, found, found.fingerprints, lambda planned: shown.extend(each.reach for each in planned))
+    assert shown == ["items demo/* of bundles shop, stall", "items demo/* of bundle shop"]
+    pins = {entry.owner: reach_of(entry) for entry in trust.load().trust.pins("shop")}
+    assert sorted(pins.values()) == sorted(shown)
+
+
+def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: SpaceSim) -> None:
+    """Wider limits, another owner, or no file any more: what was shown is pinned."""
+    _, trust, root = parts(sim)
+    found = read_signers_of(root, trust.load().trust, now=NOW)
+    sim.trust(PAT, "system:shop", owner="mallory")
+    sim.delete("system:shop", (TRUSTED_FOLDER / trust_file_name(SHOP.public)).as_posix())
+    pin_bundle(trust, found, found.fingerprints)
+    pins = {entry.owner: reach_of(entry) for entry in trust.load().trust.pins("shop")}
+    assert pins == {"shop": "every item of bundle shop", "pat": "items demo/* of bundle shop"}
+
+
+def test_a_file_of_the_user_that_changes_during_the_question(sim: SpaceSim) -> None:
+    """What would be written is no longer what was shown: nothing is."""
+    _, trust, root = parts(sim)
+    found = read_signers_of(root, trust.load().trust, now=NOW)
+
+    def write(_planned: Sequence[TrustChange]) -> None:
+        sim.trust(PAT, owner="pat", bundles=("stall",))
+
+    with pytest.raises(RyeError) as caught:
+        pin_bundle(trust, found, found.fingerprints, write)
+    assert (caught.value.code, trust.load().trust.pins("shop")) == ("changed-meanwhile", ())
+
+
 @pytest.mark.parametrize("who", ["stranger", "revoked by the user", "revoked by the bundle", "nobody"])
 def test_what_cannot_be_pinned_changes_nothing(sim: SpaceSim, who: str) -> None:
     """A key that signed nothing here, one that is revoked, a bundle that nobody signed: nothing is written."""
-    signer, code = SHOP, "trust-revoked"
+    signer, code = SHOP, "bad-keys"
     if who == "stranger":
         signer, code = EVE, "fingerprint-mismatch"
     elif who == "nobody":
@@ -143,7 +176,7 @@ def test_a_key_that_the_user_trusts_for_everything_stays_so(sim: SpaceSim) -> No
     sim.trust(SHOP, owner="my own")
     _, trust, root = parts(sim)
     found = read_signers_of(root, trust.load().trust, now=NOW)
-    (change,) = pin_bundle(trust, root, found, [SHOP.public.fingerprint])
+    (change,) = pin_bundle(trust, found, [SHOP.public.fingerprint])
     assert (change.action, change.owner) == ("unchanged", "my own")
     assert ["not pinned" in text for text in change.warnings] == [True]
     assert codes(sim)[HELLO] == "ok"
@@ -170,7 +203,15 @@ def test_the_command_asks_or_takes_the_fingerprint(sim: SpaceSim, capsys: pytest
     fingerprint = str(SHOP.public.fingerprint)
     assert main(["trust", "bundle", "shop"]) == 2
     told = capsys.readouterr().err
-    assert all(text in told for text in (fingerprint, "2 items: 2 trusted", "rye trust bundle shop --fingerprint"))
+    assert all(
+        text in told
+        for text in (
+            fingerprint,
+            "2 items: 2 trusted",
+            "counts for   items demo/* of bundle shop",
+            "rye trust bundle shop --fingerprint",
+        )
+    )
     for words, code in (
         ((ANN.public.fingerprint,), "fingerprint-mismatch"),
         ((fingerprint[:16],), "bad-signer"),
