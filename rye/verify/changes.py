@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 """A revision is what its name says: nothing in the repository stands in for a commit, a parent or a file."""
+
+_STARTING = re.compile(
+    rb"(?i)(?:filter|include(?:if)?|pager)\.|extensions\.(?:partialclone|worktreeconfig)\b|.*\.promisor\b", re.DOTALL
+)
+"""Settings by which restoring a file may start a program, beside those that an option of git overrides."""
 
 _HASHES = {40: hashlib.sha1, 64: hashlib.sha256}
 """Number of digits → the hash by which git names a content. Whoever can forge SHA-1 can forge the revision, too."""
@@ -82,16 +88,20 @@ def changed_since(
     return is_changed
 
 
-def staged(folder: Path) -> dict[str, str]:
+def staged(folder: Path, project: str) -> dict[str, str]:
     """Return the digest that git's index has of each regular file below a folder, by its path below that.
 
-    Empty where there is no git, no repository, or it cannot be read: it only says which files git could restore.
+    Empty where the repository is not one around ``project``, or its own settings could start a program when a file is
+    restored, or it cannot be read: it only says which files git could restore.
     """
     git = find_program("git")
     try:
-        if git is None or not folder.is_dir():
+        if git is None or not project or not folder.is_dir():
             return {}
-        out, ok, _ = _Repository.find(git, folder).run("ls-files", "--stage", "-z")
+        repository = _Repository.find(git, folder)
+        if not Path(os.path.realpath(project)).is_relative_to(repository.top) or repository.starts_programs():
+            return {}
+        out, ok, _ = repository.run("ls-files", "--stage", "-z")
     except (ArgumentError, EnvironmentFault, OSError):
         return {}
     rows = (row.partition(b"\t") for row in out.split(b"\0") if ok and row.startswith(b"100"))
@@ -193,6 +203,11 @@ class _Repository:
             raise EnvironmentFault("no-git", "git ls-tree failed", hint="run it by hand to see why")
         rows = (row.partition(b"\t") for row in out.split(b"\0") if row.startswith(b"100"))
         return {f"{self.top}/{os.fsdecode(path)}": facts.split()[2].decode("ascii") for facts, _, path in rows}
+
+    def starts_programs(self) -> bool:
+        """Return whether settings of the repository itself may start a program when a file is checked out."""
+        out, ok, _ = self.run("config", "--local", "--includes", "--name-only", "-z", "--list")
+        return not ok or any(_STARTING.match(name) for name in out.split(b"\0"))
 
     def run(self, *words: str) -> tuple[bytes, bool, bytes]:
         """Run git without a shell, and without what settings or the environment could make it do besides."""

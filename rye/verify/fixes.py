@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 _PATTERN: Final = re.compile(r"[*?\[]")
 _MANIFEST: Final = re.compile(r"rye manifest (?:write|refresh|check)")
 _WRITES: Final = re.compile(r"rye manifest (?:write|refresh)")
+_SAFELY: Final = "-c core.fsmonitor=false -c core.hooksPath=/dev/null"
+"""Options of git, so that no program starts that the settings of a repository name."""
+
 _LONGEST: Final = 500
 """Characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
 
@@ -160,7 +163,7 @@ class Fixes:
         fix = (template if key is None else signing).format(**facts, key=quote(item.signature.signer), form=form)
         if key is not None and (why := _why_unsignable(item, root)):
             fix = f"# {why}; fix that, then: {Advice.read(fix).command}"
-        return Advice.read(self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix))
+        return Advice.read(self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix, space=item.space))
 
     def _signing_key(self, item: VerifiedItem) -> str | None:
         """Return the option that names a key to sign an item with, if the user may: it is unsigned, or their own.
@@ -178,7 +181,7 @@ class Fixes:
         path = found.path or "config/manifest"
         root = violation.path.removesuffix(f"/{path}")
         fix = self.of_code(found.code, violation.space, violation.bundle, root)
-        advice = Advice.read(self._restoring(found.code, root, path, fix))
+        advice = Advice.read(self._restoring(found.code, root, path, fix, space=violation.space))
         if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
             then = advice.command or advice.words
             return Advice("", f"a folder stands in the place of a file: remove {quote(violation.path)}; then: {then}")
@@ -203,25 +206,28 @@ class Fixes:
             return ""
         return f" --project {quote(project)}"
 
-    def _restoring(self, code: str, root: str, path: str, fix: str) -> str:
+    def _cloned(self, space: str, root: str) -> str:
+        """Return the project whose repository is the user's; one below it, or of a bundle, came with what it holds."""
+        project = root.removesuffix(f"/{spaces.FOLDER}") if space == "project" else self.project
+        return self.project if self.project and f"{project}/".startswith(f"{self.project}/") else project
+
+    def _restoring(self, code: str, root: str, path: str, fix: str, *, space: str) -> str:
         """Put the command first that brings a file back as git has it, where that is not what stands there."""
-        if code not in _COMMITTED or not self._is_restorable(root, path):
+        if code not in _COMMITTED or not self._is_restorable(space, root, path):
             return fix
         folder = root.removeprefix(f"{self.here}/") if self.here else root
         folder = f"./{folder}" if folder.startswith("-") else folder
         name = f"./{path}" if path.startswith(":") else path
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
-        back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
-        back = f"{back}  # brings back the version in git; see first what git diff shows"
+        back = f"git {_SAFELY}{literal} -C {quote(folder)} checkout -- {quote(name)}"
+        back = f"{back}  # brings back the version in git; read first what stands there"
         command, when = Advice.read(fix)
         return f"{back}; or {when.partition(';')[0] or 'once it is reviewed'}: {command}" if command else back
 
-    def _is_restorable(self, root: str, path: str) -> bool:
+    def _is_restorable(self, space: str, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""
-        if not any(os.path.lexists(above / ".git") for above in (Path(root), *Path(root).parents)):
-            return False
         if root not in self._staged:
-            self._staged[root] = staged(Path(root))
+            self._staged[root] = staged(Path(root), self._cloned(space, root))
         known = self._staged[root]
         if path not in known:
             return any(name.startswith(f"{path}/") for name in known)

@@ -1417,6 +1417,46 @@ def name_made_for_a_shell(arena: Arena) -> Found:
 
 
 @attack
+def repository_that_starts_programs(arena: Arena) -> Found:
+    """Hooks, a monitor and filters in a ``.git`` that came with the files: what fixes an item starts none of them."""
+    if not shutil.which("git"):
+        pytest.skip("needs git")
+    project, inner, evil = arena.sim.project, arena.sim.root("project"), arena.sim.project / "evil.sh"
+    evil.write_text(f"#!/bin/sh\ntouch {project}/x\n", encoding="utf-8")
+    evil.chmod(0o755)
+    well = arena.hello.read_bytes()
+
+    def lay_repository(folder: Path) -> None:
+        shutil.rmtree(folder / ".git", ignore_errors=True)
+        arena.hello.write_bytes(well)
+        ann = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        for words in (["init", "-q"], ["add", "-A"], [*ann, "commit", "-qm", "all"]):
+            subprocess.run(["git", *words], cwd=folder, check=True)
+        subprocess.run(["git", "config", "core.fsmonitor", str(evil)], cwd=folder, check=True)
+        shutil.copy(evil, folder / ".git/hooks/post-checkout")
+        arena.replace(b"Say hello.", b"Say hullo.")
+
+    def fix() -> str:
+        with chdir(project):
+            (item,) = arena.sim.registry().verify(space="project").items
+            return Fixes.find().of_item(item, item.signature.code).command
+
+    lay_repository(inner)
+    assert fix() == ""
+    shutil.rmtree(inner / ".git")
+    lay_repository(project)
+    for setting in ("filter.x.smudge", "include.path", "pager.checkout", "extensions.partialClone"):
+        subprocess.run(["git", "config", setting, "x"], cwd=project, check=True)
+        assert fix() == ""
+        lay_repository(project)
+    subprocess.run(["sh", "-c", fix()], cwd=project, check=True)
+    assert arena.hello.read_bytes() == well
+    assert not (project / "x").exists()
+    arena.replace(b"Say hello.", b"Say hullo.")
+    return arena.verify()
+
+
+@attack
 def wildcard_of_hundreds_of_stars(arena: Arena) -> Found:
     """Each star was a pass over all words of a segment; now they are found in one."""
     text = " ".join(f"{'ab' * 100}{number:06x}zz" for number in range(4_000))

@@ -88,7 +88,7 @@ def rye(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Rye:
 def test_every_defect_that_signing_fixes_is_here() -> None:
     """But for those where the item has to be corrected first, as signing says."""
     signing = {code for code, row in REASONS.items() if row.signing}
-    assert {*DEFECTS, "misplaced", "signed-elsewhere"} == signing
+    assert {*DEFECTS, "audience", "misplaced", "signed-elsewhere"} == signing
     assert {row.verdict for code, row in REASONS.items() if code in ALTERED} == {Verdict.TAMPERED}
     assert {code for code, row in REASONS.items() if row.verdict is Verdict.TAMPERED} == {*ALTERED}
 
