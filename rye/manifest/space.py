@@ -161,12 +161,12 @@ def compare(
     gone = {path for path in listed if path not in here and not _below(path, unread)}
     for item in [item for path, item in here.items() if path not in listed]:
         others = homes.get(item.sha256, [])
-        if item.item_type == FILE:
-            findings.append(_finding("uncovered", item, f"{item.path} is no item, and no manifest lists it"))
-        elif moved := next((path for path in others if path in gone), ""):
+        if moved := next((path for path in others if path in gone), ""):
             gone.discard(moved)
             words = f"{item.path} has the content that is listed for {moved}"
             findings.append(_finding("item-renamed", item, words))
+        elif item.item_type == FILE:
+            findings.append(_finding("uncovered", item, f"{item.path} is no item, and no manifest lists it"))
         elif others:
             words = f"{item.path} is a copy of {', '.join(others)} and not listed"
             findings.append(_finding("item-copied", item, words))
@@ -177,8 +177,9 @@ def compare(
 
 
 def _below(path: str, others: Collection[str]) -> bool:
+    """Return whether a path is at or below one of others, of which ``.`` is the root itself."""
     parts = path.split("/")
-    return bool(others) and any("/".join(parts[:count]) in others for count in range(1, len(parts) + 1))
+    return "." in others or any("/".join(parts[:count]) in others for count in range(1, len(parts) + 1))
 
 
 def _finding(code: str, item: ListedItem, message: str) -> ManifestFinding:
@@ -187,7 +188,8 @@ def _finding(code: str, item: ListedItem, message: str) -> ManifestFinding:
 
 def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]]) -> ManifestFinding | None:
     if (item.sha256, item.length) == (listed.sha256, listed.length):
-        if item.mode and listed.mode and item.mode != listed.mode:
+        modes = {item.mode, listed.mode}
+        if len(modes) > 1 and "" not in modes and (os.name == "posix" or LINK in modes):
             return _finding("item-changed", item, f"{item.path} has the mode {item.mode}, listed is {listed.mode}")
         if (item.item_type, item.item_id) == (listed.item_type, listed.item_id):
             return None

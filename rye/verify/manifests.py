@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rye.errors import EnvironmentFault
 from rye.keys import manifests as inventory
-from rye.manifest.model import ListedItem, ManifestFinding, ManifestReport
+from rye.manifest.model import ListedItem, ManifestFinding, ManifestReport, Severity
 from rye.manifest.space import Observed, compare
 from rye.spaces import ItemFile, Root
 from rye.spaces.beside import beside_warning, named_files
@@ -60,7 +60,7 @@ class Manifests:
         """Findings that do not fail the check, as sentences, and what tools may run where there is no manifest."""
         notes = []
         for report in self.reports:
-            others = [found for found in report.findings if found not in report.errors]
+            others = [found for found in report.findings if found.severity is Severity.NOTE]
             notes += [f"{report.source}: {each.message} [{each.code}]" for each in others if each.code != "uncovered"]
             if uncovered := [each.path for each in others if each.code == "uncovered"]:
                 notes.append(f"{report.source}: no manifest lists {named_files(uncovered)} [uncovered]")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rye.manifest.model import FILE, Severity
+from rye.manifest.model import FILE, ListedItem, Severity
 from rye.manifest.space import compare, observe
 from rye.signing import TRUSTED_FOLDER
 from rye.spaces import Root, Space
+from rye.spaces.beside import LINK, PLAIN, PROGRAM
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -78,3 +79,32 @@ def test_what_cannot_be_read_is_not_taken_for_removed(tmp_path: Path, what: str)
     place.chmod(mode)
     assert list(observed.unread) == [f"{trusted}{what}"]
     assert observed.trusted == {}
+
+
+def test_a_listed_file_that_is_put_elsewhere_is_renamed(tmp_path: Path) -> None:
+    """One finding, as for an item; a copy of it is a file that no manifest lists."""
+    root = Root(Space.PROJECT, lay(tmp_path, {"tools/a/_helper.py": "x"}))
+    listed = observe(root).others
+    lay(tmp_path, {"tools/a/_copy.py": "x"})
+    assert [found.code for found in compare(listed, observe(root).all)] == ["uncovered"]
+    (tmp_path / "tools/a/_helper.py").unlink()
+    (found,) = compare(listed, observe(root).all)
+    assert (found.code, found.path) == ("item-renamed", "tools/a/_copy.py")
+
+
+def test_where_the_root_was_not_read_to_its_end_nothing_is_taken_for_removed() -> None:
+    """Too many files, or a root that may not be read, are recorded as ``.``."""
+    listed = {path: ListedItem(path, FILE, path, 1, "0" * 64) for path in ("a.txt", "tools/a/b.txt")}
+    assert [found.code for found in compare(listed, ())] == ["item-removed"] * 2
+    assert compare(listed, (), {"."}) == ()
+
+
+@pytest.mark.parametrize(("system", "expected"), [("posix", ["item-changed"]), ("nt", [])])
+def test_only_posix_tells_a_program_by_its_mode(
+    system: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere every file has the mode of a plain one, but a link is a link."""
+    monkeypatch.setattr(os, "name", system)
+    listed = ListedItem("run", FILE, "run", 1, "0" * 64, mode=PROGRAM)
+    assert [found.code for found in compare({"run": listed}, [replace(listed, mode=PLAIN)])] == expected
+    assert [found.code for found in compare({"run": listed}, [replace(listed, mode=LINK)])] == ["item-changed"]
