@@ -92,8 +92,8 @@ def owner_warning(root: Root) -> str:
 def check_writable(root: Root) -> None:
     """Refuse to sign or write in a space that others own or can write, as what stands there may be theirs.
 
-    So is a project or bundle whose root is a link: a checkout must not choose other places. In the user space links are
-    the user's own.
+    A project or bundle whose root is a link is refused too: a checkout must not choose other places. In the user space
+    links are the user's own.
 
     Raises:
         EnvironmentFault: ``unsafe-owner`` or ``project-elsewhere``.

@@ -53,7 +53,7 @@ def read_targets(
     when it exists on disk or looks like one; else a scope.
 
     Raises:
-        ArgumentError: ``bad-scope`` or ``bad-target``.
+        ArgumentError: ``bad-scope``, ``bad-target`` or ``bad-exclude``.
     """
     given: tuple[object, ...] = texts
     wrong = [text for text in given if not (isinstance(text, str) and text.strip())]
@@ -169,14 +169,32 @@ def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
     found = ProjectsBelow(())
     if folder is not None and space in ("project", "all"):
         for each in without:
-            if not (os.path.lexists(each) and is_within(os.path.abspath(each), os.path.abspath(folder))):  # noqa: PTH100
-                message = f"--exclude names {str(each)!r}, which is not in {str(folder)!r}"
-                raise ArgumentError("bad-exclude", message, hint="name a folder below the project, or leave it away")
+            _check_excluded(each, folder, layout.in_space(space))
         known = {os.path.realpath(root.path) for root in layout.roots}
         found = spaces.look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
         new = (root for root in found.roots if root.space == "project" and os.path.realpath(root.path) not in known)
         found = replace(found, roots=tuple(new))
+    elif without:
+        why = f"with --space {space}" if folder is not None or space != "all" else "without a project"
+        message = f"--exclude has no effect: {why} no projects are looked for"
+        raise ArgumentError("bad-exclude", message, hint="leave --exclude out, or verify with --space project")
     return Target("*", found.roots, lambda _root, _file: True, problems=found.problems, whole=found.roots)
+
+
+def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:
+    """Refuse to leave out what lies in no folder that is searched for projects, or is verified all the same."""
+    here, base = os.path.abspath(path), os.path.abspath(folder)  # noqa: PTH100 - as above
+    own = [place for place in (os.path.abspath(root.path) for root in roots) if is_within(place, base)]  # noqa: PTH100
+    if not (os.path.lexists(here) and is_within(here, base)):
+        why = f"which is not in {str(folder)!r}"
+    elif here == base:
+        why = "in which projects are looked for; only a folder in it can be left out"
+    elif any(is_within(here, place) for place in own):
+        why = "which belongs to a space that is verified as a whole"
+    else:
+        return
+    message = f"--exclude names {str(path)!r}, {why}"
+    raise ArgumentError("bad-exclude", message, hint="name a folder below the project, or leave --exclude out")
 
 
 def _below(path: Path, known: list[Root]) -> ProjectsBelow:

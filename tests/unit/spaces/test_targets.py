@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rye.cli import main
-from rye.errors import SigningError
+from rye.errors import ArgumentError, SigningError
 from rye.spaces.layout import Layout
 from rye.spaces.targets import read_targets
 from rye.verify.reports import Unchecked
@@ -166,3 +166,23 @@ def test_a_link_to_another_item_is_not_signed(sim: SpaceSim) -> None:
         assert problem.startswith("tools/a/lent.py: it is a link to tools/a/good.py")
         assert good.read_text(encoding="utf-8") == TOOL
     assert sim.registry().sign("tool:a/good", key=pem).items[0].changed
+
+
+@pytest.mark.parametrize(
+    ("folder", "space", "message"),
+    [
+        (".", "all", "only a folder in it can be left out"),
+        (".ai", "all", "is verified as a whole"),
+        (".ai/tools/a", "project", "is verified as a whole"),
+        ("nowhere", "all", "is not in"),
+        ("nowhere", "user", "with --space user no projects are looked for"),
+        ("packages", "system", "with --space system no projects are looked for"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(sim: SpaceSim, folder: str, space: str, message: str) -> None:
+    """Else the answer would say that something was left out which was verified all the same, or never looked for."""
+    (sim.project / "packages").mkdir()
+    with pytest.raises(ArgumentError, match=message) as caught:
+        read_targets((), layout(sim), space, without=[Path(folder)])
+    assert caught.value.code == "bad-exclude"
+    assert read_targets((), layout(sim), "all", without=[Path("packages")])
