@@ -241,7 +241,9 @@ def for_client(text: str) -> str:
     'make one with rye keys generate (a command that the user runs)'
     """
     text = _COMMAND.sub(lambda match: _TOOLS[match[1]], text)
-    return f"{text} (a command that the user runs)" if _OTHER.search(text) else text
+    if "the user runs: " in text or not _OTHER.search(text):
+        return text
+    return f"{text} (a command that the user runs)"
 
 
 _LOG = logging.getLogger(__name__)

@@ -240,7 +240,7 @@ def test_a_client_that_cannot_ask_copies_nothing_untrusted(sim: SpaceSim) -> Non
     assert error["code"] == "copy-refused"
     target = sim.path("user", "tools/ops/it's $(touch x).py")
     assert not target.parent.exists()
-    command = error["hint"].partition("the user runs: ")[2].removesuffix(" (a command that the user runs)")
+    command = error["hint"].partition("the user runs: ")[2]
     subprocess.run(["bash", "-c", command], cwd=sim.folder, check=True)
     assert target.read_bytes() == source.read_bytes()
     assert not (sim.folder / "x").exists()
@@ -266,9 +266,54 @@ def test_a_client_that_cannot_ask_signs_nothing_that_came_from_elsewhere(sim: Sp
 
     planted, copied = with_client(sim, talk)
     assert planted["code"] == copied["code"] == "cannot-ask"
-    assert f"rye sign --space user {PLANTED}" in planted["hint"]
+    assert ("rye sign" in planted["hint"]) == (who is None)
+    assert who or planted["hint"].endswith(f"the user runs: rye sign --space user {PLANTED}")
     assert "was copied from another space" in copied["message"]
     assert sim.path("user", PLANTED_REL).read_bytes() == before
+
+
+def _alter(sim: SpaceSim) -> None:
+    path = sim.add("project", PLANTED_REL, TEXT)
+    path.write_bytes(path.read_bytes() + b"evil()\n")
+
+
+def _strip(sim: SpaceSim) -> None:
+    sim.add("project", PLANTED_REL, TEXT)
+    sim.registry().write_manifest()
+    sim.write("project", PLANTED_REL, TEXT)
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(_alter, "tampered (digest)"), (_strip, "unsigned")])
+def test_a_client_that_cannot_ask_signs_nothing_altered(
+    sim: SpaceSim, change: Callable[[SpaceSim], None], verdict: str
+) -> None:
+    """A line added to an item of the user's own, or a signature taken away that the manifest lists."""
+    change(sim)
+    before = sim.path("project", PLANTED_REL).read_bytes()
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await refused(client, "rye_sign", target=PLANTED)
+
+    error = with_client(sim, talk)
+    assert (error["code"], sim.path("project", PLANTED_REL).read_bytes()) == ("cannot-ask", before)
+    assert f"{PLANTED} is {verdict}" in error["message"]
+    assert error["hint"].endswith(f"the user runs: rye sign --space project {PLANTED}")
+
+
+def test_the_question_counts_what_is_tampered(sim: SpaceSim) -> None:
+    """Also where more items are to be signed than the question names."""
+    for number in range(12):
+        sim.write("project", f"tools/ops/a{number:02}.py", TEXT)
+    _alter(sim)
+    user = User("decline")
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await refused(client, "rye_sign", target="tool:ops/*")
+
+    assert with_client(sim, talk, elicitation_callback=user)["code"] == "not-confirmed"
+    (question,) = user.asked
+    assert "1 of them tampered" in question
+    assert f"{PLANTED} is tampered (digest)" in question
 
 
 # copies

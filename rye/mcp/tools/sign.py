@@ -16,7 +16,7 @@ from rye.mcp.tools.tool import Tool, Work, read_target, stands, unsigned_digest
 from rye.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Registry, Root, SignReport
+    from rye.registry import LoadedItem, Registry, Root, SignedItem, SignReport
 
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
@@ -74,22 +74,24 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> No
         SigningError: ``not-confirmed``, ``cannot-ask``, ``changed-meanwhile``.
         CancelledError: Nobody waits for the answer any more.
     """
-    wanted = [item for item in plan.items if item.changed]
+    wanted = sorted((item for item in plan.items if item.changed), key=lambda item: not _is_tampered(item))
     paths = [root.path / item.path for item in wanted]
     before = _digest(paths)
     confirm, lines = work.call.confirm, []
+    unlike = {} if confirm else _unlike_manifest(registry, root)
     for item in wanted if confirm is None else wanted[:_SHOWN]:
         work.call.check()
         loaded = registry.load(item.type, item.id, str(root.space))
-        if confirm is None and (origin := _came_from(work, registry, loaded, plan.fingerprint)):
+        if confirm is None and (origin := _came_from(work, registry, loaded, plan.fingerprint, unlike=unlike)):
             message = f"{stands(loaded)}; it {origin}, and this client cannot ask its user whether to sign it"
-            command = f"rye sign --space {root.space} {quote(f'{item.type}:{item.id}')}"
-            raise SigningError("cannot-ask", message, hint=f"once the user has read it, the user runs: {command}")
+            raise SigningError("cannot-ask", message, hint=_next_step(loaded, plan.fingerprint))
         lines.append(f"{stands(loaded)}; {quote(loaded.path)}")
     if confirm is not None:
         lines += [f"and {len(wanted) - _SHOWN} more"] if len(wanted) > _SHOWN else []
         question = f"Sign {len(wanted)} item(s) of {root.space} space, {quote(str(root.path))}, with your key "
-        question += "\n".join([f"{plan.fingerprint[:16]}?", *lines])
+        tampered = sum(map(_is_tampered, wanted))
+        warning = f" {tampered} of them tampered: changed after signing." if tampered else ""
+        question += "\n".join([f"{plan.fingerprint[:16]}?{warning}", *lines])
         if not confirm(question, before):
             hint = "nothing was written; ask the user"
             raise SigningError("not-confirmed", "the user did not agree to sign", hint=hint)
@@ -98,11 +100,22 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> No
         raise SigningError("changed-meanwhile", "the items changed before they were signed", hint=hint)
 
 
-def _came_from(work: Work, registry: Registry, loaded: LoadedItem, fingerprint: str) -> str:
+def _is_tampered(item: SignedItem) -> bool:
+    from rye.registry import REASONS
+
+    return bool(item.code) and REASONS[item.code].verdict == "tampered"
+
+
+def _came_from(
+    work: Work, registry: Registry, loaded: LoadedItem, fingerprint: str, *, unlike: Mapping[str, str]
+) -> str:
     """Return how it shows that the bytes of an item are somebody else's; nothing if they may be the user's own."""
-    signature = loaded.signature
-    if signature.signer and signature.verdict != "trusted" and not fingerprint.startswith(signature.signer):
+    if _is_of_another(loaded, fingerprint):
         return "has the signature of somebody else"
+    if loaded.signature.verdict == "tampered":
+        return "is not what was signed"
+    if loaded.signature.verdict == "unsigned" and (code := unlike.get(loaded.path) or unlike.get("")):
+        return f"contradicts the manifest of its space ({code})"
     digest = unsigned_digest(loaded.content)
     if digest in work.projects.copied:
         return "was copied from another space"
@@ -115,6 +128,24 @@ def _came_from(work: Work, registry: Registry, loaded: LoadedItem, fingerprint: 
         if not own and unsigned_digest(other.content) == digest:
             return f"is the same as in {space} space, where it is {verdict(other.signature.to_dict())}"
     return ""
+
+
+def _unlike_manifest(registry: Registry, root: Root) -> dict[str, str]:
+    """Return what contradicts the manifest of a space: paths and codes; the manifest itself has an empty path."""
+    findings = (each for report in registry.check_manifests(str(root.space)) for each in report.errors)
+    return {each.path and str(root.path / each.path): each.code for each in findings if each.code != "item-unlisted"}
+
+
+def _is_of_another(loaded: LoadedItem, fingerprint: str) -> bool:
+    signature = loaded.signature
+    return bool(signature.signer) and signature.verdict != "trusted" and not fingerprint.startswith(signature.signer)
+
+
+def _next_step(loaded: LoadedItem, fingerprint: str) -> str:
+    if _is_of_another(loaded, fingerprint):
+        return "keep the item with the signature that it has; where it needs another, ask its signer"
+    command = f"rye sign --space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
+    return f"once the user has compared it with the original, the user runs: {command}"
 
 
 def _digest(paths: list[Path]) -> str:
