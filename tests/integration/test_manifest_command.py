@@ -307,6 +307,10 @@ def test_a_hint_names_the_space_that_was_checked(
     hints = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hint[")]
     assert hints
     assert all(f"rye manifest check --bundle {folder}" in hint or f"write --bundle {folder}" in hint for hint in hints)
+    findings = rye("manifest", "check", "--bundle", folder)[1]["manifests"][0]["findings"]
+    said = [finding["remedy"] or finding["note"] for finding in findings]
+    assert said
+    assert all(f"--bundle {folder}" in text or "none of your keys counts here" in text for text in said)
     assert main(["manifest", "check", "--project", str(sim.project)]) == 1
     assert f"rye manifest write --project {sim.project}" in capsys.readouterr().err
 

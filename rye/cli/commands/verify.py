@@ -221,11 +221,11 @@ def _check(options: dict[str, Any]) -> int:
             forget_seen(root.path)
         if one or concerns(root):
             reports.append(check_root(root, trust=load.trust, now=system_clock()))
-    if options["as_json"]:
-        say_json({"manifests": [report.to_dict() for report in reports], "warnings": list(load.warnings)})
-    else:
-        from rye.cli.render.verify import render_checked, render_hints
+    from rye.cli.render.verify import checked_to_dict, render_checked, render_hints
 
+    if options["as_json"]:
+        say_json({"manifests": [checked_to_dict(report) for report in reports], "warnings": list(load.warnings)})
+    else:
         show(
             render_checked(reports, Terminal.of(sys.stdout)),
             render_hints(reports, load.warnings, Terminal.of(sys.stderr)),

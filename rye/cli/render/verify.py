@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rye._text import Advice, inline
 from rye.cli.render.parts import shown_path
@@ -136,11 +136,21 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
             yield note_line("not checked", text, terminal)
     yield from warning_lines(warnings, terminal)
     fixes = Fixes.find()
-    hints = [
-        (found.code, fixes.of_code(found.code, space, bundle, report.root))
-        for report in reports
-        for space, _, bundle in (report.source.partition(":"),)
-        for found in report.findings
-    ]
-    for code, fix in dict.fromkeys(hints):
-        yield from (note_line(label, text, terminal) for label, text in Advice.read(fix).labelled(f"hint[{code}]"))
+    hints = [hint for report in reports for hint in _hints(report, fixes)]
+    for code, advice in dict.fromkeys(hints):
+        yield from (note_line(label, text, terminal) for label, text in advice.labelled(f"hint[{code}]"))
+
+
+def checked_to_dict(report: ManifestReport) -> dict[str, Any]:
+    """Return the JSON of a check, in which each finding has the command for its space, as a reader is shown it."""
+    data = report.to_dict()
+    for finding, (_, advice) in zip(data["findings"], _hints(report, Fixes.find()), strict=True):
+        finding["remedy"], finding["note"] = advice
+    return data
+
+
+def _hints(report: ManifestReport, fixes: Fixes) -> list[tuple[str, Advice]]:
+    """Return the code of each finding, with what fixes it in the space that was checked."""
+    space, _, bundle = report.source.partition(":")
+    codes = (found.code for found in report.findings)
+    return [(code, Advice.read(fixes.of_code(code, space, bundle, report.root))) for code in codes]
