@@ -104,7 +104,9 @@ def test_only_posix_tells_a_program_by_its_mode(
     system: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Elsewhere every file has the mode of a plain one, but a link is a link."""
-    monkeypatch.setattr(os, "name", system)
     listed = ListedItem("run", FILE, "run", 1, "0" * 64, mode=PROGRAM)
-    assert [found.code for found in compare({"run": listed}, [replace(listed, mode=PLAIN)])] == expected
-    assert [found.code for found in compare({"run": listed}, [replace(listed, mode=LINK)])] == ["item-changed"]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "name", system)
+        found = {mode: compare({"run": listed}, [replace(listed, mode=mode)]) for mode in (PLAIN, LINK)}
+    assert [each.code for each in found[PLAIN]] == expected
+    assert [each.code for each in found[LINK]] == ["item-changed"]
