@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from typing import NamedTuple
 
 _INVISIBLE = (
@@ -60,6 +61,12 @@ def inline(text: str) -> str:
 def has_invisible(text: str) -> bool:
     """Return whether a text has a character that shows nothing, so that two texts may look the same."""
     return _IS_INVISIBLE.search(text) is not None
+
+
+def invisible(text: str) -> str:
+    """Return which characters of a text show nothing and end no word, each once: no control, no line separator."""
+    found = dict.fromkeys(_IS_INVISIBLE.findall(text))
+    return "".join(char for char in found if unicodedata.category(char) not in {"Cc", "Cs", "So", "Zl", "Zp"})
 
 
 def as_word(text: str) -> str:

@@ -157,7 +157,7 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     if name in metadata:
         return name
     writable = filter(is_field_name, sorted(metadata))
-    near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
+    near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable), cutoff=0.7)
     start, end = node.span[0], node.span[0] + len(name)
     unquoted = " ".join(re.sub(r'["\\]', " ", context.text).split())
     guess = f"did you mean {' or '.join(near)}? " if near else ""

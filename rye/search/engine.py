@@ -26,8 +26,8 @@ from rye.search.hints import Hints, answerable, explain_stage
 from rye.search.named_items import named_inside, referred_to
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.pasted import verbatim
-from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, did_you_mean, in_field, make_plan, settle
+from rye.search.pasted import verbatim, without_invisible
+from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, as_misnamed, did_you_mean, in_field, make_plan, settle
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
 from rye.search.request import Request, bind_filters, require_field
@@ -72,15 +72,15 @@ class Search:
     """One search, from request to response."""
 
     def __init__(self, request: Request, context: SearchContext) -> None:
-        self.request = request
-        self.context = context
-        self.reader = context.reader
+        visible, unseen = without_invisible(request.query)
+        self.request = request._replace(query=visible)
+        self.context, self.reader = context, context.reader
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
         self.weights = weights_for(context.reader, context.overrides)
         self._dictionary = Dictionary(context.reader, searched_fields(request.level))
         self._filters: list[bound.Bound] | None = None
         self._matchers: Matchers = {}  # stages have most in common
-        self._dropped: list[ast.Dropped] = []
+        self._dropped = list(unseen)
         self._warnings: list[str] = []
         self._replaced: list[Replaced] = []
         self._suggestion = ""
@@ -151,8 +151,7 @@ class Search:
     def facts(self, near: SemanticScores | None) -> dict[str, Any]:
         """Return the fields of every response that repeat the request, and how it was answered."""
         repeated = {name: getattr(self.request, name) for name in ("query", "scope", "space", "limit")}
-        answered = self.request.mode.name if near else "keyword"
-        return {**repeated, "search_type": answered, "method": self.method(near)}
+        return {**repeated, "search_type": self.request.mode.name if near else "keyword", "method": self.method(near)}
 
     def warnings(self, plan: Plan) -> list[str]:
         """Return the warnings about the search itself, so far."""
@@ -207,7 +206,12 @@ class Search:
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
         """Return the plan to evaluate: the query as written, or as a sentence or text where that finds more."""
-        return settle(plan, self.request.query, lambda node: bool(self.evaluate(node, plan).docs() & allowed))
+        text = self.request.query
+        try:
+            bind(plan.main, self._context(text, plan.main))
+        except QueryError as error:
+            plan = as_misnamed(self.request, plan, error, self.metadata_keys())
+        return settle(plan, text, lambda node: bool(self.evaluate(node, plan).docs() & allowed))
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(self._unknown, lambda: self._relax(plan).query)

@@ -136,9 +136,11 @@ def canonical(name: str) -> str:
 
 
 def looked_for(node: ast.Node) -> Iterator[ast.Node]:
-    """Yield the words, wildcards and phrases of a query, except on fields that are compared as a whole."""
+    """Yield the words, wildcards and phrases that a query wants, except on fields that are compared as a whole."""
     if isinstance(node, (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)):
         yield node
+    elif isinstance(node, ast.Not):
+        return
     elif not isinstance(node, ast.Field) or canonical(node.name) in TEXT_FIELDS:
         for each in ast.children(node):
             yield from looked_for(each)
@@ -153,9 +155,9 @@ def kind_of(key: str) -> str:
     return "date" if key.endswith(DATE_SUFFIXES) else "text"
 
 
-def nearest(name: str, valid: Iterable[str], count: int = 3) -> list[str]:
-    """Return the valid names most like ``name``, best first."""
-    return difflib.get_close_matches(name, list(valid), n=count, cutoff=0.6)
+def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """Return the three valid names most like ``name``, best first, of those at least as like as ``cutoff``."""
+    return difflib.get_close_matches(name, list(valid), cutoff=cutoff)
 
 
 EXAMPLES = {

@@ -24,6 +24,7 @@ _SPACES = tuple(name for name in parameters_of(SearchOptions)["space"].choices i
 _VALUES = {"type": tuple(TYPE_NAMES), "space": _SPACES}
 """Keyword fields of which all values are known."""
 
+_COMPARED = re.compile("[<>]")
 _LOWER = re.compile(r"(?<=\S )(?:and|or|not)(?= \S)")
 _SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<path>[\w.-]+\.\*)")
 
@@ -54,20 +55,35 @@ class Hints:
             yield f"a scope is no query: give it as the scope, or search for {found['type']}:{self._folded(path)}"
         if not self.total:
             yield from self._scopes()
+            yield from self._filters()
         yield from self._operators()
 
     def _values(self) -> Iterator[str]:
         """Yield a warning for each value that no item can have."""
-        for node in walk(self.plan.main):
-            name = canonical(node.name) if isinstance(node, ast.Field) else ""
-            for value in walk(node) if name in _VALUES else ():
-                text = value.text if isinstance(value, ast.Word | ast.Phrase) else ""
-                valid = _VALUES.get(name, ())
-                if not text or text.casefold() in valid:
-                    continue
-                near = [each for each in valid if each.startswith(text.casefold())] or nearest(text.casefold(), valid)
-                meant = f"did you mean {name}:{near[0]}? " if near else ""
-                yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
+        asked: list[tuple[str, ast.Node]] = [
+            (node.name, node) for node in walk(self.plan.main) if isinstance(node, ast.Field)
+        ]
+        asked += [(name, parsed.ast) for name, parsed in self.plan.fixed]
+        texts = [
+            (name, one.text) for name, node in asked for one in walk(node) if isinstance(one, ast.Word | ast.Phrase)
+        ]
+        for name, wanted in self.request.filters.items():
+            several = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+            texts += [(name, value.removeprefix("!")) for value in several if isinstance(value, str)]
+        for given, text in dict.fromkeys(texts):
+            name, folded = canonical(given), text.casefold()
+            valid = _VALUES.get(name, ())
+            if folded in valid or not valid or _COMPARED.match(text):
+                continue
+            near = [each for each in valid if each.startswith(folded)] or nearest(folded, valid)
+            meant = f"did you mean {name}:{near[0]}? " if near else ""
+            yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
+
+    def _filters(self) -> Iterator[str]:
+        """Yield that filters let nothing through, where that is why nothing was found."""
+        if self.request.filters and not self.count(ast.Everything(), self.plan):
+            listed = ", ".join(f"{name}={value}" for name, value in self.request.filters.items())
+            yield f"no item in scope passes the filters: {listed}"
 
     def _scopes(self) -> Iterator[str]:
         """Yield a warning for each scope that holds no item."""

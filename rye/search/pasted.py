@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from rye import query
+from rye._text import invisible
 from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
 from rye.query import ast
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_PHRASE
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS
+from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS, canonical
 
 WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
-
-INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
-"""Characters inside of words that nobody sees: soft hyphen, zero-width space, word joiner, byte order mark."""
 
 _NAMES = """
 ansible apt apt-get awk aws az bash brew bundle cargo cat cd chmod chown cmake composer conda cp curl deno
@@ -42,10 +40,15 @@ _NAME = re.compile(r"[a-z][\w.+-]+|(?:\.{0,2}|~)/\S+")
 _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)")
 _ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
 _INSIDE = re.compile(r"[*?][^*?]")
+_MEANT = re.compile(r"\)[~^]|(?<![^\s(])!\w")
 _WORD = re.compile(r"\S+")
+_JOINED = re.compile(r"(?<=[\u0600-\u17ff])[\u200c\u200d]")
+"""A joiner of a script that is spelled with it, such as Arabic or Devanagari."""
 _SYMBOL = re.compile(r"[/\\:=$&|<>{}()\[\]]")
-_FIELDS = "|".join(map(re.escape, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)))
+_FIELD_NAMES = (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)
+_FIELDS = "|".join(map(re.escape, _FIELD_NAMES))
 _OPERATOR = re.compile(r"AND|OR|NOT|NEAR(?:/\w+)?")
+_OPERATORS = re.compile(rf"(?<![^\s(])(?:{_OPERATOR.pattern}|&&)(?!\S)")
 _SIGN = re.compile(
     rf"\(*(?:(?:{_OPERATOR.pattern})\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|-?[\w.-]+:[\[{{]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
 )
@@ -53,8 +56,21 @@ _SIGN = re.compile(
 _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]
 
 
+def without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
+    """Return a text without characters that nobody sees, such as a zero-width space, and a report on these."""
+    unseen = "" if text.isascii() else invisible(text)
+    places = [at for at, char in enumerate(text) if char in unseen and not _JOINED.match(text, at)] if unseen else []
+    if not places:
+        return text, ()
+    found = "".join(dict.fromkeys(text[at] for at in places))
+    names = ", ".join(unicodedata.name(char, f"U+{ord(char):04X}").lower() for char in found)
+    dropped = ast.Dropped(places[0], found, f"{names} was taken out, because nobody sees it")
+    out = frozenset(places)
+    return "".join(char for at, char in enumerate(text) if at not in out), (dropped,)
+
+
 def without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
-    """Leave out words that are nothing but punctuation, and invisible characters inside of words.
+    """Leave out words that are nothing but punctuation.
 
     The value of a field and an operand of NEAR are asked for by name, so these stay.
 
@@ -69,14 +85,8 @@ def _clean(node: ast.Node, below: Sequence[_Cleaned]) -> _Cleaned:
     kept = [one for one, _ in below if one is not None]
     dropped = tuple(each for _, left in below for each in left)
     match node:
-        case ast.Word(text=text) if not text.isalnum():
-            visible = text.translate(INVISIBLE)
-            if not analysis.searchable(visible):
-                return None, (ast.Dropped(node.span[0], text, "punctuation alone is not looked for"),)
-            if visible == text:
-                return node, ()
-            names = ", ".join(sorted({unicodedata.name(ch).lower() for ch in text if ord(ch) in INVISIBLE}))
-            return replace(node, text=visible), (ast.Dropped(node.span[0], text, f"{names} was taken out of the word"),)
+        case ast.Word(text=text) | ast.Wildcard(pattern=text) if not (text.isalnum() or analysis.searchable(text)):
+            return None, (ast.Dropped(node.span[0], text, "punctuation alone is not looked for"),)
         case ast.And() | ast.Or() if len(kept) < 2:
             return (kept[0] if kept else None), dropped
         case ast.And() | ast.Or():
@@ -91,7 +101,7 @@ def _clean(node: ast.Node, below: Sequence[_Cleaned]) -> _Cleaned:
 
 def as_text(text: str) -> ast.Node:
     """Return the words of a text, without any operator."""
-    found = (ast.Word(each[0].translate(INVISIBLE), each.span()) for each in _WORD.finditer(text[:MAX_CHARS]))
+    found = (ast.Word(each[0], each.span()) for each in _WORD.finditer(text[:MAX_CHARS]))
     words = tuple(word for word in found if analysis.searchable(word.text))[:MAX_LEAVES]
     if len(words) < 2:
         return words[0] if words else ast.Everything()
@@ -99,17 +109,41 @@ def as_text(text: str) -> ast.Node:
 
 
 def is_pasted(text: str, node: ast.Node | None) -> bool:
-    """Return whether a query may be text: a shell command, an address or path, running text, or an operator alone.
+    """Return whether a query may be text: a shell command, an address or path, running text, or words with a fault.
 
     Args:
         text: The query as written.
         node: What it says in the language; None where it is not well-formed.
     """
-    if node is None and ("://" in text or '"""' in text or _OPERATOR.fullmatch(text.strip())):
+    if node is None and ("://" in text or '"""' in text or is_bare(text)):
         return True
     if node is not None and _has_address(node):
         return True
     return _is_command(text) or _is_running_text(text, quotes=node is not None)
+
+
+def is_bare(text: str) -> bool:
+    """Return whether a text that is an error holds words alone, beside the marks that are out of place in it.
+
+    An operator that stands first has nothing to join. None may follow, and its repair has no field, phrase or the like.
+    """
+    if _MEANT.search(text) or any(found.start() for found in _OPERATORS.finditer(text.strip())):
+        return False
+    repaired = query.parse(text, lenient=True).ast
+    return isinstance(repaired, ast.Everything) or query.as_words(repaired) is not None
+
+
+def may_name_no_field(node: ast.Node, fields: Container[str]) -> bool:
+    """Return whether a query is words and ``name:word`` without any of the fields, as in ``listen on localhost:80``."""
+    return all(
+        isinstance(one, ast.Word | ast.Wildcard)
+        or (
+            isinstance(one, ast.Field)
+            and isinstance(one.operand, ast.Word | ast.Wildcard)
+            and not (one.name in fields or canonical(one.name) in _FIELD_NAMES)
+        )
+        for one in (node.operands if isinstance(node, ast.And) else (node,))
+    )
 
 
 def as_phrase(text: str) -> ast.Node | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,14 @@ from rye.parameters import ParameterError
 from rye.query import ast, loosen
 from rye.query.limits import MAX_FUZZY
 from rye.search.fields import TEXT_FIELDS, canonical, looked_for
-from rye.search.pasted import as_phrase, as_text, is_pasted, without_punctuation
+from rye.search.pasted import (
+    as_phrase,
+    as_text,
+    is_pasted,
+    may_name_no_field,
+    without_invisible,
+    without_punctuation,
+)
 from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.score import Evaluation
@@ -132,20 +139,18 @@ def make_plan(request: Request) -> Plan:
         QueryError: The query, or one of ``fields``, does not parse.
         ArgumentError: ``proximity`` does not fit the query.
     """
-    strict = not request.relax or request.proximity is not None
+    near = request.proximity is not None
     try:
         parsed = _parse(request.query, lenient=request.lenient)
     except QueryError as error:
-        if strict or error.code == "too-long" or not is_pasted(request.query, None):
+        if not request.relax or error.code == "too-long" or not is_pasted(request.query, None):
             raise
         return _read_as_text(_text_plan(request), error.message)
-    if request.proximity is not None and len(list(looked_for(parsed.ast))) < 2:
+    if near and len(list(looked_for(parsed.ast))) < 2:
         return _without_proximity(make_plan(request._replace(proximity=None)))
-    if strict:
-        return _plan(request, parsed.ast, parsed.dropped)
-    plan = _sentence(request, parsed)
+    plan = _sentence(request, parsed) if request.relax and not near else _plan(request, parsed.ast, parsed.dropped)
     as_words = query.as_words(parsed.ast) or (plan.bag and not plan.as_sentence)
-    if as_words or not is_pasted(request.query, parsed.ast):
+    if not request.relax or as_words or not is_pasted(request.query, parsed.ast):
         return plan
     return replace(plan, as_sentence=_text_plan(request))
 
@@ -158,19 +163,38 @@ def _without_proximity(plan: Plan) -> Plan:
 
 
 def _parse(text: str, *, lenient: bool) -> ast.Parsed:
-    """Parse a query, and leave out punctuation that stands alone."""
-    parsed = query.parse(text, lenient=lenient)
+    """Parse a query, and leave out punctuation that stands alone and characters that nobody sees."""
+    visible, unseen = without_invisible(text)
+    parsed = query.parse(visible, lenient=lenient)
     main, dropped = without_punctuation(parsed.ast)
-    return replace(parsed, ast=main, dropped=(*parsed.dropped, *dropped)) if dropped else parsed
+    left_out = (*unseen, *parsed.dropped, *dropped)
+    return replace(parsed, ast=main, dropped=left_out) if left_out else parsed
 
 
 def _text_plan(request: Request) -> Plan:
-    return replace(_plan(request, as_text(request.query), ()), is_text=True)
+    words = as_text(request.query)
+    if request.proximity is not None and not isinstance(words, ast.And):
+        return _without_proximity(_text_plan(request._replace(proximity=None)))
+    return replace(_plan(request, words, ()), is_text=True)
 
 
 def _read_as_text(plan: Plan, why: str) -> Plan:
     """Return the plan of a text with the warning that it is read as one."""
     return replace(plan, warnings=(*plan.warnings, f"the query was read as text, without operators: {why}"))
+
+
+def as_misnamed(request: Request, plan: Plan, error: QueryError, fields: Container[str]) -> Plan:
+    """Return a plan that reads a query as text where a field in it is unknown and like no other: ``localhost:8080``.
+
+    Raises:
+        QueryError: The error, where a reader of the language may have meant what is wrong with the query.
+    """
+    if plan.as_sentence and plan.as_sentence.is_text:
+        return plan
+    unknown = error.code == "unknown-field" and error.text == request.query and not error.details["nearest"]
+    if unknown and request.relax and may_name_no_field(plan.main, fields):
+        return _read_as_text(_text_plan(request), error.message)
+    raise error
 
 
 def settle(plan: Plan, text: str, finds: Callable[[ast.Node], bool]) -> Plan:
@@ -301,12 +325,15 @@ def _fuzz_field(name: str, node: ast.Node, distance: int | None) -> ast.Node:
 
 
 def _near(node: ast.Node, distance: int) -> ast.Node:
-    """Turn an AND of words, wildcards and phrases into a chain of NEAR."""
+    """Turn the words, wildcards and phrases of an AND into a chain of NEAR; other conditions stay beside it."""
     allowed = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
     operands = node.operands if isinstance(node, ast.And) else (node,)
-    choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in operands]
-    if len(operands) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
-        return ast.Near(operands, (distance,) * (len(operands) - 1), node.span)
+    beside = tuple(one for one in operands if not any(looked_for(one)))
+    chained = tuple(one for one in operands if one not in beside)
+    choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in chained]
+    if len(chained) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
+        near = ast.Near(chained, (distance,) * (len(chained) - 1), node.span)
+        return ast.And((near, *beside), node.span) if beside else near
     rest = f"at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
     raise ParameterError("bad-proximity", [("proximity",)], "needs", rest, hint="write NEAR into the query: a NEAR/5 b")
 

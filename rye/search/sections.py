@@ -117,7 +117,7 @@ class SectionSearch:
             ArgumentError: An argument does not fit the items.
         """
         request, search = self.request.search, self._search
-        plan, allowed = make_plan(request), search.allowed()
+        plan, allowed = make_plan(search.request), search.allowed()
         plan = search.settled(plan, allowed)
         semantic = search.semantic(plan)
         near = self._by_meaning(semantic, allowed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -118,6 +119,116 @@ def test_what_finds_nothing_as_written_finds_its_parts(own: Registry, text: str,
     if re.search(r" -\w|\?", text):
         assert any("read as text" in warning for warning in found.warnings)
         assert own.search(text, relax=False).total == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "list_items()",
+            "os.setsid()",
+            "main()",
+            "a.b.c()",
+            "localhost:8080",
+            "main.py:12",
+            "redis:7-alpine",
+            "python:3.11",
+        ),
+        *(
+            "C:\\Users\\me\\file.txt",
+            "urn:isbn:12345",
+            "note:this matters",
+            "localhost:80/a?b=c",
+            '19" rack',
+            "5'10\" tall",
+        ),
+        *(
+            ":) smile",
+            "50% off (today only",
+            "AND gate",
+            "~5 minutes",
+            "approx. ~100",
+            "a~b",
+            "hello^world",
+            '"',
+            "()",
+            "\\",
+        ),
+        *('"sign file', "OR", "NEAR/5", "file) system", "file ^2", 'file ""'),
+    ],
+)
+def test_short_text_with_marks_that_are_out_of_place_is_text(own: Registry, text: str) -> None:
+    """Nobody can have meant an operator: a warning says that it was read as text, and ``relax`` off keeps the error."""
+    found = own.search(text)
+    assert found.stage in ("text", "fuzzy", "substring", "any")
+    assert any("read as text" in warning for warning in found.warnings)
+    with pytest.raises(QueryError):
+        own.search(text, relax=False)
+    near = own.search(text, proximity={"max_distance": 3})
+    assert any("read as text" in warning for warning in near.warnings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "titel:deploy",
+            "(a OR b",
+            "file OR",
+            "direcive~3",
+            "file^2^3",
+            "a && b",
+            '"a b" "c',
+            "foo:x type:tool",
+            "x:y -z",
+        ),
+        *('title:"a b', "title:main()", "foo:>=2", "(AND b) c", "AND OR b", "(a b)~2", "foo:(a b)", "tag:[a, b]", "!a"),
+    ],
+)
+def test_what_a_reader_of_the_language_may_mean_stays_an_error(own: Registry, text: str) -> None:
+    """With an operator, a field or a number behind a word in it, and for a slip of the name of a field."""
+    with pytest.raises(QueryError) as caught:
+        own.search(text)
+    own.search(caught.value.suggestion)
+
+
+def test_wildcards_without_any_letter_are_punctuation(own: Registry) -> None:
+    """A lone question mark lists every item, with a warning."""
+    found = own.search("?")
+    assert found.total == own.search("").total
+    assert any("punctuation alone" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("unseen", "\u00ad\u180e\u200b\u200c\u200d\u200e\u2060\u2063\ufeff\ufe0f")
+@pytest.mark.parametrize(
+    "text", ["sig{}nature", '"sig{}nature line"', "sig{}*", "signa{}tur~1", "title:si{}gn", '{}"signature line"']
+)
+def test_characters_that_nobody_sees_change_no_answer(own: Registry, text: str, unseen: str) -> None:
+    """Wherever they stand; a warning names them."""
+    found, plain = own.search(text.format(unseen)), own.search(text.format(""))
+    assert (found.total, list(map(name, found.results))) == (plain.total, list(map(name, plain.results)))
+    assert any("nobody sees it" in warning for warning in found.warnings)
+    assert own.search("", fields={"title": f"si{unseen}gn"}).total == own.search("title:sign").total
+
+
+def test_joiners_stay_in_scripts_that_are_spelled_with_them(own: Registry) -> None:
+    """A Persian word keeps its non-joiner."""
+    assert not any("nobody sees" in warning for warning in own.search("\u0645\u06cc\u200c\u062e").warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"filters": {"type": "tools"}}, "did you mean type:tool?"),
+        ({"filters": {"source": "sys"}}, "did you mean space:system?"),
+        ({"filters": {"type": ["tool", "!directives"]}}, "did you mean type:directive?"),
+        ({"fields": {"type": "tools"}}, "did you mean type:tool?"),
+        ({"filters": {"author": "nobody-of-that-name"}}, "passes the filters: author=nobody-of-that-name"),
+    ],
+)
+def test_a_filter_that_nothing_passes_is_named(own: Registry, options: dict[str, Any], hint: str) -> None:
+    """As in a query, a value that no item can have is named with the one that was meant."""
+    assert any(hint in warning for warning in own.search("", **options).warnings)
 
 
 @pytest.mark.parametrize("text", ["a -b", "sign -verify", "zzz -signing", "zzz* b?", '"sign zzz"', "tools/zz*"])

@@ -18,7 +18,7 @@ from rye.errors import QueryError
 from rye.query import ast, parse
 from tests.support import naive
 from tests.support.naive_docs import NaiveDoc, states
-from tests.support.naive_pasted import may_be_text
+from tests.support.naive_pasted import may_be_text, visible
 from tests.support.query_strategies import Case, bags_of_words, cases, group, pasted, references
 from tests.support.signed import EVE, NOW
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -118,10 +118,10 @@ def test_pasted_text_is_answered_as_its_reading_says(case: Case, text: str, data
         lay(sim, case.docs)
         options = replace(case.options, text=text)
         try:
-            written = parse(text).ast
+            written = parse(visible(text)).ast
         except QueryError:
             written = None
-        if written is None and not (options.relax and may_be_text(text, None)):
+        if written is None and not (options.relax and may_be_text(visible(text), None)):
             with pytest.raises(QueryError):
                 ask(sim.registry(), replace(case, options=options), text)
             return

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import SequenceMatcher
 from itertools import pairwise
 
-from rye.query import ast
+from rye.query import ast, parse
 from rye.search.pasted import COMMANDS
 from tests.support.naive_analysis import has_letter_or_digit, join, parts, raw_chunks
 from tests.support.naive_docs import ALIASES, KEYWORD_FIELDS, WEIGHTS
 
-INVISIBLE = "\u00ad\u200b\u2060\ufeff"
-"""Characters that nobody sees: soft hyphen, zero-width space, word joiner, byte order mark."""
+INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u2060\u2063\ufeff"
+"""Characters that nobody sees: soft hyphen, zero-width space, joiners, word joiner, byte order mark and the like."""
 
 SYMBOLS = "/\\:=$&|<>{}()[]"
 """Characters that few words of a query have where they are a path, a setting or code."""
@@ -37,12 +39,34 @@ def may_be_text(text: str, query: ast.Node | None) -> bool:
     if is_command(text) or is_running_text(text, quotes=query is not None):
         return True
     if query is None:
-        alone = text.strip()
-        operator = alone in {"AND", "OR", "NOT", "NEAR"} or (alone.startswith("NEAR/") and is_name(alone[5:]))
-        return "://" in text or '"""' in text or operator
+        return "://" in text or '"""' in text or is_bare(text)
     operands = query.operands if isinstance(query, ast.And) else (query,)
     plain = all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in operands)
     return plain and any(is_address(one.pattern) for one in operands if isinstance(one, ast.Wildcard))
+
+
+def is_bare(text: str) -> bool:
+    """Tell whether an error is words alone when it is repaired, and had no operator but maybe a first one."""
+    if ")~" in text or ")^" in text or any(is_name(word.lstrip("(")[1:2]) for word in text.split() if "!" in word[:1]):
+        return False
+    for word in text.split()[1:]:
+        bare = word.lstrip("(")
+        if bare in {"AND", "OR", "NOT", "NEAR", "&&"} or (bare.startswith("NEAR/") and is_name(bare[5:])):
+            return False
+    repaired = parse(text, lenient=True).ast
+    operands = repaired.operands if isinstance(repaired, ast.And) else (repaired,)
+    return all(isinstance(one, ast.Word | ast.Everything) for one in operands)
+
+
+def is_misnamed(query: ast.Node, keys: Iterable[str]) -> bool:
+    """Tell whether a query is words and values of fields, none of which is a field or a slip of one."""
+    operands = query.operands if isinstance(query, ast.And) else (query,)
+    fields = [one for one in operands if isinstance(one, ast.Field)]
+    names = {*WEIGHTS, *KEYWORD_FIELDS, *ALIASES, "directive", "tool", "knowledge", *keys}
+    like = [name for one in fields for name in names if SequenceMatcher(None, name, one.name.lower()).ratio() >= 0.7]
+    values = [one.operand for one in fields]
+    plain = all(isinstance(one, ast.Word | ast.Wildcard) for one in (*operands, *values) if one not in fields)
+    return bool(fields) and plain and not like
 
 
 def phrase_of(text: str) -> ast.Node | None:

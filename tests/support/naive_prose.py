@@ -22,7 +22,6 @@ from tests.support.naive_analysis import (
 )
 from tests.support.naive_bind import Binder
 from tests.support.naive_docs import Corpus, NaiveDoc
-from tests.support.naive_pasted import visible
 
 SENTENCE = 5
 """Words from which on a bag is a sentence."""
@@ -143,10 +142,10 @@ class Sentence:
 
 
 def without_punctuation(node: ast.Node) -> ast.Node | None:
-    """Return a query without invisible characters and words without letter and digit; None where nothing is left."""
+    """Return a query without words that have no letter or digit; None where nothing is left."""
     match node:
-        case ast.Word(text):
-            return replace(node, text=visible(text)) if has_letter_or_digit(visible(text)) else None
+        case ast.Word(text) | ast.Wildcard(text):
+            return node if has_letter_or_digit(text) else None
         case ast.And(operands) | ast.Or(operands):
             kept = [one for one in map(without_punctuation, operands) if one is not None]
             return group(type(node), kept) if kept else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
-from tests.support.naive_pasted import as_text, may_be_text, phrase_of, verbatim
+from tests.support.naive_pasted import as_text, is_misnamed, may_be_text, phrase_of, verbatim, visible
 from tests.support.naive_prose import SENTENCE, Sentence, bag_of, without_punctuation
 from tests.support.naive_values import read_date
 
@@ -81,6 +81,7 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
         ArgumentError: ``bad-scope`` or ``bad-filter``.
     """
     corpus = read_corpus(docs, options.space)
+    options = replace(options, text=visible(options.text))
     in_scope = scope_test(options.scope)
     check_filters(corpus, options.filters)
     reached = [
@@ -131,6 +132,8 @@ def settled(
 ) -> tuple[str, ast.Node]:
     """Return the first stage and its query: as written, or as text where that finds nothing or text is surely there."""
     words = query is not None and bag_of(query)
+    if query is not None and options.relax and is_misnamed(query, corpus.metadata_keys):
+        return "text", as_text(options.text)
     if query is not None and (words or not options.relax or not may_be_text(options.text, query)):
         return "all", query
     if query is None and not may_be_text(options.text, None):

@@ -103,10 +103,28 @@ def pasted(draw: st.DrawFn) -> str:
             draw(st.integers(0, len(few))), draw(st.sampled_from(["—", "-", "→", ".", "•", "|", "--", "🙂", "="]))
         )
     elif shape == "unseen":
-        at, unseen = draw(st.integers(0, len(few[-1]))), draw(st.sampled_from("\u00ad\u200b\u2060\ufeff"))
+        at, unseen = (
+            draw(st.integers(0, len(few[-1]))),
+            draw(st.sampled_from("\u00ad\u180e\u200b\u200c\u200d\u2063\ufeff")),
+        )
         few[-1] = few[-1][:at] + unseen + few[-1][at:]
     else:
-        few = [draw(st.sampled_from(['"""', "AND", "NEAR/5", "-x", "it's", "(see"])), *few][: draw(st.integers(1, 8))]
+        odd = [
+            '"""',
+            "AND",
+            "NEAR/5",
+            "-x",
+            "it's",
+            "(see",
+            "main()",
+            '19"',
+            "a~b",
+            "~5",
+            "()",
+            "localhost:80",
+            "C:\\read",
+        ]
+        few = [draw(st.sampled_from(odd)), *few][: draw(st.integers(1, 8))]
     return " ".join(few)
 
 

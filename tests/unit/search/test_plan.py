@@ -151,6 +151,8 @@ def test_the_fuzzy_dictionary_forgives_typos_in_words(text: str, distance: int |
         ('"a b" c', '"a b" NEAR/3 c'),
         ("(a OR b) c", "(a OR b) NEAR/3 c"),
         ("a~ b", "a~ NEAR/3 b"),
+        ("a -x b", "a NEAR/3 b -x"),
+        ("is:signed a* b type:tool", "a* NEAR/3 b is:signed type:tool"),
     ],
 )
 def test_the_proximity_dictionary_makes_a_chain(text: str, expected: str) -> None:
@@ -163,7 +165,7 @@ def test_fuzzy_and_proximity_go_together() -> None:
     assert stages("a b", proximity={"max_distance": 3}, fuzzy={"max_distance": 1}) == [("all", "a~1 NEAR/3 b~1")]
 
 
-@pytest.mark.parametrize("text", ["a OR b", "title:a b", "a -b", "a b^2", "(a b) OR c", "title:(a b)"])
+@pytest.mark.parametrize("text", ["a OR b", "title:a b", "a b^2", "(a b) OR c", "title:(a b)"])
 def test_proximity_needs_words_beside_each_other(text: str) -> None:
     """Several words that cannot be a chain are an error that shows the way."""
     with pytest.raises(ArgumentError) as caught:
@@ -173,7 +175,8 @@ def test_proximity_needs_words_beside_each_other(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "*", "a", '"a b"', "a*", "a~", "-a", "title:a", "a type:tool", "is:x type:b", "key?"]
+    "text",
+    ["", "*", "a", '"a b"', "a*", "a~", "-a", "a -b", "a -(b c)", "title:a", "a type:tool", "is:x type:b", "key?"],
 )
 def test_proximity_of_fewer_than_two_words_is_none(text: str) -> None:
     """The query is planned as without it, relaxation included, and a warning says that it had no effect."""
