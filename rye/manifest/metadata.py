@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -131,6 +132,16 @@ def listed_items(targets: Targets) -> Iterator[ListedItem]:
         custom = file.custom if isinstance(file.custom, dict) else {}
         kind, item_id, signed_at, mode = (str(custom.get(key, "")) for key in ("type", "id", "signed", "mode"))
         yield ListedItem(path, kind, item_id, file.length, file.hashes.get("sha256", ""), signed_at, mode)
+
+
+def signed_files(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the digest of each file that a manifest lists as signed, by its path, whoever wrote the manifest."""
+    listed: dict[str, str] = {}
+    for name, data in files.items():
+        with suppress(Refused):
+            items = listed_items(load(data, Targets, name).signed)
+            listed |= {item.path: item.sha256 for item in items if item.signed_at}
+    return listed
 
 
 def role_name(namespaces: Iterable[str]) -> str:

@@ -64,8 +64,8 @@ class FindingKind:
     remedy: str
 
 
-_WRITE: Final = "rye manifest write  # once the items are reviewed"
-_RESTORE: Final = "rye manifest write  # only once the change is reviewed; else put the listed file back"
+_WRITE: Final = "# once reviewed: rye manifest write"
+_RESTORE: Final = "# put the listed file back, or once the change is reviewed: rye manifest write"
 _TRUST: Final = (
     "rye trust add FILE  # the signer's trust file, as its owner gave it; for one run: --trust FILE; "
     "if the key is revoked, its owner begins anew with another: rye manifest write --new --key NAME"
@@ -90,12 +90,12 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
             Severity.NOTE, "rye manifest check  # compare the version with its owner's this once"
         ),
         "manifest-unsaved": FindingKind(Severity.NOTE, "export RYE_STATE_DIR=FOLDER  # one that can be written"),
-        "manifest-missing": _error("rye manifest write"),
+        "manifest-missing": _error("# once all files are reviewed: rye manifest write"),
         "manifest-gone": _error(_BACK),
         "manifest-malformed": _error(_PUT_BACK),
         "manifest-unknown-signer": _error(_TRUST),
         "manifest-root-chain": _error(_ASK),
-        "manifest-threshold": _error("rye manifest write --cosign  # by each signer that is missing"),
+        "manifest-threshold": _error("# once reviewed, by each signer that is missing: rye manifest write --cosign"),
         "manifest-expired": _error(
             "rye manifest refresh  # for its owner, if it is timestamp.json alone, else rye manifest write; others get "
             "the newest one"
@@ -106,16 +106,18 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         "manifest-audience": _error(
             "# get the manifest and the items of this registry from its owner; one that names none is written again"
         ),
-        "manifest-delegation": _error("rye manifest write  # for its owner, who may also --delegate the namespace"),
+        "manifest-delegation": _error(
+            "# once reviewed, for its owner, who may also --delegate the namespace: rye manifest write"
+        ),
         "item-removed": _error(_RESTORE),
         "item-unlisted": _error(_WRITE),
-        "item-renamed": _error("rye manifest write  # only once the new name is reviewed; else move it back"),
-        "item-copied": _error("rye manifest write  # only once the copy is reviewed; else remove it"),
+        "item-renamed": _error("# move it back, or once the new name is reviewed: rye manifest write"),
+        "item-copied": _error("# remove it, or once the copy is reviewed: rye manifest write"),
         "item-swapped": _error(_LISTED),
         "item-rolled-back": _error(_LISTED),
         "item-changed": _error(_RESTORE),
         "item-mislabelled": _error(_WRITE),
-        "uncovered": FindingKind(Severity.NOTE, "rye manifest write  # once the file is reviewed; else remove it"),
+        "uncovered": FindingKind(Severity.NOTE, "# remove it, or once the file is reviewed: rye manifest write"),
     }
 )
 """Every code a check can give: of the manifest as a whole, then of single items."""

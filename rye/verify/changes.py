@@ -108,6 +108,26 @@ def staged(folder: Path, project: str) -> dict[str, str]:
     return {os.fsdecode(path): facts.split()[1].decode("ascii") for facts, _, path in rows}
 
 
+def committed(folder: Path) -> dict[str, str]:
+    """Return the digest that the last commit has of each regular file below a folder, by its path; empty if unknown."""
+    rows = (row.partition(b"\t") for row in _read(folder, "ls-tree", "-r", "-z", "HEAD").split(b"\0"))
+    return {os.fsdecode(path): facts.split()[2].decode("ascii") for facts, _, path in rows if facts.startswith(b"100")}
+
+
+def read_blob(folder: Path, name: str) -> bytes:
+    """Return the content to which git gives a digest, in the repository around a folder; empty if it cannot."""
+    return _read(folder, "cat-file", "blob", name)
+
+
+def _read(folder: Path, *words: str) -> bytes:
+    git = find_program("git")
+    try:
+        out, ok, _ = _Repository.find(git, folder).run(*words) if git and folder.is_dir() else (b"", False, b"")
+    except (ArgumentError, EnvironmentFault, OSError):
+        return b""
+    return out if ok else b""
+
+
 def is_blob(content: bytes, name: str) -> bool:
     """Return whether ``name`` is the digest that git gives to a content."""
     return _HASHES[len(name)](b"blob %d\0%b" % (len(content), content)).hexdigest() == name

@@ -8,9 +8,11 @@ none stands where an option could.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -19,13 +21,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye import spaces
-from rye._text import Advice, inline, quote
+from rye._text import Advice, find_envelope, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items import ItemType
 from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
 from rye.signing import REASONS, Origin, TrustSet, Verdict, system_clock
 from rye.spaces import Root
-from rye.verify.changes import is_blob, staged
+from rye.verify.changes import committed, is_blob, read_blob, staged
 
 if TYPE_CHECKING:
     from rye.manifest.model import ManifestFinding
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 _MANIFEST: Final = re.compile(r"rye manifest (?:write|refresh|check)")
-_WRITES: Final = re.compile(r"rye manifest (?:write|refresh)")
+_WRITES: Final = re.compile(r"(?:# .*)?rye manifest (?:write|refresh)")
 _SAFELY: Final = "-c core.fsmonitor=false -c core.hooksPath=/dev/null"
 """Options of git, so that no program starts that the settings of a repository name."""
 
@@ -126,6 +128,10 @@ class Fixes:
     audience: str = ""
     _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """Root → the files that git could restore below it."""
+    _signed: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """Root → the digests of the signed files that its manifest lists, and those of the last commit."""
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Fixes:
@@ -154,6 +160,10 @@ class Fixes:
         key = self._signing_key(item) if signing else None
         if key is None and item.space == "system" and template.startswith("# "):
             template = _OF_BUNDLE
+        path = item.path.removeprefix(f"{root}/")
+        if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self._was_signed(root, path):
+            key, code = None, "digest"
+            template = template if item.space == "system" else REASONS[code].remedy
         named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
         space = " --space user" if item.space == "user" else ""
         space += f" --audience {quote(self.audience)}" if self.audience and item.space == "project" else ""
@@ -163,7 +173,7 @@ class Fixes:
         fix = (template if key is None else signing).format(**facts, key=quote(item.signature.signer), form=form)
         if key is not None and (why := _why_unsignable(item, root)):
             fix = f"# {why}; fix that, then: {Advice.read(fix).command}"
-        return Advice.read(self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix, space=item.space))
+        return Advice.read(self._restoring(code, root, path, fix, space=item.space))
 
     def _signing_key(self, item: VerifiedItem) -> str | None:
         """Return the option that names a key to sign an item with, if the user may: it is unsigned, or their own.
@@ -221,8 +231,29 @@ class Fixes:
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
         back = f"git {_SAFELY}{literal} -C {quote(folder)} checkout -- {quote(name)}"
         back = f"{back}  # brings back the version in git; read first what stands there"
-        command, when = Advice.read(fix)
-        return f"{back}; or {when.partition(';')[0] or 'once it is reviewed'}: {command}" if command else back
+        _, either, otherwise = fix.partition(", or once ")
+        return f"{back}{either}{otherwise}"
+
+    def _was_signed(self, root: str, path: str) -> bool:
+        """Return whether the last commit or the manifest has another version of a file, which is signed."""
+        if root not in self._signed:
+            from rye.manifest.metadata import signed_files
+            from rye.manifest.store import read_manifest
+
+            files: Mapping[str, bytes] = {}
+            with suppress(EnvironmentFault):
+                files = read_manifest(Path(root))
+            self._signed[root] = signed_files(files), committed(Path(root))
+        listed, known = self._signed[root]
+        try:
+            content = Path(root, path).read_bytes() if path in listed or path in known else b""
+        except (OSError, ValueError):
+            return False
+        if path in listed and hashlib.sha256(content).hexdigest() != listed[path]:
+            return True
+        if path not in known or is_blob(content, known[path]):
+            return False
+        return find_envelope(read_blob(Path(root), known[path])) is not None
 
     def _is_restorable(self, space: str, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""

@@ -22,7 +22,7 @@ import pytest
 from mcp import Client
 
 from rye import signing
-from rye._text import inline
+from rye._text import Advice, inline
 from rye.cli import main
 from rye.errors import ItemError, SigningError
 from rye.manifest.space import observe
@@ -30,6 +30,8 @@ from rye.mcp.text import Mark, sections_text
 from rye.signing import EnvelopeFormat
 from rye.verify.fixes import Fixes
 from rye.verify.pool import SERIAL_BELOW
+from rye.verify.reports import Finding
+from rye.verify.run import start_verification
 from tests.integration import test_mcp_http
 from tests.integration.test_mixed_install import install_engine, install_rye, start
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
@@ -1413,6 +1415,45 @@ def name_made_for_a_shell(arena: Arena) -> Found:
                 subprocess.run(shell, input=lines.encode(), capture_output=True, check=False)
                 assert Path("words").read_text(encoding="utf-8") == f"sign\ntool:demo/{name}\n"
     assert not list(arena.sim.project.rglob("x"))
+    return arena.verify()
+
+
+@attack
+def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
+    """Neither fix nor note signs what the manifest or the last commit has signed, and no fix lists what was changed."""
+    well = arena.hello.read_bytes()
+    unsigned = well.partition(b"\n")[2] + b"import evil\n"
+    os.environ["RYE_SIGNING_KEY"] = ANN.to_pem().decode()
+
+    def advice() -> Iterator[Advice]:
+        with chdir(arena.sim.project):
+            for found in start_verification((), arena.root()[0], space="project"):
+                if isinstance(found, Finding):
+                    yield found.advice
+
+    try:
+        arena.hello.write_bytes(unsigned)
+        assert [each.command for each in advice()] == ["rye sign tool:demo/hello"]
+        if shutil.which("git"):
+            arena.hello.write_bytes(well)
+            ann = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+            for words in (["init", "-q"], ["add", "-A"], [*ann, "commit", "-qm", "all"]):
+                subprocess.run(["git", *words], cwd=arena.sim.project, check=True)
+            arena.hello.write_bytes(unsigned)
+            (only,) = advice()
+            assert only.command.endswith(" -C .ai checkout -- tools/demo/hello.py")
+            subprocess.run(["git", "add", "-A"], cwd=arena.sim.project, check=True)
+            (only,) = advice()
+            assert only.command == ""
+            assert "rye sign" not in only.words
+            shutil.rmtree(arena.sim.project / ".git")
+        arena.hello.write_bytes(well)
+        arena.list_items()
+        arena.hello.write_bytes(unsigned)
+        assert [each.command for each in advice()] == ["", ""]
+        assert not any("rye sign" in each.words for each in advice())
+    finally:
+        del os.environ["RYE_SIGNING_KEY"]
     return arena.verify()
 
 

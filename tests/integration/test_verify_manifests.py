@@ -58,15 +58,15 @@ def verify(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Verify:
 
 
 def test_text_shows_the_item_its_reason_and_the_remedy(verify: Verify) -> None:
-    """Four lines for the finding, one for the manifest, and the counts."""
+    """Three lines for the finding, one for the manifest, and the counts."""
     status, text, _ = verify()
-    head, reason, fix, note, manifest, counts = text.splitlines()
+    head, reason, note, manifest, counts = text.splitlines()
     assert status == 1
     assert "violation" in head
     assert "tool:demo/hello" in head
     assert ".ai/tools/demo/hello.py:1" in head
     assert reason.endswith("[item-removed]")
-    assert (fix, note[:10]) == ("    fix: rye manifest write", "    note: ")
+    assert note.startswith("    note: put the listed file back, or once the change is reviewed: rye manifest write")
     assert manifest.startswith("manifest of project: version 1, 2 items listed, valid until ")
     assert counts == "1 item: 1 trusted -- 1 failed"
 

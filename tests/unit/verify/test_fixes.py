@@ -164,7 +164,7 @@ def test_options_lead_to_where_the_item_is() -> None:
     assert bundle.command == ""
     assert "install it anew" in bundle.words
     written = here.of_manifest(*violation("item-unlisted", space="user"))
-    assert written.command == "rye manifest write --space user"
+    assert written == ("", "once reviewed: rye manifest write --space user")
     assert here.of_item(item("envelope"), "envelope", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
     assert here.of_item(item("ok"), "ok") == ("", "")
 
@@ -201,6 +201,7 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
     assert (own.command, "--audience" in own.words) == ("rye sign tool:demo/a", True)
     for code in FINDINGS:
         assert "rye manifest write" not in nobody.of_manifest(*violation(code)).command
+        assert "rye manifest write" not in held("/p", "/p").of_manifest(*violation(code)).command
 
 
 @needs_git
