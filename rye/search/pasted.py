@@ -148,7 +148,7 @@ def may_name_no_field(node: ast.Node, fields: Container[str]) -> bool:
 
 def as_phrase(text: str) -> ast.Node | None:
     """Return a search for the text word for word, where it is surely pasted."""
-    if not ("://" in text or _is_command(text, option=False) or _is_running_text(text)):
+    if not ("://" in text or _is_command(text) or _is_running_text(text)):
         return None
     return ast.Phrase(text) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
 
@@ -164,17 +164,17 @@ def verbatim(text: str) -> ast.Node | None:
     words = text.split()
     if len(words) == 1 and len(analysis.chunks(analysis.normalize(text))) == 1:
         return ast.Wildcard(f"*{escape(analysis.joined(parts))}*") if "/" in text else None
-    is_text = len(words) > WORDS_PER_SIGN or words[0] in COMMANDS or _SYMBOL.search(text)
+    is_text = len(words) > WORDS_PER_SIGN or words[0] in COMMANDS or _is_command(text) or _SYMBOL.search(text)
     return ast.Phrase(text) if is_text else None
 
 
-def _is_command(text: str, *, option: bool = True) -> bool:
+def _is_command(text: str) -> bool:
     """Return whether a text begins like a shell command: a prompt, a known command, or a word that has an option."""
     found = _PROMPT.fullmatch(text)
     if not found or not _NAME.fullmatch(found["name"]):
         return False
     known = found["name"] in COMMANDS and len(found["rest"].split()) > 1
-    return bool(found["prompt"]) or known or (option and bool(_OPTION.search(found["rest"])))
+    return bool(found["prompt"]) or known or bool(_OPTION.search(found["rest"]))
 
 
 def _is_running_text(text: str, *, quotes: bool = True) -> bool:

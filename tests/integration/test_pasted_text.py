@@ -276,3 +276,17 @@ def test_a_suggestion_is_always_answered(own: Registry, text: str) -> None:
     except QueryError as error:
         suggestion = error.suggestion
     own.search(suggestion)
+
+
+@pytest.mark.parametrize("text", ["df -h", "uniq -c", "sort -k2 f", "make -j4"])
+def test_a_short_command_finds_the_item_that_has_it_word_for_word(tmp_path: Path, text: str) -> None:
+    """Also where another item answers it as written, and where its name is in no list."""
+    project = tmp_path / "project"
+    folder = project / ".ai/knowledge"
+    folder.mkdir(parents=True)
+    first = text.split(maxsplit=1)[0]
+    (folder / "verbatim.md").write_text(f"# Recipe\n\nRun `{text}` then wait for it to end.\n")
+    (folder / "other.md").write_text(f"# {first.title()}\n\nAll about {first}.\n")
+    found = Registry(project, user=tmp_path / "user", cache_dir=tmp_path / "cache").search(text, space="project")
+    assert (found.stage, found.results[0].id) == ("text", "verbatim")
+    assert any("read as text" in warning for warning in found.warnings)

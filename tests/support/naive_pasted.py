@@ -71,7 +71,7 @@ def is_misnamed(query: ast.Node, keys: Iterable[str]) -> bool:
 
 def phrase_of(text: str) -> ast.Node | None:
     """Return the phrase of a text that is surely pasted."""
-    surely = "://" in text or is_command(text, option=False) or is_running_text(text)
+    surely = "://" in text or is_command(text) or is_running_text(text)
     return ast.Phrase(text) if surely and 2 <= len(parts(text)) <= 256 else None
 
 
@@ -84,10 +84,10 @@ def verbatim(text: str) -> ast.Node | None:
     if len(words) == 1 and len(list(raw_chunks(text))) == 1:
         return ast.Wildcard(f"*{join(found)}*") if "/" in text else None
     marked = any(character in SYMBOLS for character in text)
-    return ast.Phrase(text) if marked or len(words) > FEW or words[0] in COMMANDS else None
+    return ast.Phrase(text) if marked or len(words) > FEW or words[0] in COMMANDS or is_command(text) else None
 
 
-def is_command(text: str, *, option: bool = True) -> bool:
+def is_command(text: str) -> bool:
     """Tell whether a text begins like a shell command."""
     words = text.split()
     prompt = len(words) > 1 and words[0] in {"$", "#", "%", ">"}
@@ -99,7 +99,7 @@ def is_command(text: str, *, option: bool = True) -> bool:
     small = name[:1].isascii() and name[:1].islower() and len(name) > 1 and is_name(name.translate(NO_MARKS))
     if not (path or small):
         return False
-    return prompt or (name in COMMANDS and len(rest) > 1) or (option and any(map(is_option, rest)))
+    return prompt or (name in COMMANDS and len(rest) > 1) or any(map(is_option, rest))
 
 
 NO_MARKS = str.maketrans("", "", ".+-")
