@@ -359,6 +359,21 @@ def confirm(question: str) -> bool:
     return click.confirm(question, err=True)
 
 
+def require_yes(question: str, *, hint: str) -> None:
+    """Ask a question that must be answered with yes for anything to be changed.
+
+    Raises:
+        SigningError: ``confirmation-needed`` when it is not, or there is no terminal to ask on.
+    """
+    try:
+        agreed = confirm(question)
+    except EOFError:
+        message = "there is no terminal to ask on, so nothing was changed"
+        raise SigningError("confirmation-needed", message, hint=hint) from None
+    if not agreed:
+        raise SigningError("confirmation-needed", "not confirmed, so nothing was changed", hint=hint)
+
+
 def ask_new_passphrase(what: str) -> bytes:
     """Return a passphrase for a new key, typed twice."""
     return ask_passphrase(what, confirmation_prompt="The same again")

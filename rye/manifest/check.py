@@ -19,14 +19,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
+from rye.errors import EnvironmentFault
 from rye.manifest.metadata import ROLES, Refused, S, SignedFile, audience_of, listed_items, load
 from rye.manifest.model import FILE, MAX_ROOTS, TRUST, ListedItem, ManifestFinding, ManifestReport, Seen, SpaceName
 from rye.manifest.space import compare
-from rye.manifest.store import root_versions
+from rye.manifest.store import load_seen, root_versions
 from rye.signing import TrustSet
 from rye.signing.reasons import audience_words
 
@@ -60,6 +62,24 @@ def holders(delegator: Root | Targets, role: str, part: SignedFile[Any], keys: K
     """Return the keys of a role that have validly signed and are not revoked, and how many must sign."""
     result = delegator.get_verification_result(role, part.payload, part.metadata.signatures)
     return [name for name in result.signed if keys is None or not keys.revoked(name)], result.threshold
+
+
+def describe_seen(folder: Path) -> list[str]:
+    """Return each record of the manifest last seen in a folder in words: its version and who signed it."""
+    try:
+        seen = load_seen(folder)
+    except EnvironmentFault as fault:
+        return [fault.message]
+    words = []
+    for each in seen.all if seen else ():
+        try:
+            part = load(each.root, Root, "root")
+            signers = holders(part.signed, "root", part, None)[0]
+        except Refused:
+            signers = []
+        version = each.versions.get("targets", 0)
+        words.append(f"version {version}, signed by {', '.join(signers) or 'nobody known'}")
+    return words
 
 
 class Roots:

@@ -367,7 +367,8 @@ COMMANDS: Mapping[str, _Table] = {
             no_delegates=_flag("With write: nobody else lists any namespace from now on", flags="--no-delegates"),
             new=_flag("With write: begin anew, whatever manifest stands"),
             cosign=_flag("With write: add a signature to the manifest that stands"),
-            reset=_flag("With check: forget the version last seen and trust the one there is"),
+            reset=_flag("With check: forget the version last seen and trust the one there is, after asking"),
+            yes=_flag("With --reset: do not ask", flags="--yes -y"),
         )
         | _of("project", "trust")
     ),

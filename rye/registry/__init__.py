@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from rye.keys.sign_items import SignReport, sign_bundle
     from rye.keys.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
+    from rye.manifest.check import describe_seen
     from rye.manifest.model import FINDINGS, Delegation, ManifestReport, Severity
     from rye.manifest.store import forget_seen
     from rye.query import dump, parse, to_dict
@@ -91,7 +92,8 @@ __all__ = [
     "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked",
     "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why",
     "change_all", "check_audience", "check_project", "check_root", "check_signers", "concerns", "contrast",
-    "copy_item", "cosign_root", "declared_inputs", "dump", "find_bundle", "find_project", "find_root", "forget_seen",
+    "copy_item", "cosign_root", "declared_inputs", "describe_seen", "dump", "find_bundle", "find_project", "find_root",
+    "forget_seen",
     "hide_keys", "last_moment", "load_policy", "parse", "parse_scope", "pin_bundle", "read_delegation",
     "read_key_file", "read_root_keys", "read_signers", "read_signers_of", "refresh_root", "refuse_key_text",
     "refuse_links", "sign_bundle", "split_name", "start_verification", "system_clock", "to_dict", "user_space",
@@ -113,6 +115,7 @@ _NAMES = {
     "read_root_keys read_signers refresh_root write_root",
     "rye.keys.sign_items": "SignReport sign_bundle",
     "rye.keys.trust_changes": "TrustChange TrustReport TrustedKey change_all",
+    "rye.manifest.check": "describe_seen",
     "rye.manifest.model": "FINDINGS Delegation ManifestReport Severity",
     "rye.manifest.store": "forget_seen",
     "rye.query": "dump parse to_dict",

@@ -590,10 +590,20 @@ def accepted_loss_of_the_manifest_repeated(arena: Arena) -> Found:
     known = _accept(arena)
     _sign_later(arena)
     arena.list_items(new=True)
-    assert main(["manifest", "check", "--reset", "--project", str(arena.sim.project)]) == 0
+    assert main(["manifest", "check", "--reset", "--yes", "--project", str(arena.sim.project)]) == 0
     assert arena.verify("--baseline", known).status == 0
     arena.put_manifest({})
     return arena.verify("--baseline", known)
+
+
+@attack
+def memory_of_the_manifest_reset(arena: Arena) -> Found:
+    """The manifest is taken away, and somebody is talked into a check with --reset, or a script runs it."""
+    arena.list_items()
+    assert arena.verify().status == 0
+    arena.put_manifest({})
+    assert main(["manifest", "check", "--reset", "--project", str(arena.sim.project)]) == 2
+    return arena.verify()
 
 
 def _accept(arena: Arena) -> str:

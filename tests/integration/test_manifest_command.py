@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -193,8 +194,24 @@ def test_a_manifest_begun_anew_must_be_accepted_anew(rye: Rye) -> None:
     rye("manifest", "write", "--new")
     status, answer = rye("manifest", "check")
     assert (status, "manifest-rollback" in codes(answer)) == (1, True)
-    status, answer = rye("manifest", "check", "--reset")
+    status, answer = rye("manifest", "check", "--reset", "--yes")
     assert (status, codes(answer)) == (0, ["manifest-first-use"])
+
+
+def test_attack_the_memory_of_a_manifest_is_reset_without_asking(
+    sim: SpaceSim, rye: Rye, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a terminal nothing is forgotten; the facts name the manifest that was seen, and that it is gone."""
+    rye("manifest", "write")
+    rye("manifest", "check")
+    shutil.rmtree(sim.root("project") / "config" / "manifest")
+    assert main(["manifest", "check", "--reset", "--project", str(sim.project)]) == 2
+    message = capsys.readouterr().err
+    assert "confirmation-needed" in message
+    assert f"last seen: version 1, signed by {ANN.public.fingerprint}" in message
+    assert codes(rye("manifest", "check")[1]) == ["manifest-gone"]
+    rye("manifest", "check", "--reset", "--yes")
+    assert "manifest-gone" not in codes(rye("manifest", "check")[1])
 
 
 def test_a_strangers_manifest_is_not_built_upon(sim: SpaceSim, rye: Rye) -> None:
@@ -237,7 +254,7 @@ def test_a_damaged_state_is_no_answer(rye: Rye, tmp_path: Path) -> None:
     path.write_bytes(b"{")
     status, answer = rye("manifest", "check")
     assert (status, answer["error"]["code"]) == (2, "state-unreadable")
-    assert rye("manifest", "check", "--reset")[0] == 0
+    assert rye("manifest", "check", "--reset", "--yes")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -257,6 +274,7 @@ def test_a_damaged_state_is_no_answer(rye: Rye, tmp_path: Path) -> None:
         (("write", "--key", "nobody"), "no-signing-key"),
         (("write", "--cosign"), "nothing-to-sign"),
         (("write", "--reset"), "usage"),
+        (("check", "--yes"), "usage"),
         (("check", "--new"), "usage"),
         (("check", "--bundle", ".", "--space", "user"), "usage"),
     ],
@@ -341,7 +359,7 @@ def test_an_expired_timestamp_is_refreshed_and_nothing_else_is(sim: SpaceSim, ry
         store.replace_manifest(root.path, update.files)
         assert "manifest-expired" in codes(rye("manifest", "check")[1])
         assert rye("manifest", "refresh")[0] == status
-        assert (rye("manifest", "check", "--reset")[0] == 0) == (status == 0)
+        assert (rye("manifest", "check", "--reset", "--yes")[0] == 0) == (status == 0)
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "key", "audience", "none"])

@@ -48,7 +48,7 @@ def run(*words):
 
 
 def check():
-    status, answer = run("manifest", "check", "--reset")
+    status, answer = run("manifest", "check", "--reset", "--yes")
     (report,) = answer["manifests"]
     return status, report["version"], sorted(f["code"] for f in report["findings"] if f["severity"] == "error")
 

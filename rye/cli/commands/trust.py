@@ -10,8 +10,7 @@ import click
 
 from rye._text import quote
 from rye.cli.options import Place, params_of
-from rye.cli.terminal import Terminal, answer, ask_passphrase, confirm, say_json, show
-from rye.errors import SigningError
+from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show
 
 if TYPE_CHECKING:
     from rye.registry import Keyring, TrustChange
@@ -143,13 +142,8 @@ def _confirm(facts: Iterable[str], count: int, command: str) -> None:
     show((), facts)
     hint = f"compare the fingerprint with its owner's, over another channel than the key came by; then: {command}"
     one, several = "Has its owner confirmed this fingerprint", "Have their owners confirmed these fingerprints"
-    try:
-        agreed = confirm(f"{one if count == 1 else several} to you, over another channel than the key came by?")
-    except EOFError:
-        message = "there is no terminal to ask on, so nothing was changed"
-        raise SigningError("confirmation-needed", message, hint=hint) from None
-    if not agreed:
-        raise SigningError("confirmation-needed", "not confirmed, so nothing was changed", hint=hint)
+    question = f"{one if count == 1 else several} to you, over another channel than the key came by?"
+    require_yes(question, hint=hint)
 
 
 def _report(changes: Sequence[TrustChange], options: dict[str, Any]) -> int:

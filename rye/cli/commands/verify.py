@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.options import Place, Refusal, given, only_one, params_of, progress_bar, refuse
-from rye.cli.terminal import Terminal, answer, ask_passphrase, note, say, say_json, show, silence
+from rye.cli.terminal import Terminal, answer, ask_passphrase, note, require_yes, say, say_json, show, silence
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import Delegation, Layout, Policy, Progress, Root, Verification
+    from rye.registry import Delegation, Layout, ManifestReport, Policy, Progress, Root, Verification
 
 _LISTING = ("threshold", "root_key", "delegate", "no_delegates", "new")
 
@@ -126,12 +126,14 @@ def manifest(action: str, **options: Any) -> int:
     Exit status: 0 written or no violations, 1 the check found some, 2 error or something could not be checked.
     """
     if action == "write":
-        refuse("reset", because="with write")
+        refuse("reset", "yes", because="with write")
         return _write(options)
     if action == "refresh":
-        refuse("reset", "cosign", *_LISTING, because="with refresh, which signs a new timestamp alone")
+        refuse("reset", "yes", "cosign", *_LISTING, because="with refresh, which signs a new timestamp alone")
         return _refresh(options)
     refuse("key", "cosign", "expires", *_LISTING, because="with check")
+    if not options["reset"]:
+        refuse("yes", because="without --reset")
     return _check(options)
 
 
@@ -210,7 +212,7 @@ def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
 
 
 def _check(options: dict[str, Any]) -> int:
-    from rye.registry import check_root, concerns, forget_seen, system_clock
+    from rye.registry import check_root, concerns, describe_seen, forget_seen, system_clock
 
     where = _Where.take(options, several=True)
     load = where.layout.load_trust(where.trust)
@@ -218,6 +220,8 @@ def _check(options: dict[str, Any]) -> int:
     reports = []
     for root in where.roots:
         if options["reset"]:
+            if not options["yes"] and (seen := describe_seen(root.path)):
+                _confirm_reset(seen, check_root(root, trust=load.trust, now=system_clock(), remember=False))
             forget_seen(root.path)
         if one or concerns(root):
             reports.append(check_root(root, trust=load.trust, now=system_clock()))
@@ -233,3 +237,19 @@ def _check(options: dict[str, Any]) -> int:
     if not reports or load.unreadable or any(report.problems for report in reports):
         return 2
     return 1 if any(report.errors for report in reports) else 0
+
+
+def _confirm_reset(seen: list[str], report: ManifestReport) -> None:
+    """Show the manifest last seen and a report of the one there is, and ask whether to forget the former.
+
+    Raises:
+        SigningError: ``confirmation-needed``.
+    """
+    from rye.cli.render.verify import render_checked
+
+    gone = "" if report.digest else "The manifest is gone: without this memory nothing tells that there was one. "
+    signers = [f"signed by {', '.join(report.signers)}"] if report.signers else []
+    now = render_checked([report], Terminal.of(sys.stderr))
+    show((), [*(f"last seen: {each}" for each in seen), "there now:", *now, *signers])
+    hint = "ask the owner of the manifest whether it was begun anew or given up; then: the same with --yes"
+    require_yes(f"{gone}Forget the manifest of {report.source} that was last seen?", hint=hint)
