@@ -178,10 +178,13 @@ class Fixes:
     def _signing_key(self, item: VerifiedItem) -> str | None:
         """Return the option that names a key to sign an item with, if the user may: it is unsigned, or their own.
 
-        What was signed by others, and whatever is altered, is never signed to make a finding go away.
+        What was signed by others or for another registry, and whatever is altered, is never signed to make a finding
+        go away.
         """
         signers, signature = self.signers(), item.signature
         is_unsigned = signature.verdict is Verdict.UNSIGNED
+        if self.audience and signature.audience not in {"", self.audience}:
+            return None
         if item.space == "system" or not (is_unsigned or signature.signer in signers.keys):
             return None
         return signers.option(Origin(item.space, item.bundle, item.type, item.id))
