@@ -208,7 +208,7 @@ class Search:
         """Return the plan to evaluate: the query as written, or as a sentence or text where that finds more."""
         text = self.request.query
         try:
-            bind(plan.main, self._context(text, plan.main))
+            _ = self.request.lenient or bind(plan.main, self._context(text, plan.main))  # to raise
         except QueryError as error:
             plan = as_misnamed(self.request, plan, error, self.metadata_keys())
         return settle(plan, text, lambda node: bool(self.evaluate(node, plan).docs() & allowed))
