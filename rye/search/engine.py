@@ -118,7 +118,7 @@ class Search:
         if answer.stage == "any":
             suggestion = self._relax(plan).suggestion()
         elif not answer.near and (total == 0 or answer.stage not in AS_WRITTEN):
-            suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
+            suggestion = did_you_mean(plan, answer.evaluation, 0 if answer.stage == "fuzzy" else total, self._count)
         self._warnings += explain_stage(answer, plan, total, self._relax)
         self._note_cuts(answer.evaluation)
         self._warnings += Hints(request, plan, total, self.reader, self._count)
@@ -206,12 +206,12 @@ class Search:
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
         """Return the plan to evaluate: the query as written, or as a sentence or text where that finds more."""
-        text = self.request.query
         try:
-            _ = self.request.lenient or bind(plan.main, self._context(text, plan.main))  # to raise
+            if not (self.request.lenient or plan.words):  # else no field can be unknown
+                bind(plan.main, self._context(self.request.query, plan.main))
         except QueryError as error:
             plan = as_misnamed(self.request, plan, error, self.metadata_keys())
-        return settle(plan, text, lambda node: bool(self.evaluate(node, plan).docs() & allowed))
+        return settle(plan, self.request.query, lambda node: bool(self.evaluate(node, plan).docs() & allowed))
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(self._unknown, lambda: self._relax(plan).query)

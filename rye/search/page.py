@@ -17,7 +17,6 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
 from rye.items import ItemType, Symbol
-from rye.manifest.store import warn_beside
 from rye.search.highlight import Matched, Matches, matched
 from rye.search.match import Matcher
 from rye.search.predicates import States
@@ -213,7 +212,10 @@ class PageBuilder:
             results.append(self._result(hit, one, sources, found))
         warnings += cut_short(list(dict.fromkeys(hiding)))
         tools = {(one.part.root, one.path.rpartition("/")[0]): one for _, one in read if one.read.item.type == "tool"}
-        warnings += filter(None, (warn_beside(one.part.root, one.path) for one in tools.values()))
+        if tools:
+            from rye.manifest.store import warn_beside
+
+            warnings += filter(None, (warn_beside(one.part.root, one.path) for one in tools.values()))
         return tuple(results), tuple(dict.fromkeys(warnings))
 
     def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], found: Matched) -> SearchResult:

@@ -342,12 +342,12 @@ _ALL_FIELDS = np.ones(len(INDEXED_FIELDS), bool)
 
 
 def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
-    """Return a query that finds more than the ``total`` hits of an evaluation, or nothing.
+    """Return a query that finds more than ``total`` hits, or nothing.
 
     ``count`` returns how many hits a query has under the same scope and filters.
     """
     corrected = _corrected(plan.main, Dictionary(evaluation.reader, _ALL_FIELDS))
-    if corrected != plan.main and count(corrected, plan) > (total if len(plan.words) < 1 else 0):
+    if corrected != plan.main and count(corrected, plan) > total:
         return str(corrected)
     return "" if plan.words or total else _in_words(plan, count)
 
