@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -53,4 +54,13 @@ def isolated_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         patch.setenv("COLUMNS", "120")
         for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
             patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture
+def no_items_of_rye(tmp_path: Path) -> Iterator[None]:
+    """Leave rye's own bundle out of every registry of a test."""
+    from tests.support.spacesim import no_own_items
+
+    with no_own_items(tmp_path / "none"):
         yield

@@ -26,16 +26,12 @@ from rye.parameters import COMMANDS
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
 from tests.support.mcp_server import called, with_client
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.spacesim import SpaceSim
+
+pytestmark = pytest.mark.usefixtures("no_items_of_rye")
 
 ROOT = Path(__file__).resolve().parents[2]
 ASKED = "undo a release by night"
-
-
-@pytest.fixture(autouse=True)
-def _no_items_of_rye(tmp_path: Path) -> Iterator[None]:
-    with no_own_items(tmp_path / "none"):
-        yield
 
 
 @pytest.fixture

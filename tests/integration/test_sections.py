@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,16 +26,12 @@ from rye.search.results import SectionHit, SectionResponse
 from tests.support.embedders import Broken, Hashed
 from tests.support.naive_docs import K1, WEIGHTS
 from tests.support.signed import EVE
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.spacesim import SpaceSim
+
+pytestmark = pytest.mark.usefixtures("no_items_of_rye")
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ["deploy", "rollback", "release", "service", "database", "backup", "restore", "monitor", "alert", "budget"]
-
-
-@pytest.fixture(autouse=True)
-def _no_items_of_rye(tmp_path: Path) -> Iterator[None]:
-    with no_own_items(tmp_path / "none"):
-        yield
 
 
 @pytest.fixture

@@ -26,16 +26,12 @@ from rye.index.chunks import chunks_of
 from rye.index.vectors import PROBE, Meaning
 from rye.items import ItemType, parse
 from tests.support.embedders import Broken, Hashed, answered, serving
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.spacesim import SpaceSim
+
+pytestmark = pytest.mark.usefixtures("no_items_of_rye")
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = "# One\n\nThe first section, on deploying.\n\n# Two\n\nThe second, on rollback.\n"
-
-
-@pytest.fixture(autouse=True)
-def _no_items_of_rye(tmp_path: Path) -> Iterator[None]:
-    with no_own_items(tmp_path / "none"):
-        yield
 
 
 @pytest.fixture
