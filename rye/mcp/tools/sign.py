@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
 
+_KEEP = "keep the item with the signature that it has; where it needs another, ask its signer"
+_RESTORE = "ask the user to bring the original back: rye verify says where it is"
+
 _SHOWN = 10
 """Items that a question names."""
 
@@ -82,9 +85,9 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> No
     for item in wanted if confirm is None else wanted[:_SHOWN]:
         work.call.check()
         loaded = registry.load(item.type, item.id, str(root.space))
-        if confirm is None and (origin := _came_from(work, registry, loaded, plan.fingerprint, unlike=unlike)):
-            message = f"{stands(loaded)}; it {origin}, and this client cannot ask its user whether to sign it"
-            raise SigningError("cannot-ask", message, hint=_next_step(loaded, plan.fingerprint))
+        if confirm is None and (found := _came_from(work, registry, loaded, plan.fingerprint, unlike=unlike)):
+            message = f"{stands(loaded)}; it {found[0]}, and this client cannot ask its user whether to sign it"
+            raise SigningError("cannot-ask", message, hint=found[1])
         lines.append(f"{stands(loaded)}; {quote(loaded.path)}")
     if confirm is not None:
         lines += [f"and {len(wanted) - _SHOWN} more"] if len(wanted) > _SHOWN else []
@@ -108,17 +111,23 @@ def _is_tampered(item: SignedItem) -> bool:
 
 def _came_from(
     work: Work, registry: Registry, loaded: LoadedItem, fingerprint: str, *, unlike: Mapping[str, str]
-) -> str:
-    """Return how it shows that the bytes of an item are somebody else's; nothing if they may be the user's own."""
-    if _is_of_another(loaded, fingerprint):
-        return "has the signature of somebody else"
-    if loaded.signature.verdict == "tampered":
-        return "is not what was signed"
-    if loaded.signature.verdict == "unsigned" and (code := unlike.get(loaded.path) or unlike.get("")):
-        return f"contradicts the manifest of its space ({code})"
+) -> tuple[str, str] | None:
+    """Return how it shows that the bytes of an item are somebody else's, and what to do; None if they may be one's own.
+
+    No step signs what was altered, or what somebody else signed.
+    """
+    signature = loaded.signature
+    if signature.signer and signature.verdict != "trusted" and not fingerprint.startswith(signature.signer):
+        return "has the signature of somebody else", _KEEP
+    if signature.verdict == "tampered":
+        return "is not what was signed", _RESTORE
+    if signature.verdict == "unsigned" and (code := unlike.get(loaded.path) or unlike.get("")):
+        return f"contradicts the manifest of its space ({code})", _RESTORE
+    command = f"rye sign --space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
+    step = f"once the user has compared it with the original, the user runs: {command}"
     digest = unsigned_digest(loaded.content)
     if digest in work.projects.copied:
-        return "was copied from another space"
+        return "was copied from another space", step
     for space in {"project", "user", "system"} - {str(loaded.space)}:
         try:
             other = registry.load(loaded.item.type, loaded.item.id, space)
@@ -126,26 +135,14 @@ def _came_from(
             continue
         own = space != "system" and other.signature.verdict == "trusted"
         if not own and unsigned_digest(other.content) == digest:
-            return f"is the same as in {space} space, where it is {verdict(other.signature.to_dict())}"
-    return ""
+            return f"is the same as in {space} space, where it is {verdict(other.signature.to_dict())}", step
+    return None
 
 
 def _unlike_manifest(registry: Registry, root: Root) -> dict[str, str]:
     """Return what contradicts the manifest of a space: paths and codes; the manifest itself has an empty path."""
     findings = (each for report in registry.check_manifests(str(root.space)) for each in report.errors)
     return {each.path and str(root.path / each.path): each.code for each in findings if each.code != "item-unlisted"}
-
-
-def _is_of_another(loaded: LoadedItem, fingerprint: str) -> bool:
-    signature = loaded.signature
-    return bool(signature.signer) and signature.verdict != "trusted" and not fingerprint.startswith(signature.signer)
-
-
-def _next_step(loaded: LoadedItem, fingerprint: str) -> str:
-    if _is_of_another(loaded, fingerprint):
-        return "keep the item with the signature that it has; where it needs another, ask its signer"
-    command = f"rye sign --space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
-    return f"once the user has compared it with the original, the user runs: {command}"
 
 
 def _digest(paths: list[Path]) -> str:
