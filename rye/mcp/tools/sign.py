@@ -22,7 +22,6 @@ _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
 
 _KEEP = "keep the item with the signature that it has; where it needs another, ask its signer"
-_RESTORE = "ask the user to bring the original back: rye verify says where it is"
 
 _SHOWN = 10
 """Items that a question names."""
@@ -116,15 +115,15 @@ def _came_from(
 
     No step signs what was altered, or what somebody else signed.
     """
-    signature = loaded.signature
+    signature, named = loaded.signature, f"--space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
+    restore = f"to see how to get the original back, the user runs: rye verify {named}"
     if signature.signer and signature.verdict != "trusted" and not fingerprint.startswith(signature.signer):
         return "has the signature of somebody else", _KEEP
     if signature.verdict == "tampered":
-        return "is not what was signed", _RESTORE
+        return "is not what was signed", restore
     if signature.verdict == "unsigned" and (code := unlike.get(loaded.path) or unlike.get("")):
-        return f"contradicts the manifest of its space ({code})", _RESTORE
-    command = f"rye sign --space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
-    step = f"once the user has compared it with the original, the user runs: {command}"
+        return f"contradicts the manifest of its space ({code})", restore
+    step = f"once the user has compared it with the original, the user runs: rye sign {named}"
     digest = unsigned_digest(loaded.content)
     if digest in work.projects.copied:
         return "was copied from another space", step
