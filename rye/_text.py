@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
-import unicodedata
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _INVISIBLE = (
@@ -32,6 +32,10 @@ _INVISIBLE = (
 https://www.unicode.org/Public/16.0.0/ucd/DerivedCoreProperties.txt, Default_Ignorable_Code_Point; and category Cf.
 """
 
+_UNSEEN = re.compile(
+    rf"(?<![\u0600-\u17ff])[\u200c\u200d]|(?![\x7f-\x9f\u200c\u200d\u2028\u2029\u2800\ud800-\udfff])[{_INVISIBLE}]"
+)
+"""Those that end no word: no control, no line separator, no joiner of a script that is spelled with it (Persian)."""
 _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _UNSAFE_IN_BLOCK = re.compile(rf"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
 _NOT_IN_WORD = re.compile(rf"[^\w/.:@+-]|[{_INVISIBLE}]")
@@ -63,10 +67,14 @@ def has_invisible(text: str) -> bool:
     return _IS_INVISIBLE.search(text) is not None
 
 
-def invisible(text: str) -> str:
-    """Return which characters of a text show nothing and end no word, each once: no control, no line separator."""
-    found = dict.fromkeys(_IS_INVISIBLE.findall(text))
-    return "".join(char for char in found if unicodedata.category(char) not in {"Cc", "Cs", "So", "Zl", "Zp"})
+def unseen(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each character inside the words of a text that nobody sees, with its place."""
+    return ((found.start(), found[0]) for found in _UNSEEN.finditer("" if text.isascii() else text))
+
+
+def visible(text: str) -> str:
+    """Return a text without the characters inside its words that nobody sees, such as a zero-width space."""
+    return _UNSEEN.sub("", text) if not text.isascii() and has_invisible(text) else text
 
 
 def as_word(text: str) -> str:
@@ -144,6 +152,11 @@ BOM = b"\xef\xbb\xbf"
 """The UTF-8 byte order mark; it belongs to no line."""
 
 _OPENING = re.compile(rb"(?:<!--|#|//)[ \t]*rye(?:os)?:signed:")
+_INSIDE = re.compile(rb"#[ \t]*rye:signed:v2:")
+_FENCES = (b"---", BOM + b"---")
+_FRONT_MATTER = re.compile(rb"---[ \t]*\r?\n")
+_FRONT_MATTER_END = re.compile(rb"\n(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
+"""Begins with a line break, not with ``^``, as :mod:`re` searches for a literal several times faster."""
 
 
 class RawEnvelope(NamedTuple):
@@ -154,28 +167,46 @@ class RawEnvelope(NamedTuple):
         number: 1-based line number, 1 or 2.
         start: Byte offset of the first byte of the line, after a byte order mark.
         end: Byte offset behind the line including its line break.
+        inside: Whether it is a comment in front matter.
     """
 
     line: str
     number: int
     start: int
     end: int
+    inside: bool = False
 
 
-def find_envelope(data: bytes) -> RawEnvelope | None:
+def front_matter(data: bytes, suffix: str) -> int:
+    """Return the offset behind the line ``---`` that opens front matter on line 1 of a Markdown file; 0 without any.
+
+    The block must be closed, by a line ``---`` or ``...``. An empty suffix stands for any extension.
+    """
+    if suffix not in {"", ".md"} or not data.startswith(_FENCES):
+        return 0
+    opening = _FRONT_MATTER.match(data, len(BOM) if data.startswith(BOM) else 0)
+    return opening.end() if opening and _FRONT_MATTER_END.search(data, opening.end() - 1) else 0
+
+
+def find_envelope(data: bytes, suffix: str = "") -> RawEnvelope | None:
     """Return the envelope line of a file, or None when there is none on its line. Never raises.
+
+    It is the first line, the second below a shebang or, in format v2, the second of a Markdown file that begins with
+    front matter. Where one stands above front matter, that is the one.
 
     A line ends at LF or CR LF; the CR of such a line break is not part of ``line``. A lone CR is not a line break: it
     stays in ``line``, where no reader of envelopes accepts it.
     """
-    start, number = 0, 1
+    start, number, inside = 0, 1, False
     if _OPENING.match(data) is None:
         start = len(BOM) if data.startswith(BOM) else 0
         if data.startswith(b"#!", start):
             start, number = data.find(b"\n", start) + 1, 2
-        if start == 0 or _OPENING.match(data, start) is None:
+        elif below := front_matter(data, suffix):
+            start, number, inside = below, 2, True
+        if start == 0 or (_INSIDE if inside else _OPENING).match(data, start) is None:
             return None
     stop = data.find(b"\n", start)
     end = len(data) if stop < 0 else stop + 1
     raw = data[start:] if stop < 0 else data[start:stop].removesuffix(b"\r")
-    return RawEnvelope(raw.decode("utf-8", "replace"), number, start, end)
+    return RawEnvelope(raw.decode("utf-8", "replace"), number, start, end, inside)

@@ -90,6 +90,7 @@ EXECUTING = frozenset(
 EXCUSED: Mapping[tuple[str, str], str] = {
     ("rye/verify/changes.py", "subprocess"): "asks git what a revision holds; no shell, no word of a file",
     ("rye/_process.py", "multiprocessing"): "copies this process; nothing is sent that way",
+    ("rye/cli/programs.py", "subprocess"): "starts the user's own editor and pager; no shell, no program of a checkout",
     ("rye/_process.py", "subprocess"): "starts this very Python on rye itself, to work on every core",
     ("rye/_process.py", "pickle"): "to and from helpers of its own; all that is sent is rye's own",
 }
@@ -113,7 +114,6 @@ LONG_FILES: Mapping[str, str] = {
 SHORT_FILES: Mapping[str, str] = {
     "rye/_report.py": "the base of every report, in whatever room it stands",
     "rye/_resources.py": "the only reader of what is bundled; every room may ask it",
-    "rye/items/data.py": "one format a file, as its neighbours code, markdown and directive_xml are",
     "rye/mcp/redact.py": "the only file of a surface that reads the engine's tables of fields",
     "rye/query/limits.py": "one table, which code, tests and documentation read",
     "rye/registry/reports.py": "plain answers, apart from the code that makes them",
@@ -151,6 +151,7 @@ SAME_FILES: Mapping[str, str] = {
     "schema.py": "what fields a thing has: a document of the index, an argument of a tool",
     "search.py": COMMAND,
     "server.py": "the protocol of a server, on its side that is rye's",
+    "skills.py": "skills as others take them: every file with its digest, and the protocol that serves them",
     "store.py": "the files of a room on disk, and who may write them",
     "text.py": "answers in words",
     "trust.py": "whose signatures count, and the commands about that",

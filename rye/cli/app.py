@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ from rye._text import quote
 from rye.cli.commands import COMMANDS
 from rye.cli.commands.service import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal, names_options
-from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, show, silence
+from rye.cli.terminal import COLOUR, Terminal, no_output, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
 from rye.surface.text import installed_version
 
@@ -37,6 +38,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
+        if name == "edit":
+            return super().resolve_command(ctx, ["open", *args[1:]])
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         import difflib
@@ -52,6 +55,19 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
         ctx.exit()
 
 
+def _choose_colour(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        COLOUR.set(value)
+
+
+def _colour_option(*, hidden: bool) -> click.Option:
+    """Return ``--color``, which stands in the help of rye alone and may be given to each of its commands."""
+    choice = click.Choice(["auto", "always", "never"])
+    text = "Colour on a terminal (auto, the default), always or never; accepted by every command."
+    how: dict[str, Any] = {"callback": _choose_colour, "expose_value": False, "is_eager": True, "hidden": hidden}
+    return click.Option(["--color"], type=choice, help=text, **how)
+
+
 @click.command(
     "rye",
     cls=_Commands,
@@ -60,17 +76,19 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     "NO_COLOR and FORCE_COLOR are honoured. RYE_DEBUG=1 shows the traceback of an unexpected error.",
 )
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+    "-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )
 def root() -> None:
     """Search, read, sign and verify a registry of signed items: directives, tools and knowledge."""
 
 
+root.params.append(_colour_option(hidden=False))
 for _entry in COMMANDS.values():
     _entry.command.short_help = _entry.summary
     _entry.command.epilog = _entry.epilog()
     for _each in (_entry.command, *getattr(_entry.command, "commands", {}).values()):
         _each.context_settings = {**_HELP}
+        _each.params.append(_colour_option(hidden=True))
         _each.callback = _each.callback and names_options(_each.callback)
     root.add_command(_entry.command)
 
@@ -83,6 +101,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if args is None else args)
     prepare_streams()
+    COLOUR.set("auto")
     return _until_signalled(lambda: _exit_status(words))
 
 
@@ -138,7 +157,7 @@ def _exit_status(words: list[str]) -> int:
     except OSError as fault:
         silence(sys.stdout)
         if status != _ERROR:
-            _report(_unexpected(fault), ())
+            _report(no_output(fault), ())
         return _ERROR
     return status
 
@@ -210,8 +229,9 @@ def _report(error: RyeError, words: Sequence[str]) -> int:
     error.details = {name: _without_keys(value) for name, value in error.details.items()}
     form = _json_form(words[: words.index("--")] if "--" in words else words)
     if sys.stdout is not None and form:
-        say_json({"error": error.to_dict()}, lines=form == "jsonl")
-        return _ERROR
+        with suppress(EnvironmentFault):  # standard output cannot be written: said below
+            say_json({"error": error.to_dict()}, lines=form == "jsonl")
+            return _ERROR
     from rye.cli.render.parts import render_error
 
     show((), render_error(error, Terminal.of(sys.stderr)))

@@ -38,9 +38,10 @@ from prompt_toolkit.styles import Style
 
 from rye._text import inline
 from rye.cli.options import Place, ask
+from rye.cli.programs import show_paged
 from rye.cli.render.items import render_item, render_unreadable
-from rye.cli.render.parts import passage, standing_label
-from rye.cli.terminal import Terminal, show
+from rye.cli.render.parts import passage, passage_of, standing_label
+from rye.cli.terminal import Terminal
 from rye.errors import RyeError
 from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult
 from rye.surface.text import header, source_name
@@ -90,7 +91,7 @@ def search_as_you_type(place: Place, arguments: dict[str, Any]) -> int:
     chosen = _Screen(browser, terminal).run()
     if chosen is None:
         return 1
-    show(render_item(browser.load(chosen), terminal))
+    show_paged(render_item(browser.load(chosen), terminal), terminal)
     return 0
 
 
@@ -107,7 +108,7 @@ class Browser:
         self._registry = registry
         self._options = dict(options) | {"limit": _HITS}
         width = terminal.width or _WIDE
-        self._terminal = replace(terminal, width=width // 2 - 1 if width >= _WIDE else width)
+        self._terminal = replace(terminal, width=width // 2 - 1 if width >= _WIDE else width, links=False)
         self._response: SearchResponse | None = None
         self._error = ""
         self._shown: tuple[SearchResult | None, list[str]] = (None, [])
@@ -193,8 +194,8 @@ class Browser:
 
     def _preview(self, hit: SearchResult) -> list[str]:
         terminal = self._terminal
-        spans = hit.highlights.get("preview")
-        found = passage(hit.preview, spans, light=terminal.light, width=terminal.width) if spans else []
+        text, spans = passage_of(hit, "preview")
+        found = passage(text, spans, light=terminal.light, width=terminal.width) if spans else []
         try:
             head, *facts, content = render_item(self.load(hit), terminal)
         except RyeError as error:

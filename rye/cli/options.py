@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from rye.cli.terminal import IndexProgress
+from rye.cli.progress import IndexProgress
 from rye.errors import NotFoundError
 from rye.parameters import COMMANDS, Parameter, ParameterError, described, metavar, parameters_of
 
@@ -121,6 +121,7 @@ class Place:
     bundles: tuple[Path, ...] = ()
     trust: tuple[Path, ...] = ()
     audience: str | None = None
+    clients: tuple[str, ...] = ()
     cache_dir: Path | None = None
     max_staleness: float = 0.0
     embedder: str | None = None
@@ -135,7 +136,14 @@ class Place:
         """Return the layout of the spaces, for commands that need no index and therefore do not load the engine."""
         from rye.registry import Layout
 
-        return Layout.find(project=self.project, user=None, bundles=None, more=self.bundles, audience=self.audience)
+        return Layout.find(
+            project=self.project,
+            user=None,
+            bundles=None,
+            more=self.bundles,
+            audience=self.audience,
+            clients=self.clients or None,
+        )
 
 
 def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
@@ -151,6 +159,7 @@ def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "i
                 max_staleness=place.max_staleness,
                 trust=place.trust,
                 audience=place.audience,
+                clients=place.clients or None,
                 progress=progress,
                 embedder=place.embedder,
                 embed_seconds=place.embed_seconds,

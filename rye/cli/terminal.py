@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Protocol, Self, TextIO, TypeVar
+from typing import Any, Protocol, TextIO, TypeVar
 
 import click
 
@@ -45,6 +45,7 @@ class Terminal:
     colour: bool = False
     unicode: bool = True
     width: int | None = None
+    links: bool = False
 
     @classmethod
     def of(cls, stream: TextIO | None) -> Terminal:
@@ -53,7 +54,8 @@ class Terminal:
             return PLAIN
         is_terminal = _is_terminal(stream)
         width = max(40, shutil.get_terminal_size().columns) if is_terminal else None
-        return cls(colour=_wants_colour(is_terminal=is_terminal), unicode=_shows_marks(stream), width=width)
+        colour = _wants_colour(is_terminal=is_terminal)
+        return cls(colour=colour, unicode=_shows_marks(stream), width=width, links=colour and is_terminal)
 
     def style(self, text: str, colour: str | None = None, *, bold: bool = False) -> str:
         """Return ``text``, which must be harmless already, in a colour or bold if the stream shows them."""
@@ -66,6 +68,15 @@ class Terminal:
     def dim(self, text: str) -> str:
         """Return ``text`` dimmed."""
         return click.style(text, dim=True) if self.colour and text else text
+
+    def link(self, text: str, path: str) -> str:
+        """Return ``text``, which must be harmless already, as an OSC 8 link to a file if the stream shows links."""
+        if not (self.links and os.path.isabs(path)):  # noqa: PTH117 - text, as the path is
+            return text
+        from urllib.parse import quote
+
+        address = quote(os.fsencode(path.replace(os.sep, "/")))
+        return f"\x1b]8;;file://{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def mark(self, verdict: str, word: str = "") -> str:
         """Return the mark of a verdict in its colour, followed by a word; ``!`` for an unknown verdict."""
@@ -100,13 +111,14 @@ def pad(text: str, width: int) -> str:
 
 
 def cut(text: str, room: int | None) -> str:
-    """Cut harmless text to a number of terminal cells; None for no limit."""
+    """Cut harmless text to a number of terminal cells, behind a word if one ends in the last third; None: no limit."""
     if room is None or cells(text) <= room:
         return text
     kept = text[:room]
     while cells(kept) > room - 1:
         kept = kept[:-1]
-    return f"{kept}…"
+    space = kept.rfind(" ") if text[len(kept)] != " " else -1
+    return f"{kept[:space] if space > len(kept) * 2 // 3 else kept}…"
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -129,9 +141,15 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
+COLOUR = ContextVar("COLOUR", default="auto")
+"""What ``--color`` says."""
+
+
 def _wants_colour(*, is_terminal: bool) -> bool:
-    """Follow the conventions: NO_COLOR wins, then FORCE_COLOR and CLICOLOR_FORCE, then CLICOLOR, then the terminal."""
+    """Follow --color, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE, then CLICOLOR, then the terminal."""
     env = os.environ
+    if COLOUR.get() != "auto":
+        return COLOUR.get() == "always"
     if env.get("NO_COLOR"):
         return False
     if any(env.get(name, "") not in {"", "0"} for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
@@ -162,9 +180,20 @@ def prepare_streams() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def say(text: str) -> None:
-    """Write harmless text to standard output, with a line end."""
-    _stream().write(f"{text}\n")
+def say(text: str) -> bool:
+    """Write harmless text to standard output, with a line end; return whether its reader is still there.
+
+    Once the reader has gone, text is dropped and the command goes on, as its exit status is that of its work.
+    """
+    stream = _stream()
+    try:
+        stream.write(f"{text}\n")
+    except BrokenPipeError:
+        silence(stream)
+        return False
+    except OSError as fault:
+        raise no_output(fault) from None
+    return True
 
 
 def show(lines: Iterable[str], notes: Iterable[str] = ()) -> None:
@@ -252,11 +281,22 @@ def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -
 
 
 def note(text: str) -> None:
-    """Write harmless text to standard error, after all that standard output has so far."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    if sys.stderr is not None:
-        sys.stderr.write(f"{text}\n")
+    """Write harmless text to standard error, after all that standard output has so far; a failure changes nothing."""
+    with suppress(OSError):  # as the last flush says
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"{text}\n")
+    except OSError:
+        silence(sys.stderr)
+
+
+def no_output(fault: OSError) -> EnvironmentFault:
+    """Return the error for an answer that cannot be written."""
+    message = f"standard output cannot be written: {fault.strerror}"
+    hint = "what the command does may be done all the same; make room, or write the answer elsewhere"
+    return EnvironmentFault("no-output", message, hint=hint)
 
 
 def silence(*streams: TextIO | None) -> None:
@@ -275,59 +315,6 @@ def _stream() -> TextIO:
     if sys.stdout is None:
         raise EnvironmentFault("no-output", "standard output is closed", hint="redirect it to a file or /dev/null")
     return sys.stdout
-
-
-_PATIENCE = 1.0
-_FRAME = 0.1
-
-
-_BAR = 30
-
-
-class IndexProgress:
-    """The ``progress`` callback of a registry: one line on standard error, cleared away at the end of the context.
-
-    Args:
-        watched: Whether standard error is a terminal; None finds out.
-        clock: Seconds that only grow.
-        doing: What the line says is going on.
-    """
-
-    def __init__(
-        self, *, watched: bool | None = None, clock: Callable[[], float] = time.monotonic, doing: str = "indexing"
-    ) -> None:
-        self._doing = doing
-        is_terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._watched = is_terminal if watched is None else watched
-        self._clock = clock
-        self._begun = self._drawn = clock()
-        self._used = 0
-
-    def __call__(self, done: int, total: int, source: str) -> None:
-        """Show that ``done`` of ``total`` files of ``source`` are read; a total of 0 is unknown."""
-        now = self._clock()
-        if not self._watched or now - self._begun < _PATIENCE or now - self._drawn < _FRAME:
-            return
-        self._drawn = now
-        drawn = f"{bar(done / total, _BAR, Terminal.of(sys.stderr))} {done}/{total}" if total else f"{done}"
-        self._draw(f"{self._doing} {inline(source)} {drawn}")
-
-    def _draw(self, text: str) -> None:
-        """Write over the line drawn before; a line that wrapped could not be written over, so it is cut."""
-        text = cut(text, shutil.get_terminal_size().columns - 1)
-        sys.stderr.write(f"\r{text}{' ' * (self._used - cells(text))}")
-        sys.stderr.flush()
-        self._used = cells(text)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._used:
-            self._draw("")
-            sys.stderr.write("\r")
 
 
 def ask_passphrase(what: str, **how: Any) -> bytes:

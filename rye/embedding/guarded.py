@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -21,6 +22,8 @@ INEXACT = 1e-2
 """How far the length of a vector may be off."""
 
 _MAX_SHOWN = 200
+
+_DEFAULT_NEEDS = ("wordllama", "tokenizers", "safetensors")
 
 T = TypeVar("T")
 
@@ -156,6 +159,11 @@ def _attributes(embedder: Any) -> dict[str, Any]:
 
 def _shown(value: Any, form: Callable[[Any], str] = repr) -> str:
     return inline(form(value))[:_MAX_SHOWN]
+
+
+def is_there(choice: Choice) -> bool:
+    """Return whether there is an embedder, without opening it: only the default one may not be installed."""
+    return choice.kind != "none" and (choice.kind != Choice().kind or all(map(find_spec, _DEFAULT_NEEDS)))
 
 
 def open_embedder(choice: Choice, by: str = "") -> Embedder:

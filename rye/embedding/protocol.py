@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
 Tensors = dict[str, npt.NDArray[Any]]
 _NUMBERS = frozenset({int, float})
 _EXTRAS: Final = {"wordllama": "semantic", "minilm": "minilm"}
@@ -25,7 +26,12 @@ class RefusedError(UnavailableError):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. One that treats queries and documents differently also has ``embed_query``."""
+    """Turns texts into vectors.
+
+    One that treats queries and documents differently also has ``embed_query``. One of rye's own whose tokenizer is at
+    hand has ``is_token``, which says whether a word is one token; one that shortens texts has ``embed_shortened``,
+    which also returns which rows are of shortened texts.
+    """
 
     @property
     def model(self) -> str:

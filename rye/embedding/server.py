@@ -22,7 +22,7 @@ import numpy as np
 
 from rye._text import inline
 from rye.embedding.choice import Choice
-from rye.embedding.protocol import Floats, RefusedError, failed, unit_rows
+from rye.embedding.protocol import Bools, Floats, RefusedError, failed, unit_rows
 from rye.errors import UnavailableError
 
 THRESHOLD: Final = 0.35
@@ -113,18 +113,24 @@ class ServerEmbedder:
         Raises:
             UnavailableError: ``embedder-unreachable``, ``model-missing`` or ``embedder-failed``.
         """
-        return self._embed_all([self._choice.document_prefix + text for text in texts])
+        return self.embed_shortened(texts)[0]
+
+    def embed_shortened(self, texts: Sequence[str]) -> tuple[Floats, Bools]:
+        """Embed texts as :meth:`embed`; return also which of the rows are of the beginning of a text alone."""
+        whole, shortened = [self._choice.document_prefix + text for text in texts], set[str]()
+        rows = self._embed_all(whole, shortened)
+        return rows, np.asarray([text in shortened for text in whole], np.bool_)
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a query; otherwise as :meth:`embed`."""
-        found: Floats = self._embed_all([self._choice.query_prefix + text])[0]
+        found: Floats = self._embed_all([self._choice.query_prefix + text], set())[0]
         if not found.any():
             raise failed(self._name, "refuses the query, or answers it with zeros")
         return found
 
-    def _embed_all(self, texts: Sequence[str]) -> Floats:
+    def _embed_all(self, texts: Sequence[str], shortened: set[str]) -> Floats:
         size = self._choice.batch
-        found = [self._embed_some(texts[start : start + size]) for start in range(0, len(texts), size)]
+        found = [self._embed_some(texts[start : start + size], shortened) for start in range(0, len(texts), size)]
         if len({rows.shape[1] for rows in found}) > 1:
             raise failed(self._name, "answered with vectors of different lengths")
         if not found:
@@ -132,11 +138,12 @@ class ServerEmbedder:
         self._dimensions = found[0].shape[1]
         return np.concatenate(found)
 
-    def _embed_some(self, texts: Sequence[str], width: int = 0) -> Floats:
+    def _embed_some(self, texts: Sequence[str], shortened: set[str], width: int = 0) -> Floats:
         """Return vectors; where the server refuses, by halves, then of the beginning of a text, at last zeros.
 
         Args:
             texts: Those of one request.
+            shortened: The texts of which only the beginning was embedded are added to it.
             width: Length of a vector, once the server has refused something and taken something else.
         """
         try:
@@ -144,12 +151,13 @@ class ServerEmbedder:
         except RefusedError as refused:
             width = width or self._width(refused)
             if half := len(texts) // 2:
-                rows = [self._embed_some(some, width) for some in (texts[:half], texts[half:])]
+                rows = [self._embed_some(some, shortened, width) for some in (texts[:half], texts[half:])]
                 if rows[0].shape[1] != rows[1].shape[1]:
                     raise failed(self._name, "answered with vectors of different lengths") from None
                 return np.concatenate(rows)
             if len(texts[0]) > _SHORT:
-                return self._embed_some([texts[0][: len(texts[0]) // 2]], width)
+                shortened.add(texts[0])
+                return self._embed_some([texts[0][: len(texts[0]) // 2]], shortened, width)
             return np.zeros((1, width), np.float32)
 
     def _width(self, refused: RefusedError) -> int:

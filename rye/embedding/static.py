@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +70,10 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> Floats:
         """See :class:`rye.embedding.Embedder`; nothing is cut off."""
         return self._means([_encodable(text) for text in texts])
+
+    def is_token(self, word: str) -> bool:
+        """Return whether a word is one token of the model."""
+        return len(self._tokenizer.encode(_encodable(word), add_special_tokens=False).ids) == 1
 
     def _means(self, texts: Sequence[str], without: int = -1) -> Floats:
         """Return the direction of the mean of the tokens of each text, without one token."""
@@ -150,7 +154,7 @@ def _encodable(text: str) -> str:
 
 
 def _folder() -> Path:
-    try:
-        return Path(str(distribution("wordllama").locate_file("wordllama")))
-    except PackageNotFoundError:
-        raise missing("wordllama", "it is not installed") from None
+    spec = find_spec("wordllama")  # which runs nothing of the package
+    if spec is None or not spec.submodule_search_locations:
+        raise missing("wordllama", "it is not installed")
+    return Path(next(iter(spec.submodule_search_locations)))

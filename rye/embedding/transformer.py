@@ -106,6 +106,10 @@ class TransformerEmbedder:
         found: Floats = self._embed_all([self._choice.query_prefix + text])[0]
         return found
 
+    def is_token(self, word: str) -> bool:
+        """Return whether a word is one token of the model."""
+        return len(self._tokenizer.encode(word, add_special_tokens=False).ids) == 1
+
     def _embed_all(self, texts: Sequence[str]) -> Floats:
         found = np.zeros((len(texts), self.dimensions), _F)
         longest = _CHARS_PER_TOKEN * self._shape.tokens

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import Stemmer
 
+from rye._text import visible
 from rye.index.arrays import Array, Arrays, smallest
 from rye.index.terms import Strings
 
@@ -42,7 +43,7 @@ VALUE_GAP = 100
 
 JOINERS = "_-./"
 
-_ASCII_CHUNK = re.compile(r"[^\W_](?:[\w\-./]*[^\W_])?", re.ASCII)
+_ASCII_CHUNK = re.compile(r"([A-Za-z0-9]++(?:[_\-./]++[A-Za-z0-9]++)*+)")
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
@@ -74,8 +75,8 @@ class Located(NamedTuple):
 
 
 def normalize(text: str) -> str:
-    """Return the NFKC form that positions and character ranges refer to."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", _MARKS.sub(_in_order, text))
+    """Return the NFKC form, without characters that nobody sees, that positions and character ranges refer to."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", _MARKS.sub(_in_order, visible(text)))
 
 
 def _in_order(run: re.Match[str]) -> str:
@@ -97,10 +98,10 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _chunk_pattern(marks: str) -> re.Pattern[str]:
-    """Return the pattern of a chunk where the combining characters in ``marks`` belong to words."""
+    """Return the pattern of a chunk, a group, where the combining characters in ``marks`` belong to words."""
     inside = re.escape(marks)
-    return re.compile(rf"(?:[^\W_]|[{inside}])(?:[\w\-./{inside}]*(?:[^\W_]|[{inside}]))?" if marks else
-                      r"[^\W_](?:[\w\-./]*[^\W_])?")  # fmt: skip
+    return re.compile(rf"((?:[^\W_]|[{inside}])(?:[\w\-./{inside}]*(?:[^\W_]|[{inside}]))?)" if marks else
+                      r"([^\W_]++(?:[_\-./]++[^\W_]++)*+)")  # fmt: skip
 
 
 def _pattern_for(text: str) -> re.Pattern[str]:
@@ -113,6 +114,11 @@ def _pattern_for(text: str) -> re.Pattern[str]:
 def chunks(normalized: str) -> list[str]:
     """Return the chunks of normalized text, in order."""
     return _pattern_for(normalized).findall(normalized)
+
+
+def pieces(normalized: str) -> list[str]:
+    """Return a normalized text in pieces: every second one is a chunk, the others are what stands between these."""
+    return _pattern_for(normalized).split(normalized)
 
 
 def _camel(piece: str) -> list[str]:

@@ -176,7 +176,11 @@ class Paths:
         return len(self._numbers)
 
     def __getitem__(self, doc: int) -> str:
-        return _path(self._rests[int(self._numbers[doc])], self._types[doc], self._ids[doc])
+        return self.of(doc, self._ids[doc])
+
+    def of(self, doc: int, item_id: str) -> str:
+        """Return the path of a document, given its id."""
+        return _path(self._rests[self._numbers.item(doc)], self._types.item(doc), item_id)
 
     def take(self, docs: Numbers) -> list[str]:
         """Return several paths."""

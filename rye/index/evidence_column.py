@@ -54,6 +54,8 @@ class EvidenceWriter:
                 one.fingerprint,
                 "",
                 one.audience,
+                one.placement,
+                one.skill,
             )
             columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
             self._rests.append(_record(columns, rest))

@@ -28,13 +28,15 @@ from rye.index import container
 from rye.index.arrays import Arrays
 from rye.index.cache_folder import files_in
 from rye.index.file_list import Problem
+from rye.index.references import beside
 from rye.index.relations import edges_of
 from rye.index.schema import ItemPlace
 from rye.index.segment import Documents
 from rye.index.segment_builder import Columns, DocumentWriter, PostingWriter, SegmentBuilder, write_segment
 from rye.index.store import RUNS
 from rye.spaces import ItemFile, Root
-from rye.spaces.read import read_item
+from rye.spaces.read import is_detached
+from rye.spaces.signed import read_item
 
 PIECE_BYTES = 16 << 20
 """Bytes of files in a piece, at most. Reading one takes some 100 MB of memory, and 1 GB where no word comes twice."""
@@ -186,11 +188,14 @@ def _read(
         except ItemError as error:
             problems.append(Problem(file.rel_path, error.code, error.message))
             continue
-        if piece.digests.get(file.rel_path) == read.evidence.content_digest:
+        of_others = root.has_skills or is_detached(file.rel_path)  # the evidence depends on other files, too
+        if not of_others and piece.digests.get(file.rel_path) == read.evidence.content_digest:
             same.append(file.rel_path)
         else:
-            place = ItemPlace(root.space, root.bundle, file.rel_path)
-            builder.add(read.item, place, read.evidence, edges_of(read.item, read.suffix, read.data))
+            place = ItemPlace(root.space, root.bundle, file.rel_path, *root.describe(file.rel_path))
+            near = root.client and partial(beside, root.client, file.rel_path)
+            edges = edges_of(read.item, read.suffix, read.data, beside=near)
+            builder.add(read.item, place, read.evidence, edges)
     return same, problems
 
 

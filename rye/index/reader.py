@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import Bools, Ints
+from rye.index.arrays import Bools, Ints, unique
 from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.index.store import LiveSegment, Snapshot
 from rye.spaces import Root
@@ -180,5 +180,5 @@ class Reader:
 
     @cached_property
     def withdrawn(self) -> Ints:
-        """The live documents in any of those states; one that is in several states occurs once for each."""
-        return np.concatenate(list(self.hidden.values()))
+        """The live documents, ascending, in any of those states."""
+        return unique(*self.hidden.values())

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
 from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, ItemType
+from rye.items.formats import ClientFolder
 from rye.items.model import Item
 
 TYPED, BY_NAME = 1, 2
@@ -89,6 +91,15 @@ def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
     if kind is None or not rest:
         return ()
     return tuple(_by_id(each, kind) for each in dict.fromkeys((_stem(rest), rest)))
+
+
+def beside(client: ClientFolder, rel_path: str, text: str) -> tuple[Lookup, ...]:
+    """Return what a path names that counts from the folder of a client's file, or from one above it."""
+    found = []
+    for folder in PurePosixPath(rel_path).parents:
+        place = client.identify(posixpath.normpath(folder / text.partition("#")[0]))
+        found += [_by_id(place[1], place[0])] if place else []
+    return tuple(found)
 
 
 def _without_suffixes(text: str) -> list[str]:

@@ -224,7 +224,7 @@ class SpaceIndex:
             return self._write(None, walked)
 
     def _write(self, base: Snapshot | None, walked: _Walked) -> RefreshReport:
-        changes = _compare_files(base, walked.files)
+        changes = _compare_files(self.root, base, walked.files)
         started = self._now()
         report = self._progress_of(len(changes.to_read))
         digests, thresholds = changes.digests, self._thresholds
@@ -295,14 +295,14 @@ class _Changes(NamedTuple):
     known_problems: tuple[Problem, ...] = ()
 
 
-def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
+def _compare_files(root: Root, base: Snapshot | None, after: Files) -> _Changes:
     """Compare the files of a root with a snapshot.
 
     Raises:
         DamagedError: The base turns out not to be readable.
     """
     if base is None:
-        return _Changes(after, tuple(map(ItemFile.at, after.paths)), after.sizes(), len(after))
+        return _Changes(after, tuple(map(root.file, after.paths)), after.sizes(), len(after))
     # was: for each file now, its place in the files before, -1 for a new one; the paths left in numbers were removed
     before = base.file_list.files
     numbers = dict(zip(before.paths, range(len(before)), strict=True))
@@ -310,10 +310,10 @@ def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
     is_new = was < 0
     differs = is_new.copy()  # per file now: whether it is new, or any of its four stats changed
     differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
-    to_read = tuple(ItemFile.at(after.paths[number]) for number in np.flatnonzero(differs).tolist())
+    to_read = tuple(root.file(after.paths[number]) for number in np.flatnonzero(differs).tolist())
     added = int(is_new.sum())
     changed = frozenset(after.paths[number] for number in np.flatnonzero(differs & ~is_new).tolist())
-    documents = _documents(base, changed | numbers.keys())
+    documents = _documents(root, base, changed | numbers.keys())
     return _Changes(
         files=after if added or numbers else before.with_stats(after.stats),
         to_read=to_read,
@@ -333,7 +333,7 @@ def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
     )
 
 
-def _documents(base: Snapshot, paths: Collection[str]) -> dict[str, tuple[int, int]]:
+def _documents(root: Root, base: Snapshot, paths: Collection[str]) -> dict[str, tuple[int, int]]:
     """Return segment and number of the live document of each path, except of files with a problem.
 
     Raises:
@@ -341,7 +341,7 @@ def _documents(base: Snapshot, paths: Collection[str]) -> dict[str, tuple[int, i
     """
     found = {}
     for path in sorted(paths):
-        file = ItemFile.at(path)
+        file = root.file(path)
         for number, listed in enumerate(base.segments):
             for doc in listed.having_key(file.item_type, file.item_id):
                 if listed.segment.paths[doc] == path:

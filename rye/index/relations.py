@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -83,7 +83,14 @@ class Edge(NamedTuple):
     line: int
 
 
-def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -> list[Edge]:
+def edges_of(
+    item: Item,
+    suffix: str,
+    data: bytes,
+    most: int = MAX_REFERENCES,
+    *,
+    beside: Callable[[str], tuple[Lookup, ...]] | None = None,
+) -> list[Edge]:
     """Return what an item refers to.
 
     Args:
@@ -91,6 +98,7 @@ def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -
         suffix: Extension of its file.
         data: The whole file, in which lines are counted.
         most: How many references at most.
+        beside: Returns what a reference names as a path beside the file, which comes before other readings.
     """
     edges: dict[tuple[Any, ...], Edge] = {}  # by kind, text and lookups, each once, where it stands first
     stated: set[tuple[str, int]] = set()  # text and line of references that are not mentions
@@ -98,6 +106,8 @@ def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -
     for edge in chain.from_iterable(found):
         if len(edges) >= most:
             break
+        if beside is not None and (near := beside(edge.text)):
+            edge = edge._replace(lookups=tuple(dict.fromkeys((*near, *edge.lookups))))  # noqa: PLW2901
         place = edge.text, edge.line
         if edge.kind != "mentions":
             stated.add(place)

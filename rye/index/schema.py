@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain, islice, repeat
 from operator import attrgetter
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ BUILT_IN_KEYS = (
 )
 """Keys of keyword terms that every index has; all others are metadata keys."""
 
-_SHARED_KEYS = ("type", "space", "bundle", "category", "author", "version", "created", "updated")
+_SHARED_KEYS = ("type", "space", "bundle", "format", "client", "category", "author", "version", "created", "updated")
 """Keys of which an item has one value that others may share."""
 
 RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by"))
@@ -66,6 +67,8 @@ class ItemPlace(NamedTuple):
     space: str
     bundle: str
     path: str
+    format: str = ""
+    client: str = ""
 
 
 def text_columns(items: Sequence[Item]) -> Iterator[tuple[int, list[str], Ints]]:
@@ -123,9 +126,18 @@ def keyword_columns(
     A key may come several times, a value may be empty or recur. Items with the same metadata keys are taken together.
     """
     each, tags = range(len(items)), [item.tags for item in items]
-    for key in _SHARED_KEYS:
-        yield key, list(map(attrgetter(key), places if key in ItemPlace._fields else items)), each
+    shared = {key: list(map(attrgetter(key), places if key in ItemPlace._fields else items)) for key in _SHARED_KEYS}
+    for key, values in shared.items():
+        yield key, values, each
     yield "tags", list(chain.from_iterable(tags)), list(chain.from_iterable(map(repeat, each, map(len, tags))))
+    if "skill" in shared["format"]:
+        of_skills = [
+            (number, str(folder))
+            for number, place in enumerate(places)
+            if place.format == "skill"
+            for folder in PurePosixPath(place.path).parents[:-1]  # the folder of the skill is one of them
+        ]
+        yield "skill", [folder for _, folder in of_skills], [number for number, _ in of_skills]
     # layouts: metadata keys → the items that have just these, which can be read column by column
     layouts: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(items):

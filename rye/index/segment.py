@@ -169,9 +169,10 @@ class Segment(Documents):
         """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
         return analysis.inflections(word, self.terms, self._stem_hash, self._stem_term)
 
-    def terms_perhaps_near(self, text: str, distance: int) -> Ints:
-        """Return the numbers of all terms within an edit distance of a text, and of some others."""
-        return perhaps_near(self._term_length, self._term_letters, text, distance)
+    def terms_perhaps_near(self, text: str, distance: int, start: str = "") -> Ints:
+        """Return the numbers of all terms with a start that are within an edit distance of a text, and of some more."""
+        first, last = self.terms.prefix_range(start)
+        return first + perhaps_near(self._term_length[first:last], self._term_letters[first:last], text, distance)
 
     def run(self, term: int) -> slice:
         """Return the numbers of the postings of one term, in order of document and field."""
@@ -201,12 +202,11 @@ class Segment(Documents):
         """Return the slots of all postings of several terms, term by term."""
         return _signed(self._of(terms, self._posting)[0] >> self._slot_shift)
 
-    def slots_and_tf(self, terms: Ints, weights: Floats | None = None) -> tuple[Ints, Numbers | Floats]:
+    def slots_and_tf(self, terms: Ints, weights: Floats | None = None) -> tuple[Numbers, Numbers | Floats]:
         """Return ``(slots, tf)`` of all postings of several terms, term by term; tf is multiplied with the weights."""
         words, sizes = self._of(terms, self._posting)
         tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
-        slots: Ints = (words >> self._slot_shift).astype(np.int64)
-        return slots, tf if weights is None else tf * weights.repeat(sizes)
+        return _signed(words >> self._slot_shift), tf if weights is None else tf * weights.repeat(sizes)
 
     def norms_of(self, terms: Ints) -> Norms | None:
         """Return the norms of all postings of several terms, term by term, once they are stored in that order."""

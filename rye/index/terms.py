@@ -233,6 +233,10 @@ class Strings(SortedStrings):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __getitem__(self, index: int) -> str:
+        start, end = self.offsets.item(index), self.offsets.item(index + 1)
+        return str(self.buffer[start : end - 1], "utf-8", "surrogatepass")
+
     def raw(self, index: int) -> bytes:
         """Return one string as UTF-8."""
         return bytes(self.buffer[self.offsets.item(index) : self.offsets.item(index + 1) - 1])

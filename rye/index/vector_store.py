@@ -14,9 +14,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -25,8 +24,6 @@ import numpy as np
 
 from rye import items, spaces
 from rye._process import check_cancelled, stoppable
-from rye._report import Report
-from rye._text import inline
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
 from rye.errors import ItemError
@@ -37,8 +34,20 @@ from rye.index.container import DamagedError
 from rye.index.merge import to_merge
 from rye.index.reader import Reader
 from rye.index.store import Snapshot
-from rye.index.vectors import PROBE_KEY, Keys, Piece, Shard, ShardWriter, keys_of, of_one_model, pattern, probed
-from rye.spaces import ItemFile, Root
+from rye.index.vector_report import LACKING, item_warnings
+from rye.index.vectors import (
+    PROBE_KEY,
+    SHORTENED,
+    Keys,
+    Piece,
+    Shard,
+    ShardWriter,
+    keys_of,
+    of_one_model,
+    pattern,
+    probed,
+)
+from rye.spaces import Root
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +66,7 @@ SHARD_ROWS, SHARD_SECONDS = 65_536, 30.0
 UNUSED_DAYS = 30
 """For how long the vectors of a model that is not used are kept."""
 
-_CHANGES, _SHOWN_ITEMS = 3, 5
+_CHANGES = 3
 
 
 class RootVectors(NamedTuple):
@@ -105,7 +114,7 @@ class SpaceVectors:
         self._keys: dict[str, Keys] = {}
         self.renewed: list[str] = []
         self._last: tuple[Snapshot, RootVectors] | None = None
-        self._until = np.inf
+        self._until = self._most = np.inf
 
     def fits(self, probe: Floats) -> bool:
         """Return whether all vectors read last are of the model that a vector of the probe is of."""
@@ -119,6 +128,7 @@ class SpaceVectors:
         *,
         wait: float,
         until: float,
+        most: float,
         retry: bool,
     ) -> RootVectors:
         """Return the vectors of a snapshot, after making those that are missing.
@@ -129,6 +139,7 @@ class SpaceVectors:
             report: Called with items done and to do.
             wait: Seconds to wait for another process that makes them.
             until: When to leave the rest to the next call, by the monotonic clock, if one item is made; 0: make none.
+            most: Items that are embedded; where more have no vector, none is.
             retry: Whether texts without a vector are embedded again at once.
 
         Raises:
@@ -139,7 +150,7 @@ class SpaceVectors:
         last = self._last[1] if self._last and self._last[0] is snapshot else None
         if last and not (last.missing or retry or self._is_due(last)) and self.fits(probe):
             return last
-        self._until = until
+        self._until, self._most = until, most
         before = np.inf if retry else time.time() - RETRY_SECONDS
         documents, is_held, self._last = self._documents(snapshot), True, None
         self._open()
@@ -151,10 +162,9 @@ class SpaceVectors:
                 elif not self.fits(probe):
                     raise failed(self._embedder.model, "is another model now; another process makes its vectors anew")
         found = self._assembled(documents)
-        if found.missing and (not is_held or time.monotonic() >= until):
-            rest = (
-                "the next search goes on, rye index vectors makes all" if is_held else "another process is making them"
-            )
+        if found.missing and (not is_held or found.missing > most or time.monotonic() >= until):
+            later = "" if found.missing > most else "the next search goes on, "
+            rest = f"{later}rye index vectors makes all" if is_held else "another process is making them"
             none = f"{found.missing:,} of {documents.reader.count:,} items have no vectors yet, only words rank them"
             found = found._replace(warnings=(f"{self.root.source}: {none}: {rest}", *found.warnings))
         self._last = snapshot, found
@@ -192,11 +202,14 @@ class SpaceVectors:
         self._shards = {}
 
     def _unembedded(self, documents: _Documents, before: float) -> Bools:
-        """Return the live documents in no shard, and those of which a text got no vector at a time or before it."""
+        """Return the live documents in no shard, and those of which a text got no vector at a time or before it.
+
+        Without a bound on the time also those of which a text was shortened.
+        """
         found = documents.reader.live.copy()
         for shard, docs, at in self._placed(documents):
             tried = shard.tried[at]
-            found[docs] = (tried > 0) & (tried <= before)
+            found[docs] = (tried > (0 if before == np.inf else SHORTENED)) & (tried <= before)
         return found
 
     def _placed(self, documents: _Documents) -> Iterator[tuple[Shard, Ints, Ints]]:
@@ -215,7 +228,7 @@ class SpaceVectors:
         for _ in range(_CHANGES):
             if self.fits(probe) and self._embed_missing(documents, probe, before, report):
                 break
-            probe, _ = probed(self._embedder)  # which may be older than the vectors, if another process made these
+            probe, *_ = probed(self._embedder)  # which may be older than the vectors, if another process made these
             if not self.fits(probe):
                 self._forget()
         else:
@@ -228,24 +241,27 @@ class SpaceVectors:
     ) -> bool:
         """Make missing vectors until the time is up; False when the model turns out to be another one than before."""
         missing = np.flatnonzero(self._unembedded(documents, before))
+        if len(missing) > self._most:
+            return True
         texts = ((doc, chunks, chunk) for doc, chunks in self._chunked(documents, missing) for chunk in chunks)
         size = max(getattr(self._embedder, "batch", TEXTS_AT_A_TIME) - 1, 1)  # beside the probe
-        writer, began, done, rows = ShardWriter(), time.monotonic(), 0, np.empty((0, len(probe)), np.float32)
+        writer, began, done = ShardWriter(), time.monotonic(), 0
+        rows, shortened = np.empty((0, len(probe)), np.float32), np.empty(0, np.bool_)
         if len(missing):
             report(0, len(missing))
         try:
             while self._until and (not done or time.monotonic() < self._until) and (some := list(islice(texts, size))):
                 check_cancelled()
-                now, found = probed(self._embedder, [chunk.text for _, _, chunk in some])
+                now, found, are_short = probed(self._embedder, [chunk.text for _, _, chunk in some])
                 if not of_one_model(now, probe):
                     return False
-                rows = np.concatenate([rows, found])
+                rows, shortened = np.concatenate([rows, found]), np.concatenate([shortened, are_short])
                 ended = [(doc, chunks) for doc, chunks, chunk in some if chunk is chunks[-1]]
                 count = sum(len(chunks) for _, chunks in ended)
                 if ended:
                     keys = documents.keys[[doc for doc, _ in ended]].tolist()
-                    writer.add(keys, [chunks for _, chunks in ended], rows[:count])
-                rows = rows[count:]  # those of an item of which more texts follow
+                    writer.add(keys, [chunks for _, chunks in ended], rows[:count], shortened[:count])
+                rows, shortened = rows[count:], shortened[count:]  # those of an item of which more texts follow
                 done += len(ended)
                 report(done, len(missing))
                 if writer.size >= SHARD_ROWS or time.monotonic() - began > SHARD_SECONDS:
@@ -272,11 +288,13 @@ class SpaceVectors:
         for doc in numbers.tolist():
             part, local = documents.reader.locate(doc)
             path = part.segment.paths[local]
-            file = ItemFile.at(path)
+            file = self.root.file(path)
             try:
                 data = spaces.read_file(self.root, path)
                 if hashlib.sha256(data).hexdigest() == part.segment.evidence.content_digest(local):
-                    item = items.parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
+                    item = items.parse(
+                        data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=path
+                    )
                     yield doc, chunks_of(item, *chunk_size(self._embedder))
             except ItemError as error:
                 logger.info("not embedded: %s", error)
@@ -321,75 +339,15 @@ class SpaceVectors:
             order = np.argsort(at, kind="stable")  # that of the file, so that it is read forward
             rows, counts = shard.rows(at[order])
             tried = shard.tried[at]
-            lacking.append(docs[tried > 0])
-            retry_at = min(retry_at, tried[tried > 0].min(initial=np.iinfo(np.int64).max) + RETRY_SECONDS)
+            lacking.append(docs[tried > SHORTENED])
+            retry_at = min(retry_at, tried[tried > SHORTENED].min(initial=np.iinfo(np.int64).max) + RETRY_SECONDS)
             if len(rows):
                 owners = np.repeat(docs[order], counts).astype(np.int32)
                 pieces.append(Piece(shard.matrix, rows, owners, *shard.places(rows)))
         dimensions = next((shard.dimensions for shard in self._shards.values()), 0)
-        warnings = self._warnings(documents.reader, np.sort(np.concatenate(lacking)).tolist())
+        warnings = item_warnings(documents.reader, self.root.source, LACKING, np.concatenate(lacking))
         return RootVectors(tuple(pieces), dimensions, missing, retry_at, warnings)
-
-    def _warnings(self, reader: Reader, lacking: Sequence[int]) -> tuple[str, ...]:
-        """Return the warning that names items of which a text has no vector, if there are any."""
-        if not lacking:
-            return ()
-        names = ", ".join(inline(":".join(reader.key_of(doc))) for doc in lacking[:_SHOWN_ITEMS])
-        names += f" and {len(lacking) - _SHOWN_ITEMS:,} more" if len(lacking) > _SHOWN_ITEMS else ""
-        cause = "the embedder refuses it or answers with zeros; words alone find it"
-        return (f"{self.root.source}: no vector for a text of {names}: {cause}",)
 
     def _locked(self, wait: float) -> AbstractContextManager[bool]:
         """Hold the lock of a model, whose name is unlike those of its shards."""
         return hold_lock(self.folder, f"{pattern(self._embedder.model).partition('*')[0].upper()}LOCK", wait=wait)
-
-
-@dataclass(frozen=True, slots=True)
-class VectorReport(Report):
-    """The vectors under one model, of one space or of all.
-
-    Attributes:
-        model: Which model in which version.
-        dimensions: How long a vector is.
-        vectors: How many the items have: one for each section, or chunk of a long one.
-        items: How many items have any.
-        missing: How many have none yet.
-        bytes: The size of their files.
-        warnings: Vectors that had to be made anew, or could not be made.
-    """
-
-    model: str
-    dimensions: int
-    vectors: int
-    items: int
-    missing: int
-    bytes: int
-    warnings: tuple[str, ...] = ()
-
-
-def vector_reports(folder: Path, snapshot: Snapshot | None) -> tuple[VectorReport, ...]:
-    """Return the vectors of the items of a snapshot by model, read from the files alone; no embedder is opened.
-
-    A file that cannot be read holds nothing; of several that hold an item, the newest counts.
-
-    Args:
-        folder: The folder of the index.
-        snapshot: The newest one of the index; None for no items.
-    """
-    models: dict[str, list[tuple[Shard, int]]] = {}
-    for path in files_in(folder, pattern()):
-        with suppress(DamagedError, OSError):  # or gone meanwhile, when another process merges them
-            shard = Shard(path)
-            models.setdefault(shard.model, []).append((shard, path.stat().st_size))
-    segments = snapshot.segments if snapshot and models else ()
-    keys = np.concatenate([np.empty(0, np.uint64), *(keys_of(one.segment)[one.live] for one in segments)])
-    found = []
-    for model, shards in sorted(models.items()):
-        counts, left = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
-        for shard, _ in sorted(shards, key=lambda each: -each[0].made):
-            at = shard.find(keys)
-            mine = np.flatnonzero(left & (at >= 0))
-            counts[mine], left[mine] = shard.rows(at[mine])[1], False
-        have, size = int(np.count_nonzero(counts)), sum(size for _, size in shards)
-        found.append(VectorReport(model, shards[0][0].dimensions, int(counts.sum()), have, len(keys) - have, size))
-    return tuple(found)

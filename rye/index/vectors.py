@@ -11,7 +11,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -154,17 +154,13 @@ class Vectors:
 
     def direction(self, doc: int) -> Floats | None:
         """Return the mean of the vectors of one document, of length 1; None where it has none, or they cancel out."""
-        mine = [piece.matrix[piece.rows[at]] for piece, at in self._pieces_of(doc)]
+        places = ((piece, np.flatnonzero(piece.docs == doc)) for piece in self._pieces)
+        mine = [piece.matrix[piece.rows[at]] for piece, at in places if len(at)]
         if not mine:
             return None
         mean: Floats = np.concatenate(mine).mean(axis=0, dtype=np.float64)
         length = float(np.linalg.norm(mean))
         return (mean / length).astype(np.float32) if length else None
-
-    def _pieces_of(self, doc: int) -> Iterator[tuple[Piece, Ints]]:
-        for piece in self._pieces:
-            if len(at := np.flatnonzero(piece.docs == doc)):
-                yield piece, at
 
     @cached_property
     def _by_doc(self) -> tuple[Ints, Numbers]:
@@ -174,10 +170,9 @@ class Vectors:
 
 
 class Meaning(NamedTuple):
-    """A model and the vectors made with it.
+    """A model, and the vectors made with it.
 
     Attributes:
-        embedder: The model.
         vectors: One row for each chunk of a section of the reader's items.
         warnings: Vectors that had to be made anew, are missing, or cannot be made.
         doubt: Called when the model fails: it is compared with the vectors again before the next query.
@@ -237,27 +232,28 @@ PROBE_SIMILARITY = 0.99
 """Cosine that the two vectors of :data:`PROBE` have at least, if they are of one model: servers round, and what a text
 is embedded together with changes its vector a little."""
 
-_KEY_BYTES = 8
+SHORTENED = 1
+"""In place of a time: each text of the item has a vector, but one vector is of the beginning of its text alone."""
 
 
 def _key(text: str) -> int:
-    raw = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(raw, digest_size=_KEY_BYTES).digest(), "little")
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 PROBE_KEY = _key("probe")
 
 
-def probed(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats]:
-    """Return the vector of :data:`PROBE`, and those of texts asked for together with it.
+def probed(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats, Bools]:
+    """Return the vector of :data:`PROBE`, those of texts asked for together with it, and which texts were shortened.
 
     Raises:
         UnavailableError: The model cannot be used now, or answers the probe with zeros.
     """
-    rows = embedder.embed([PROBE, *texts])
+    asked, every = getattr(embedder, "embed_shortened", None), [PROBE, *texts]
+    rows, shortened = asked(every) if asked else (embedder.embed(every), np.zeros(len(every), np.bool_))
     if not rows[0].any():
         raise failed(embedder.model, "answers with zeros")
-    return rows[0], rows[1:]
+    return rows[0], rows[1:], shortened[1:]
 
 
 def of_one_model(one: Floats, other: Floats) -> bool:
@@ -288,7 +284,7 @@ class Shard:
     Attributes:
         made: When it was written, in nanoseconds since 1970.
         tried: Shape ``(items,)``: when an item was embedded of which a text got no vector, in seconds since 1970; 0
-            where each has one.
+            where each has one; or :data:`SHORTENED`.
         probe: The vector of :data:`PROBE`.
 
     Raises:
@@ -348,8 +344,10 @@ class ShardWriter:
         self._parts: list[tuple[Keys, Ints, Ints, Rows, Ints | Numbers, Ints | Numbers]] = []
         self.size = 0
 
-    def add(self, keys: Sequence[int], chunks: Sequence[Sequence[Chunk]], rows: Floats) -> None:
-        """Add items: their keys, their chunks, and one row for each of the chunks.
+    def add(
+        self, keys: Sequence[int], chunks: Sequence[Sequence[Chunk]], rows: Floats, cut: Bools | None = None
+    ) -> None:
+        """Add items: their keys, their chunks, and one row for each chunk, maybe which are of shortened texts.
 
         Rows of zeros are left out. The time is kept where one stands for a text that has letters or digits.
         """
@@ -359,6 +357,8 @@ class ShardWriter:
         has = rows.any(axis=1)
         counts = np.bincount(owners[has], minlength=len(keys))
         tried = np.zeros(len(keys), np.int64)
+        if cut is not None:
+            tried[owners[cut]] = SHORTENED
         lacking = [at for at in np.flatnonzero(~has).tolist() if any(map(str.isalnum, flat[at].text))]
         tried[owners[lacking]] = int(time.time())
         found = quantized(rows[has]), places[has, 0], places[has, 1]

@@ -95,13 +95,14 @@ def _ryeos_header(text: str) -> dict[str, Any]:
 
 
 def read_javascript(text: str) -> Draft:
-    """Read a ``.js``, ``.ts``, ``.mjs`` or ``.cjs`` tool."""
-    from rye.items.javascript import blanked, definitions, without_comments
+    """Read a tool of JavaScript or TypeScript."""
+    from rye.items.javascript import definitions
+    from rye.items.javascript_text import blanked, imported, without_comments
 
-    code, imports = blanked(text)
+    code = blanked(text)
     symbols, taken = list[Symbol](), list[Import]()
     line, counted = 1, 0  # lines are counted on from the import or definition before
-    for path, start in imports:
+    for path, start in imported(text, code):
         line, counted = line + text.count("\n", counted, start), start
         taken.append(Import(path, line))
     line, counted = 1, 0
@@ -109,8 +110,7 @@ def read_javascript(text: str) -> Draft:
         line, counted = line + text.count("\n", counted, start), start
         signature = without_comments(text[start : min(signature_end, start + _LONGEST_SIGNATURE)])
         symbols.append(Symbol(name, kind, line, line + text.count("\n", start, end), signature_line(signature)))
-    draft = _draft(text, "//", _with_comments(text, symbols))
-    return replace(draft, imports=tuple(taken))
+    return _draft(text, "//", _with_comments(text, symbols), tuple(taken))
 
 
 def read_shell(text: str) -> Draft:
@@ -123,8 +123,8 @@ def _with_comments(text: str, symbols: Sequence[Symbol]) -> tuple[Symbol, ...]:
     """Return definitions with the first line of what the comment above each says."""
     comments = comments_above(text.split("\n"), symbols) if symbols else ()
     return tuple(
-        replace(symbol, docstring=first_line(said)) if said else symbol
-        for symbol, (_, said) in zip(symbols, comments, strict=True)
+        Symbol(one.name, one.kind, one.line, one.end_line, one.signature, first_line(said)) if said else one
+        for one, (_, said) in zip(symbols, comments, strict=True)
     )
 
 
@@ -137,12 +137,12 @@ def read_broken_python(text: str) -> Draft:
     return replace(draft, paragraph=first_paragraph(docstring[2])) if docstring else draft
 
 
-def _draft(text: str, mark: str, symbols: tuple[Symbol, ...]) -> Draft:
+def _draft(text: str, mark: str, symbols: tuple[Symbol, ...], imports: tuple[Import, ...] = ()) -> Draft:
     metadata, prose = header(text, mark)
     if "__" in text:  # most scripts have no constants of this kind, and need not be searched for them
         metadata |= {match[1]: _value(match) for match in _CONSTANT.finditer(text)}
     body, line = cut_blank_head(text)
-    return Draft(metadata=metadata, body=body, body_line=line, symbols=symbols, paragraph=prose)
+    return Draft(metadata=metadata, body=body, body_line=line, symbols=symbols, imports=imports, paragraph=prose)
 
 
 def _value(match: re.Match[str]) -> Any:
@@ -197,7 +197,7 @@ def _indented(text: str) -> Iterator[Symbol]:
     done += [Symbol(name, kind, start, last) for _, name, kind, start in open_]
     for symbol in sorted(done, key=lambda symbol: symbol.line):
         signature, said = python_definition(lines, symbol.line - 1, min(symbol.end_line, symbol.line + _FEW_LINES))
-        yield replace(symbol, signature=signature_line(signature), docstring=first_line(said))
+        yield symbol._replace(signature=signature_line(signature), docstring=first_line(said))
 
 
 _NO_METADATA = frozenset({"__all__", "__annotations__", "__dict__", "__doc__", "__name__", "__path__", "__slots__"})

@@ -6,13 +6,14 @@ import re
 from typing import Any
 
 from rye.errors import ItemError
-from rye.items.model import STATED_KEYS, Draft
-from rye.items.values import cut_blank_head, integer, jsonable, line_of, too_deep
+from rye.items.model import STATED_KEYS, Draft, Symbol
+from rye.items.values import DESCRIPTION_CHARS, cut_blank_head, integer, jsonable, line_of, one_line, too_deep
 
 # tomllib takes quadratic time over a dotted key; 65 parts are deeper than metadata may nest anyway
 _TOML_LONG_KEY = re.compile(
     r"(?<![\w-])(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')(?:[ \t]*+\.[ \t]*+(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')){64}"
 )
+_JSON_STRING = re.compile(r'"(?P<text>(?:[^"\\]++|\\.)*+)"(?P<colon>\s*+:)?+')
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
@@ -33,7 +34,40 @@ def read_json(text: str) -> Draft:
         raise _unparsable("JSON", error.lineno, error.msg) from None
     except RecursionError:
         raise too_deep() from None
-    return _draft(text, jsonable(value))
+    value = jsonable(value)
+    servers = value.get("mcpServers") if isinstance(value, dict) else None
+    return _draft_of_servers(text, servers) if isinstance(servers, dict) else _draft(text, value)
+
+
+def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
+    """Read the MCP servers that a client is to start: name and command or address of each, never what is secret."""
+    symbols, lines, places = [], [], _key_lines(text)
+    for name, server in servers.items():
+        found = server if isinstance(server, dict) else {}
+        stated = found.get("args")
+        arguments = stated if isinstance(stated, list) else []
+        command = " ".join(map(str, [found.get("command") or found.get("url") or "", *arguments])).strip()
+        line = places.get(name, 1)
+        symbols.append(Symbol(name, "server", line, line, signature=one_line(command, DESCRIPTION_CHARS)))
+        lines.append(f"{name}: {command}")
+    names = ", ".join(servers)
+    return Draft(
+        metadata={"servers": list(servers)},
+        body="\n".join(lines),
+        symbols=tuple(symbols),
+        heading="MCP servers",
+        paragraph=f"The MCP servers {names}.",
+    )
+
+
+def _key_lines(text: str) -> dict[str, int]:
+    """Return the line on which each key of a JSON text, as written there, first stands."""
+    found, line, counted = dict[str, int](), 1, 0
+    for match in _JSON_STRING.finditer(text):
+        if match["colon"]:
+            line, counted = line + text.count("\n", counted, match.start()), match.start()
+            found.setdefault(match["text"], line)
+    return found
 
 
 def read_toml(text: str) -> Draft:

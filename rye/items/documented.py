@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"[ \t]*(?:#(?!!)|//|/\*|\*(?![^\s*/]))")
 _METHOD_COMMENT = re.compile(r"[ \t]*(?://|/\*|\*(?![^\s*/]))")
 """Above a method ``#`` begins a private member, and so does ``*`` before a name."""
 
-_MARK = re.compile(r"^[ \t]*(?:#+|/{2,}|/\*+|\*+/|\*(?!/))?[ \t]?|[ \t]*\*+/[ \t]*$")
+_MARK = re.compile(r"[ \t]*(?:#+|/{2,}|/\*+|\*+/|\*(?!/))?[ \t]?")
 _LONGEST_SIGNATURE = 5_000
 """Characters within which the signature of a Python function ends."""
 
@@ -90,7 +90,8 @@ def python_definition(lines: Sequence[str], at: int, end: int) -> tuple[str, str
 def comments_above(lines: Sequence[str], symbols: Sequence[Symbol], first_line: int = 1) -> Iterator[tuple[int, str]]:
     """Yield for each definition where the comment directly above it begins among the lines, and what it says.
 
-    Without a comment that is the line of the definition. Of several definitions on a line the first has the comment.
+    Decorators may stand between the two. Without a comment that is the line of the definition. Of several definitions
+    on a line the first has the comment.
 
     Args:
         lines: The lines of the code.
@@ -100,14 +101,46 @@ def comments_above(lines: Sequence[str], symbols: Sequence[Symbol], first_line: 
     code_begins = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith("#!")), 0)
     before = -1
     for symbol in symbols:
-        at = above = min(symbol.line - first_line, len(lines))
+        at = min(symbol.line - first_line, len(lines))
+        below = above = _above_decorators(lines, at, before)
         mark = _METHOD_COMMENT if symbol.kind == "method" else _COMMENT
         while above - 1 > before and mark.match(lines[above - 1]):
             above -= 1
         before = at
-        if above <= code_begins:  # the comment that begins a file describes the file
-            above = at
-        yield above, "\n".join(_MARK.sub("", line).rstrip() for line in lines[above:at]).strip() if above < at else ""
+        if above == below or above <= code_begins:  # the comment that begins a file describes the file
+            yield at, ""
+        else:
+            yield above, "\n".join(map(_without_marks, lines[above:below])).strip()
+
+
+def _above_decorators(lines: Sequence[str], at: int, before: int) -> int:
+    """Return the line of the first decorator directly above a definition, or that of the definition.
+
+    Args:
+        lines: The lines of the code.
+        at: Where the definition begins among them.
+        before: Where the one before it does.
+    """
+    found = line = at
+    indent = ""
+    while line - 1 > before:
+        line -= 1
+        text = lines[line].rstrip()
+        if line == at - 1:
+            if not text or text.lstrip()[0] not in "@)}":
+                break
+            indent = text[: len(text) - len(text.lstrip())]
+        if text.startswith(f"{indent}@"):
+            found = line
+        elif text and not text.startswith((f"{indent} ", f"{indent}\t", f"{indent})", f"{indent}}}")):
+            break
+    return found
+
+
+def _without_marks(line: str) -> str:
+    """Return what a line of a comment says."""
+    said = _MARK.sub("", line, count=1).rstrip()
+    return said[:-1].rstrip("*").rstrip() if said.endswith("*/") else said
 
 
 _LONGEST_LINE = 200

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from rye.errors import ItemError
 from rye.items.model import STATED_KEYS, Draft, ItemType, Section
 from rye.items.values import cut_blank_head, line_of
 
@@ -17,7 +18,7 @@ _STATES_METADATA = re.compile(r"^(?:name|title|description|category|version)[ \t
 _DIRECTIVE = re.compile(r"^[ \t]*+(?:(`{3,}|~{3,})([^\n]*)|(<directive)(?=[\s>/]))", re.MULTILINE)
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
 _BLOCK = re.compile(
-    r"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?$|(`{3,}|~{3,})([^\n]*)|(=++|-++)[ \t]*+$)",
+    r"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?$|(`{3,}|~{3,})([^\n]*)|(=++|-++)[ \t]*+$|(<!--))",
     re.MULTILINE,
 )
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
@@ -38,10 +39,11 @@ _ITEM_MARK = re.compile(r"(?:>[ \t]?|[-*+][ \t]+|\d{1,3}[.)][ \t]+)")
 
 
 class _Metadata(NamedTuple):
-    """The values of a metadata block, and the text of the file with that block blanked line by line."""
+    """The values of a metadata block, the text with that block blanked line by line, and why it is not YAML."""
 
     values: Mapping[str, Any]
     rest: str
+    note: str = ""
 
 
 class _Heading(NamedTuple):
@@ -67,12 +69,31 @@ def read_markdown(text: str, item_type: ItemType) -> Draft:
         sections=tuple(_sections(body, line, headings)),
         heading=next((heading.text for heading in headings if heading.level == 1), ""),
         paragraph=_first_prose(body, headings),
+        note=found.note,
     )
 
 
 def read_markdown_metadata(text: str, item_type: ItemType) -> Mapping[str, Any]:
     """Return the metadata that :func:`read_markdown` finds, without reading the rest."""
     return _find_metadata(text, item_type).values
+
+
+def read_front_matter(text: str) -> dict[str, Any]:
+    """Return the front matter with which a text begins, by strict YAML, as every client of agents reads it.
+
+    Raises:
+        ItemError: ``unparsable``, and as :func:`rye.items.yaml_safe.load`.
+    """
+    from rye.items import yaml_safe
+
+    opening = _OPENING.match(text) if text.startswith("---") else None
+    closing = re.compile(r"^---[ \t]*$", re.MULTILINE).search(text, opening.end()) if opening else None
+    values = None
+    if opening and closing:
+        values = yaml_safe.load(text[opening.end() : closing.start()], first_line=2, unambiguous=True)
+    if not isinstance(values, dict):
+        raise ItemError("unparsable", "the file does not begin with front matter", hint="begin it with a line of ---")
+    return values
 
 
 def _find_metadata(text: str, item_type: ItemType) -> _Metadata:
@@ -100,12 +121,20 @@ def _yaml(text: str, opening: re.Match[str] | None) -> _Metadata | None:
     from rye.items import yaml_safe
 
     source = text[opening.end() : closing[0]]
-    values = yaml_safe.load(source, as_text=STATED_KEYS, first_line=line_of(text, opening.end()))
+    note = ""
+    try:
+        values = yaml_safe.load(source, as_text=STATED_KEYS, first_line=line_of(text, opening.end()))
+    except ItemError as error:
+        values = yaml_safe.load_lines(source, as_text=STATED_KEYS) if error.code == "unparsable" else None
+        if values is None:
+            raise
+        note = f"the metadata is not YAML, and was read line by line: {error.message}"
     if values is None and not source.strip():
         values = {}
     if not isinstance(values, dict):
         return None
-    return _Metadata(values, text[: opening.start()] + _blank(text[opening.start() : closing[1]]) + text[closing[1] :])
+    rest = text[: opening.start()] + _blank(text[opening.start() : closing[1]]) + text[closing[1] :]
+    return _Metadata(values, rest, note)
 
 
 def _closing(text: str, start: int, mark: str) -> tuple[int, int] | None:
@@ -155,11 +184,11 @@ def _xml(found: _Metadata, start: int, fence: tuple[str, int] | None) -> _Metada
     begin = fence[1] if fence else start
     end = closing[1] if closing and not text[block.end : closing[0]].strip() else block.end
     body = _blank(text[begin:start]) + block.text + _blank(text[block.end : end])
-    return _Metadata({**found.values, **block.metadata}, text[:begin] + body + text[end:])
+    return _Metadata({**found.values, **block.metadata}, text[:begin] + body + text[end:], found.note)
 
 
 def _headings(body: str) -> Iterator[_Heading]:
-    """Yield the headings outside fences, marked by ``#`` or underlined; lines are 0-based.
+    """Yield the headings outside fences and comments, marked by ``#`` or underlined; lines are 0-based.
 
     Only where something is underlined is the paragraph above it looked for: from the last blank line, or the last mark,
     on, so that no line is looked at twice.
@@ -167,7 +196,13 @@ def _headings(body: str) -> Iterator[_Heading]:
     fence, begin = "", _NOWHERE
     line = counted = seen = 0
     for match in _BLOCK.finditer(body):
-        marks, text, mark, info, underline = match.groups()
+        if match.start() < seen:
+            continue  # in a comment
+        marks, text, mark, info, underline, comment = match.groups()
+        if comment:
+            if not fence:
+                seen, begin = _after_comment(body, match.start(6)), _NOWHERE
+            continue
         start, level = match.start(), 0 if fence else len(marks or "")
         if underline and not fence:
             above = _paragraph(body, seen, start, begin)
@@ -187,6 +222,13 @@ def _headings(body: str) -> Iterator[_Heading]:
         elif mark and not fence:
             fence = mark
         seen = match.end() + 1
+
+
+def _after_comment(body: str, start: int) -> int:
+    """Return where the next line begins after the one with the end of a comment; without an end, that of the text."""
+    stop = body.find("-->", start + len("<!"))
+    line = body.find("\n", stop) if stop >= 0 else -1
+    return line + 1 if line >= 0 else len(body) + 1
 
 
 def _paragraph(body: str, seen: int, stop: int, begin: int) -> int:
@@ -243,10 +285,13 @@ def _sections(body: str, body_line: int, headings: tuple[_Heading, ...]) -> Iter
 def _first_prose(body: str, headings: tuple[_Heading, ...]) -> str:
     """Return the first paragraph that is neither heading, fence, table, markup nor comment."""
     prose: list[str] = []
-    fence = ""
+    fence, in_comment = "", False
     named = {heading.line + each for heading in headings for each in range(heading.lines)}
     for number, raw in enumerate(body[:_PARAGRAPH_WINDOW].split("\n")):
         line = "" if number in named else raw.strip()
+        if in_comment or (line.startswith("<!--") and not fence):
+            in_comment = "-->" not in line[0 if in_comment else len("<!") :]
+            line = ""
         if fence:
             if line.startswith(fence):
                 fence = ""

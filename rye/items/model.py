@@ -58,8 +58,7 @@ LONGEST_NAME = 200
 """Characters of the name of a symbol; a definition with a longer one is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A definition in a tool's code.
 
     Attributes:
@@ -108,9 +107,9 @@ class Item:
         title: From metadata, else the first level-1 heading, else empty.
         description: From metadata or docstring, else the first paragraph of the body.
         category: From metadata, else the folder part of the id.
-        version: As written, else empty.
+        version: As written, there or in the table ``metadata`` of an Agent Skill, else empty.
         tags: From metadata, in order, without duplicates.
-        author: As written, else empty.
+        author: As the version.
         created, updated: ISO 8601 text as written (dates and datetimes normalised to ISO), else empty.
         metadata: Every metadata key as read (also the ones above), JSON-able values only, nested dicts kept.
         declared: The subset of ``name``, ``category``, ``type`` and ``id`` the file states about itself, for
@@ -119,6 +118,7 @@ class Item:
         body_line: 1-based line of the file where ``body`` begins.
         sections, symbols, imports: In file order.
         envelope: The raw signature line if there is one; nothing about it has been verified.
+        note: Why the metadata had to be read in another way than its format; else empty.
     """
 
     type: ItemType
@@ -140,6 +140,7 @@ class Item:
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
     envelope: RawEnvelope | None = None
+    note: str = ""
 
 
 _TITLE = ("title",)
@@ -170,6 +171,7 @@ class Draft:
         body, body_line, sections, symbols, imports: As in :class:`Item`.
         heading: Title to use where the metadata states none.
         paragraph: Description to use where the metadata states none, as one paragraph of the format.
+        note: As in :class:`Item`.
     """
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -180,6 +182,7 @@ class Draft:
     imports: tuple[Import, ...] = ()
     heading: str = ""
     paragraph: str = ""
+    note: str = ""
 
 
 def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEnvelope | None) -> Item:
@@ -187,6 +190,8 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
     meta = draft.metadata
     folder, _, name = item_id.rpartition("/")
     stated = _text(meta, _DESCRIPTION, STATED_CHARS)
+    nested = meta.get("metadata")
+    more: Mapping[str, Any] = nested if isinstance(nested, Mapping) else {}
     return Item(
         type=item_type,
         id=ItemId(item_id),
@@ -194,9 +199,9 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         title=_text(meta, _TITLE) or one_line(plain(draft.heading)),
         description=stated or shorten(one_line(plain(draft.paragraph), STATED_CHARS), DESCRIPTION_CHARS),
         category=text_of(meta.get("category")) or folder,
-        version=_text(meta, _VERSION),
+        version=_text(meta, _VERSION) or _text(more, _VERSION),
         tags=next((tags for key in _TAGS if key in meta and (tags := tags_of(meta[key]))), ()),
-        author=_text(meta, _AUTHOR),
+        author=_text(meta, _AUTHOR) or _text(more, _AUTHOR),
         created=iso(_text(meta, _CREATED)),
         updated=iso(_text(meta, _UPDATED)),
         metadata=MappingProxyType(dict(meta)),
@@ -207,6 +212,7 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         symbols=draft.symbols,
         imports=draft.imports,
         envelope=envelope,
+        note=draft.note,
     )
 
 

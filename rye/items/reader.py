@@ -19,7 +19,9 @@ MAX_BYTES = 1 << 20
 EXTENSIONS = MappingProxyType(
     {
         ItemType.DIRECTIVE: frozenset({".md"}),
-        ItemType.TOOL: frozenset({".cjs", ".js", ".json", ".mjs", ".py", ".sh", ".toml", ".ts", ".yaml", ".yml"}),
+        ItemType.TOOL: frozenset(
+            {".cjs", ".js", ".json", ".jsx", ".mjs", ".py", ".sh", ".toml", ".ts", ".tsx", ".yaml", ".yml"}
+        ),
         ItemType.KNOWLEDGE: frozenset({".md", ".yaml", ".yml"}),
     }
 )
@@ -63,7 +65,7 @@ def is_item_file(item_type: ItemType, filename: str) -> bool:
     return split_name(item_type, filename) != ("", "")
 
 
-def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Item:
+def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, path: str = "") -> Item:
     """Read the bytes of one file as an item. Deterministic, touches no disk and runs nothing.
 
     Args:
@@ -71,24 +73,25 @@ def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Ite
         item_type: Given by the folder it lies in.
         item_id: Its path below that folder without extension, with slashes.
         suffix: Its extension with the dot; it decides the format.
+        path: Its path below the space root, for errors; empty where that follows from the rest.
 
     Raises:
         ItemError: ``too-large``, ``not-utf8``, ``not-an-item`` (no item of this type has that extension),
             ``unparsable``, ``too-deep`` or ``alias-bomb``; the message begins with the path below the space root.
     """
-    with _located(item_type, item_id, suffix):
+    with _located(path or f"{item_type.folder}/{item_id}{suffix.lower()}"):
         text, envelope = _text(data, item_type, suffix.lower())
         draft = _reader(item_type, suffix.lower())(text)
     return assemble(draft, item_type=item_type, item_id=item_id, envelope=envelope)
 
 
-def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Mapping[str, str]:
+def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, path: str = "") -> Mapping[str, str]:
     """Return :attr:`Item.declared` as :func:`parse` gives it, reading no more of the file than that needs.
 
     Raises:
         ItemError: As :func:`parse`.
     """
-    with _located(item_type, item_id, suffix):
+    with _located(path or f"{item_type.folder}/{item_id}{suffix.lower()}"):
         text, _ = _text(data, item_type, suffix.lower())
         if suffix.lower() != ".md":
             return declared_by(_reader(item_type, suffix.lower())(text).metadata)
@@ -98,12 +101,11 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> 
 
 
 @contextmanager
-def _located(item_type: ItemType, item_id: str, suffix: str) -> Iterator[None]:
+def _located(path: str) -> Iterator[None]:
     """Name the file in errors."""
     try:
         yield
     except ItemError as error:
-        path = f"{item_type.folder}/{item_id}{suffix.lower()}"
         error.message = f"{path}: {error.message}"
         error.details.setdefault("path", path)
         raise
@@ -121,7 +123,7 @@ def _text(data: bytes, item_type: ItemType, suffix: str) -> tuple[str, RawEnvelo
     if suffix not in EXTENSIONS[item_type]:
         known = ", ".join(sorted(EXTENSIONS[item_type]))
         raise ItemError("not-an-item", f"no {item_type} has the extension {suffix!r}", hint=f"use one of {known}")
-    envelope = find_envelope(data)
+    envelope = find_envelope(data, suffix)
     if envelope is not None:
         line_break = b"\n" if data[envelope.end - 1 : envelope.end] == b"\n" else b""
         data = data[: envelope.start] + line_break + data[envelope.end :]

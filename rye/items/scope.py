@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -87,25 +88,35 @@ def _refuse(message: str, hint: str, **details: Any) -> NoReturn:
 
 
 _SUFFIXES = frozenset().union(*EXTENSIONS.values())
+_QUOTES = "`'()[]<>"
+_ENDS = f".,;:!?{_QUOTES}"
+_LINE = re.compile(r":\d+(?::\d+|-\d+)?\Z")
+_OF_FOLDER = {each.folder: str(each) for each in ItemType}
+_FOLDER = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(_OF_FOLDER)})/(?P<id>\S+)")
 
 
 def spellings(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a reference may mean that names no item: without ``@`` before it, ``#…`` behind it, and its extension.
+    """Yield what a reference may mean that names no item, in quotes or backticks, or with punctuation behind it.
 
-    Only a path, or an id after its type, is such a reference.
+    It is read without ``@`` before it, without ``#…`` or lines (``:5``, ``:5:10``, ``:5-10``) behind it, without its
+    extension, and as ``type:id`` where it begins with the folder of a type. Only a path, or an id after its type, is
+    such a reference.
 
     Yields:
         An id or ``type:id``, and the extension that the file of the item must have; empty for any. The nearest first.
     """
     read = text.strip()
-    name = read.removeprefix("@")
-    head, mark, _ = name.partition("#")
-    stem, dot, end = (head if mark else name).rpartition(".")
+    name = read.lstrip(_QUOTES).rstrip(_ENDS).removeprefix("@")
+    head = name.partition("#")[0]
+    path = _LINE.sub("", head)
+    stem, dot, end = path.rpartition(".")
     suffix = f"{dot}{end}".casefold()
-    choices = [(name, "")] if name != read else []
-    choices += [(head, "")] if mark else []
-    choices += [(stem, suffix)] if suffix in _SUFFIXES else []
-    yield from (each for each in choices if _is_reference(each[0]))
+    by_file = [(stem, suffix)] if suffix in _SUFFIXES else []
+    for choice, extension in dict.fromkeys([(name, ""), (head, ""), (path, ""), *by_file]):
+        if choice != read and _is_reference(choice):
+            yield choice, extension
+        if folder := _FOLDER.fullmatch(choice):
+            yield f"{_OF_FOLDER[folder['folder']]}:{folder['id']}", extension
 
 
 def _is_reference(text: str) -> bool:

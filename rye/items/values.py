@@ -18,7 +18,7 @@ LINE_CHARS = 300
 """How long a title, category, version or author may be."""
 
 # Code points that are not text: they would break a terminal, a YAML reader or a JSON consumer.
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _ORDINARY = b"\t\n" + bytes(range(0x20, 0x7F))  # most files have nothing else
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_IN_A_LINE = re.compile("[\\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]+")
@@ -51,7 +51,7 @@ def decode(data: bytes) -> str:
         return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROLS.sub(" ", text)
+    return _CONTROLS.sub(" ", text.replace("\ufeff", ""))
 
 
 def without_stale_marks(text: str) -> str:
@@ -70,7 +70,7 @@ def clean(text: str) -> str:
     """Return ``text`` fit for JSON and terminals: no lone surrogates, spaces for control characters."""
     if text.isascii() and text.isprintable():
         return text
-    return _CONTROLS.sub(" ", _SURROGATES.sub("\ufffd", text))
+    return _CONTROLS.sub(" ", _SURROGATES.sub("\ufffd", text.replace("\ufeff", "")))
 
 
 def one_line(text: str, limit: int = LINE_CHARS) -> str:

@@ -7,12 +7,18 @@ values as its anchor holds, so a few lines cannot stand for billions of values.
 
     >>> load("tags: [on, 12:30]\nversion: 1.10", as_text=frozenset({"version"}))
     {'tags': ['on', '12:30'], 'version': '1.10'}
+
+Front matter is often not YAML, though its authors' own programs read it: line by line, as :func:`load_lines` does.
+
+    >>> load_lines("name: pdf\ndescription: Use it: now")
+    {'name': 'pdf', 'description': 'Use it: now'}
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from textwrap import dedent
 from typing import Any
 
 import yaml
@@ -43,6 +49,7 @@ def load(
     as_text: frozenset[str] = _NO_TEXT,
     first_line: int = 1,
     unambiguous: bool = False,
+    aliases: bool = True,
     loader: Any = _LOADER,
 ) -> Any:
     """Return the first document of ``text`` as dicts with string keys, lists and scalars; None when it is empty.
@@ -52,6 +59,7 @@ def load(
         as_text: Top-level keys whose plain scalars stay as written, so that ``version: 1.10`` is not a number.
         first_line: The line of the file on which ``text`` begins, for messages.
         unambiguous: Refuse duplicate keys, keys that are not text and a second document: nothing written may be lost.
+        aliases: Whether there may be any.
         loader: PyYAML's class that reads events: that of the C library, where there is one.
 
     Raises:
@@ -62,7 +70,7 @@ def load(
     parser = None
     try:
         parser = loader(text)
-        return _YamlBuilder(parser, as_text, first_line, unambiguous).document()
+        return _YamlBuilder(parser, as_text, first_line, unambiguous=unambiguous, aliases=aliases).document()
     except yaml.YAMLError as error:
         raise _unparsable(error, first_line) from None
     except (ValueError, RecursionError) as error:  # the pure Python scanner lets a few through
@@ -100,11 +108,14 @@ class _Open:
 class _YamlBuilder:
     """Turns parser events into values with a stack of its own."""
 
-    def __init__(self, parser: Any, as_text: frozenset[str], first_line: int, unambiguous: bool) -> None:  # noqa: FBT001
+    def __init__(
+        self, parser: Any, as_text: frozenset[str], first_line: int, *, unambiguous: bool, aliases: bool
+    ) -> None:
         self._parser = parser
         self._as_text = as_text
         self._first_line = first_line
         self._unambiguous = unambiguous
+        self._aliases = aliases
         self._stack: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int]] = {}  # value and how many values it holds
         self._count = 0
@@ -192,7 +203,7 @@ class _YamlBuilder:
 
     def _alias(self, event: Any) -> Any:
         found = self._anchors.get(event.anchor)
-        if found is None:
+        if found is None or not self._aliases:
             problem = f"the alias *{clean(event.anchor)[:80]} has no complete anchor before it"
             raise self._unparsable(event, problem, "an alias must follow its anchor and must not contain itself")
         value, size = found
@@ -238,3 +249,68 @@ def resolve(text: str) -> Any:
     if _NOT_FINITE.fullmatch(text):
         return None
     return text
+
+
+_MOST_LINES = 5_000
+"""How long metadata that is read line by line may be."""
+_MOST_LEVELS = 4
+"""How deep a table in it may nest."""
+
+_KEY = re.compile(r"([^\W\d][\w.-]*+|\"[^\"\n]++\"|'[^'\n]++')[ \t]*+:(?!//)(.*)")
+_BLOCK_SCALAR = re.compile(r"([|>])[-+1-9]{0,2}(?:[ \t]+|$)")
+_Entry = tuple[str, list[str]]
+
+
+def load_lines(text: str, *, as_text: frozenset[str] = _NO_TEXT, level: int = 0) -> dict[str, Any] | None:
+    """Read metadata that is not YAML line by line; return None where it does not begin with a key, or is too long.
+
+    An entry is a line ``key: value`` that is not indented, with the lines up to the next one. If by itself it is YAML,
+    its value is what that says. Otherwise it is the text behind the colon, on all its lines: quotes around it are taken
+    off, ``>`` and ``|`` are as in YAML though text may follow them, and below a key alone stands a list or a table. Of
+    duplicate keys the last wins; comments are left out where they are not indented, and there are no aliases.
+    """
+    lines = text.split("\n")
+    if len(lines) > _MOST_LINES or len(text) > MAX_CHARS:
+        return None
+    entries: list[_Entry] = []
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        if key := _KEY.fullmatch(line):
+            entries.append((key[1].strip("\"'"), [key[2]]))
+        elif entries:
+            entries[-1][1].append(line)
+        elif line.strip():
+            return None
+    return {clean(key): _entry(key, value, as_text, level) for key, value in entries} if entries else None
+
+
+def _entry(key: str, lines: list[str], as_text: frozenset[str], level: int) -> Any:
+    """Return the value of an entry: the text behind its colon, and the lines below."""
+    try:
+        one = "\n".join([f"k: {lines[0]}", *lines[1:], ""])
+        found = load(one, as_text=frozenset({"k"} if key in as_text else ()), aliases=False)
+        if isinstance(found, dict) and len(found) == 1:
+            return found["k"]
+    except ItemError:
+        pass
+    first, below = lines[0].strip(), dedent("\n".join(line.expandtabs() for line in lines[1:])).strip("\n")
+    if block := _BLOCK_SCALAR.match(first):
+        paragraphs = f"{first[block.end() :]}\n{below}".strip("\n").rstrip()
+        return clean(
+            paragraphs if block[1] == "|" else re.sub(r"(?<!\n)\n(?!\n)", " ", paragraphs).replace("\n\n", "\n")
+        )
+    if not first and below.startswith("- "):
+        return [_unquoted(each) for each in re.split(r"^- ", below, flags=re.MULTILINE)[1:]]
+    if not first and level < _MOST_LEVELS and (table := load_lines(below, level=level + 1)):
+        return table
+    return _unquoted(f"{first}\n{below}")
+
+
+def _unquoted(text: str) -> str:
+    """Return text as one line, without the quotes around it."""
+    line = clean(" ".join(text.split()))
+    if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'":
+        quote, line = line[0], line[1:-1]
+        line = line.replace("''", "'") if quote == "'" else line.replace('\\"', '"')
+    return line

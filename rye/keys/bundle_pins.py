@@ -19,7 +19,7 @@ from rye.keys.trust_files import Trust
 from rye.signing import TrustEntry, TrustSet
 from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
-from rye.spaces.read import read_item
+from rye.spaces.signed import read_item
 
 _UNPROVEN = frozenset({"unknown-key", "signature"})
 """Codes of signatures that no key of the bundle is known to have made, though the line names one."""

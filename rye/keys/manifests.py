@@ -24,12 +24,14 @@ from rye.manifest.model import (
     RootKeys,
     Seen,
     SignedRoles,
+    SpaceKeys,
     SpaceName,
 )
 from rye.manifest.space import Observed, compare, observe
 from rye.parameters import ParameterError
-from rye.signing import SigningKey, TrustSet
+from rye.signing import PublicKey, SigningKey, TrustSet
 from rye.spaces import Root
+from rye.spaces.beside import is_listable
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
@@ -125,6 +127,8 @@ def check_manifests(
     trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
     reports = []
     for root in layout.in_space(space):
+        if root.client is not None:
+            continue
         demanded = require and (space == "system" or layout.may_demand(root))
         if concerns(root):
             reports.append(check_root(root, trust=trust, now=now))
@@ -156,8 +160,7 @@ def write_root(
     Args:
         root: The space.
         signers: Who signs.
-        trust: The keys of this run; the present manifest must be signed by them. A project's is for the audience that
-            they demand; by default it keeps its own, and a new one is named after the folder.
+        trust: The keys of this run, which must have signed the present manifest, and the audience that is demanded.
         days: After how many days it expires.
         root_keys: Other keys or another threshold from now on.
         delegations: The namespaces that others list from now on.
@@ -172,7 +175,11 @@ def write_root(
     _check_days(days)
     if not signers:
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
+    from rye.manifest.write import write_manifest
+
     spaces.check_writable(root)
+    place = SpaceName(str(root.space), root.bundle)
+    SpaceKeys(place, trust, signing.system_clock()).check_timestamp(root_keys)
     observed = _observe_all(root)
     files = {} if new else store.read_manifest(root.path)
     if not new and not any(name.endswith(".root.json") for name in files):
@@ -184,8 +191,6 @@ def write_root(
             )
         files = {}  # without a root, which comes last, it never was a manifest
     changes = _changes(files, observed, trust) if files else ()
-    from rye.manifest.write import write_manifest
-
     written = write_manifest(
         files,
         observed.all,
@@ -194,7 +199,7 @@ def write_root(
         days=days,
         root=root_keys,
         delegations=delegations,
-        audience=trust.demanded(SpaceName(str(root.space), root.bundle).origin),
+        audience=trust.demanded(place.origin),
         name=_default_audience(root),
         fresh=MAX_DAYS if root.space is spaces.Space.SYSTEM else FRESH_DAYS,  # nobody refreshes what was published
     )
@@ -290,6 +295,7 @@ def _observe_all(root: Root) -> Observed:
             hint="fix or remove them; nothing was written",
             problems=problems,
         )
+    observed.others = {path: file for path, file in observed.others.items() if is_listable(path, file.mode)}
     return observed
 
 
@@ -351,7 +357,7 @@ def read_delegation(text: str) -> Delegation:
     return Delegation(tuple(match[1].split(",")), keys, int(match[2] or 1))
 
 
-def read_public_key(path: Path) -> signing.PublicKey:
+def read_public_key(path: Path) -> PublicKey:
     """Return the key that a trust file names.
 
     Raises:
@@ -366,16 +372,18 @@ def read_public_key(path: Path) -> signing.PublicKey:
     return entries[0].public
 
 
-def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequence[SigningKey]) -> RootKeys | None:
+def read_root_keys(
+    paths: Sequence[Path], threshold: int | None, signers: Sequence[SigningKey], timestamp: Sequence[PublicKey] | None
+) -> RootKeys | None:
     """Return the keys that a manifest is to have, from trust files or else the signers; None keeps the present ones.
 
     Raises:
         ArgumentError, NotFoundError, SigningError: As :func:`read_public_key`.
     """
-    if not paths and threshold is None:
-        return None
-    keys = tuple(read_public_key(path) for path in paths) or tuple(signer.public for signer in signers)
-    return RootKeys(keys, 1 if threshold is None else threshold)
+    keys = tuple(read_public_key(path) for path in paths)
+    if not keys and threshold is not None:
+        keys = tuple(signer.public for signer in signers)
+    return RootKeys(keys, 1 if threshold is None else threshold, timestamp) if keys or timestamp is not None else None
 
 
 def read_signers(layout: Layout, names: Sequence[str], *, passphrase: Passphrase = None) -> tuple[SigningKey, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 from rye import signing, spaces
 from rye._report import Report
@@ -15,12 +18,16 @@ from rye.keys.trust_changes import unlink, write_trust_file
 from rye.keys.validate import faults, link_problems
 from rye.parameters import COMMANDS, check
 from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
+from rye.signing.envelope import SigningTerms
+from rye.signing.skill import Skill, SkillFile, list_files
 from rye.spaces import ItemFile, Root
+from rye.spaces.beside import PLAIN, is_listable
 from rye.spaces.layout import Layout
-from rye.spaces.read import ReadItem, read_item
-from rye.spaces.targets import read_targets
+from rye.spaces.read import is_detached
+from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
+from rye.spaces.targets import NamedFile, files_to_sign
 
-FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))
+_FORMATS = [str(EnvelopeFormat.V2), str(EnvelopeFormat.V1)]
 
 
 class SignMode(StrEnum):
@@ -63,19 +70,59 @@ class SignReport(Report):
 
 @dataclass(slots=True)
 class _Job:
-    """One file to sign, and how it stands: the key and reason code of its signature; no code where that is valid."""
+    """One file to sign, and how it stands: the key and reason code of its signature; no code where that is valid.
+
+    Of a skill that is signed as a whole, ``skill`` is the folder and ``files`` are those in it.
+    """
 
     root: Root
     file: ItemFile
     read: ReadItem
+    skill: str = ""
+    files: tuple[SkillFile, ...] = ()
     signer: str = ""
     code: str = ""
 
     def judge(self, trust: TrustSet, form: EnvelopeFormat) -> None:
         """Judge the signature that the file has."""
         found = signing.judge(self.read.evidence, origin=self.read.origin, trust=trust, now=signing.system_clock())
-        is_valid = found.verdict is Verdict.TRUSTED and found.format == form
-        self.signer, self.code = found.signer, "" if is_valid else found.code
+        is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
+        self.signer, self.code = found.signer, "" if is_whole and found.format == form else found.code
+
+    @property
+    def path(self) -> str:
+        """The file that holds the signature, below the root: the item, or the one beside it."""
+        if self.skill:
+            return f"{self.skill}/{signing.SKILL_SIGNATURE}"
+        path = self.file.rel_path
+        return f"{path}{signing.DETACHED_SUFFIX}" if is_detached(path) else path
+
+    @property
+    def held(self) -> bytes | None:
+        """The bytes of that file as they stand."""
+        found = self.read.detached
+        if self.skill:
+            return found.data if isinstance(found, Skill) else None
+        return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
+
+    def take(self, signed: Sequence[tuple[_Job, bytes | None]]) -> bool:
+        """Take over the signatures that skills inside this one are to have; return whether any is new."""
+        files = {file.path: file for file in self.files}
+        for job, after in signed:
+            if job.root == self.root and job.skill.startswith(f"{self.skill}/") and after is not None:
+                path = job.path.removeprefix(f"{self.skill}/")
+                mode = files[path].mode if path in files else PLAIN
+                files[path] = SkillFile(path, mode, hashlib.sha256(after).hexdigest())
+        before, self.files = self.files, tuple(files.values())
+        return self.files != before
+
+    def sign(self, **terms: Unpack[SigningTerms]) -> bytes:
+        """Return the bytes that :attr:`path` is to have."""
+        if self.skill:
+            return signing.sign_skill(self.files, **terms)
+        if is_detached(self.file.rel_path):
+            return signing.sign_detached(self.read.data, **terms)
+        return signing.sign_bytes(self.read.data, suffix=self.read.suffix, **terms)
 
     def row(self, *, changed: bool) -> SignedItem:
         """Return the file's row in the report."""
@@ -93,6 +140,7 @@ def sign_targets(
     form: str = "v2",
     mode: SignMode = SignMode.WRITE,
     force: bool = False,
+    expected: Mapping[str, str] | None = None,
 ) -> SignReport:
     """Sign the items that the texts name in the project or user space.
 
@@ -105,10 +153,12 @@ def sign_targets(
         form: ``v2`` or ``v1``.
         mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
         force: Whether to sign again what the key has validly signed.
+        expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any.
 
     Raises:
         ArgumentError: ``bad-space``, ``bad-format``, ``bad-target`` or ``nothing-to-sign``.
-        SigningError: ``invalid-items`` with every problem of every file; nothing has been written then.
+        SigningError: ``invalid-items`` with every problem of every file, or ``changed-meanwhile`` where they are not
+            those expected; nothing has been written then.
         NotFoundError: There is no key.
         ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
     """
@@ -117,9 +167,9 @@ def sign_targets(
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
-    found, missed = _find(texts, layout, space)
+    found, missed = files_to_sign(texts, layout, space)
     if mode is not SignMode.CHECK:
-        for root in dict.fromkeys(root for root, _ in found):
+        for root in dict.fromkeys(root for root, *_ in found):
             spaces.check_writable(root)
     jobs = _read_all(found, missed, validate=mode is not SignMode.CHECK)
     secret = keyring.signing_key(key) if mode is SignMode.WRITE else None
@@ -128,11 +178,14 @@ def sign_targets(
     audience = layout.audience if space == "project" else ""
     for job in jobs:
         job.judge(trust, envelope)
+    if expected is not None:
+        _check_expected([job for job in jobs if force or job.code], expected)
     fingerprint = str(public.fingerprint) if public else ""
     if secret is None:
-        return SignReport(fingerprint, tuple(job.row(changed=force or bool(job.code)) for job in jobs))
+        changes = tuple(job.row(changed=force or bool(job.code)) for job in jobs)
+        return SignReport(fingerprint, changes, warnings=_notes(jobs))
     rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force))
-    return SignReport(fingerprint, tuple(rows), warnings=_not_counting(jobs, keyring))
+    return SignReport(fingerprint, tuple(rows), warnings=(*_notes(jobs), *_not_counting(jobs, keyring)))
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
@@ -143,31 +196,6 @@ def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicK
         if key is None and mode is SignMode.DRY_RUN and not keyring.in_environment:
             return None
         raise
-
-
-def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tuple[Root, ItemFile]], list[str]]:
-    """Return the files that the texts name, each once, and what could not be listed where such files may be."""
-    files: dict[tuple[str, str], tuple[Root, ItemFile]] = {}
-    problems: dict[str, None] = {}
-    for target in read_targets(texts, layout, space):
-        found, missed = [], []
-        here = [root for root in target.roots if root in layout.roots]
-        if not target.roots:
-            missed += [problem.message for problem in target.problems]
-        for root in here or target.roots:  # what lies below the project is another one's to sign
-            listed, faults = spaces.walk(root)
-            found += [(root, file) for file in listed if target.accepts(root, file)]
-            missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]
-        problems |= dict.fromkeys(missed)
-        if not (found or missed):
-            message = f"nothing matches {target.text!r} in {space} space"
-            raise ArgumentError("nothing-to-sign", message, hint="rye search --ids lists what there is")
-        outside = [root.source for root, _ in found if root not in layout.in_space(space)]
-        if outside:
-            message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
-            raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
-        files |= {(root.source, file.rel_path): (root, file) for root, file in found}
-    return list(files.values()), list(problems)
 
 
 def sign_bundle(
@@ -203,7 +231,7 @@ def sign_bundle(
         message = f"{trusted} leads out of {bundle.path}, by a link; nothing is written there"
         raise SigningError("not-a-file", message, hint="put a folder in the place of the link")
     files, missed = spaces.walk(bundle)
-    jobs = _read_all([(bundle, file) for file in files], [fault.message for fault in missed])
+    jobs = _read_all([(bundle, file, "") for file in files], [fault.message for fault in missed])
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     load = signing.load_trust(bundles={bundle.bundle: bundle.path}, vouching=bundle.path)
@@ -237,33 +265,39 @@ def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
 
 
 def _format(name: str) -> EnvelopeFormat:
-    if name not in FORMATS:
-        message = f"format is {name!r}"
-        raise ArgumentError("bad-format", message, hint=f"valid are {', '.join(FORMATS)}", valid=list(FORMATS))
+    if name not in _FORMATS:
+        hint = f"valid are {', '.join(_FORMATS)}"
+        raise ArgumentError("bad-format", f"format is {name!r}", hint=hint, valid=_FORMATS)
     return EnvelopeFormat(name)
 
 
-def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
+def _read_all(files: Sequence[NamedFile], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
     """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too."""
-    jobs: list[_Job] = []
-    problems = list(missed)
-    for root, file in files:
+    jobs, problems = list[_Job](), list(missed)
+    for root, file, skill in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
+            content = skill_files(root, skill) if skill else ()
         except ItemError as error:
             problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
-        found = (*faults(read), *link_problems(root, file.rel_path)) if validate else ()
-        problems += [f"{file.rel_path}: {fault}" for fault in found]
-        jobs.append(_Job(root, file, read))
+        found = (*faults(read, root), *link_problems(root, file.rel_path)) if validate else ()
+        problems += [f"{file.rel_path}: {fault}" for fault in (*found, signing.unlistable(content)) if fault]
+        jobs.append(_Job(root, file, read, skill, content))
     if problems:
-        raise SigningError(
-            "invalid-items",
-            f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)",
-            hint="fix them and sign again; nothing was written",
-            problems=problems,
-        )
+        message = f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)"
+        hint = "fix them and sign again; nothing was written"
+        raise SigningError("invalid-items", message, hint=hint, problems=problems)
     return jobs
+
+
+def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
+    """Return the first note on metadata that is not YAML and on a missing description, with the number of others."""
+    not_yaml = [f"{job.file.rel_path}: {job.read.item.note}" for job in jobs if job.read.item.note]
+    own = [job for job in jobs if job.root.client is None and not job.read.item.description]
+    undescribed = [f"{job.file.rel_path}: there is no description; a search has only its name to show" for job in own]
+    both = (not_yaml, undescribed)
+    return tuple(f"{notes[0]}{f' (and {len(notes) - 1} more)' * (len(notes) > 1)}" for notes in both if notes)
 
 
 def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
@@ -278,41 +312,59 @@ def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
             continue
         found = signing.judge(read.evidence, origin=read.origin, trust=trust, now=now)
         if found.verdict is not Verdict.TRUSTED:
-            reasons.setdefault(
-                found.code, f"{job.file.item_type}:{job.file.item_id} is signed, but {found.verdict}: {found.reason}"
-            )
+            ref = f"{job.file.item_type}:{job.file.item_id}"
+            reasons.setdefault(found.code, f"{ref} is signed, but {found.verdict}: {found.reason}")
     return tuple(reasons.values())
 
 
 def _sign(
     jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, audience: str = "", force: bool
-) -> list[tuple[_Job, bytes]]:
-    """Return each file with the bytes it is to have: signed, unless its signature is valid already."""
-    now, signed = signing.system_clock(), []
+) -> list[tuple[_Job, bytes | None]]:
+    """Return each file with the bytes that the one with its signature is to have: as now where that is valid."""
+    now, signed = signing.system_clock(), list[tuple[_Job, bytes | None]]()
     for job in jobs:
-        read, after = job.read, job.read.data
-        if force or job.code:
-            after = signing.sign_bytes(
-                read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, audience=audience, now=now
-            )
+        after = job.held
+        if (job.skill and job.take(signed)) or force or job.code:
+            after = job.sign(origin=job.read.origin, key=key, form=form, audience=audience, now=now)
         signed.append((job, after))
     return signed
 
 
-def _write(signed: Sequence[tuple[_Job, bytes]]) -> list[SignedItem]:
+def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
+    """Refuse to sign skills, and files whose bytes are not those that were reviewed."""
+    for job in jobs:
+        path = str(job.root.path / job.file.rel_path)
+        if job.skill:
+            message = f"{job.file.rel_path} is a skill, which is signed with every file in its folder"
+            raise ArgumentError("bad-target", message, hint=f"the user runs: rye sign directive:{job.skill}")
+        if expected.get(path) != hashlib.sha256(job.read.data).hexdigest():
+            message = f"{job.file.rel_path} is not what was to be signed"
+            hint = "nothing was written; look at the files as they are, then sign them"
+            raise SigningError("changed-meanwhile", message, hint=hint, path=path)
+
+
+def _check_unchanged(job: _Job) -> None:
+    """Raise ``changed-meanwhile`` where anything that a signature covers is no longer as it was read."""
+    if job.skill:
+        known, found = {file.path for file in job.files}, skill_files(job.root, job.skill)
+        # the new signature is being written beside them
+        found = tuple(file for file in found if file.path in known or is_listable(file.path, file.mode))
+        is_same = list_files(found) == list_files(job.files)
+    else:
+        is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
+    if not is_same:
+        message = f"{job.file.rel_path} was changed while it was being signed; it is left as it is"
+        hint = "look at it and sign again; files signed before it stay signed"
+        raise ItemError("changed-meanwhile", message, hint=hint, path=job.file.rel_path)
+
+
+def _write(signed: Sequence[tuple[_Job, bytes | None]]) -> list[SignedItem]:
     """Write the signed files; one that changed since it was read is left as it is."""
     for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
         signing.sweep(folder)
     rows = []
     for job, after in signed:
-        if after != job.read.data:
-            if spaces.read_file(job.root, job.file.rel_path) != job.read.data:
-                raise ItemError(
-                    "changed-meanwhile",
-                    f"{job.file.rel_path} was changed while it was being signed; it is left as it is",
-                    hint="look at it and sign again; files signed before it stay signed",
-                    path=job.file.rel_path,
-                )
-            signing.write_atomically(job.root.path / job.file.rel_path, after)
-        rows.append(job.row(changed=after != job.read.data))
+        if after is not None and after != job.held:
+            signing.write_atomically(job.root.path / job.path, after, ready=partial(_check_unchanged, job))
+        rows.append(job.row(changed=after != job.held))
     return rows

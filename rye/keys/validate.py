@@ -12,39 +12,34 @@ from rye.index.relations import references_in
 from rye.index.schema import version
 from rye.items import ItemType
 from rye.spaces import Root
-from rye.spaces.read import ReadItem
-
-REQUIRED: Final[Mapping[ItemType, tuple[str, ...]]] = {
-    ItemType.DIRECTIVE: ("description", "version"),
-    ItemType.TOOL: ("description", "version"),
-    ItemType.KNOWLEDGE: ("title", "description", "version"),
-}
-"""The fields that an item of each type must have, in its metadata or, for title and description, in its text."""
+from rye.spaces.signed import ReadItem
 
 _TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")
 _SCALARS: Final = (str, int, float)
 
 
-def faults(read: ReadItem) -> tuple[str, ...]:
-    """Return a sentence for each reason why an item cannot be signed; none when it can be."""
-    item = read.item
-    missing = [f"there is no {key}" for key in REQUIRED[item.type] if not getattr(item, key)]
+def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
+    """Return a sentence for each reason why an item cannot be signed; none when it can be.
+
+    No metadata is required, but what there is must be valid. The files of clients of agents name themselves by their
+    clients' rules.
+    """
+    item, own = read.item, root.client is None
     unversioned = []
-    if item.version and version(item.version) is None:
+    if own and item.version and version(item.version) is None:
         unversioned = [f"version {item.version!r} is not a version such as 1.0.0"]
     uncommentable = []
-    if read.suffix not in signing.COMMENT_MARKS:
-        uncommentable = [f"a {read.suffix} file has no comments to hold a signature line; write it as YAML"]
+    if item.envelope and read.suffix not in signing.COMMENT_MARKS:
+        uncommentable = [f"a {read.suffix} file has no comments to hold a signature line; remove that line"]
     invisible = []
     if has_invisible(item.id):
         invisible = [f"the id has a character that shows nothing: {inline(item.id)}; rename the file"]
     return (
         *invisible,
-        *missing,
         *unversioned,
         *_mistyped(item.metadata),
         *_succeeded_by_several(item.metadata),
-        *signing.disagreements(item.declared, read.origin),
+        *(signing.disagreements(item.declared, read.origin) if own else ()),
         *uncommentable,
     )
 

@@ -15,6 +15,7 @@ does not update anything.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,40 +26,27 @@ from typing import Any
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
 from rye.errors import EnvironmentFault
-from rye.manifest.metadata import ROLES, Refused, S, SignedFile, audience_of, listed_items, load
-from rye.manifest.model import FILE, MAX_ROOTS, TRUST, ListedItem, ManifestFinding, ManifestReport, Seen, SpaceName
+from rye.manifest.metadata import ROLES, Refused, S, SignedFile, audience_of, listed_items, load, timestamp_keys
+from rye.manifest.model import (
+    FILE,
+    MAX_ROOTS,
+    TRUST,
+    ListedItem,
+    ManifestFinding,
+    ManifestReport,
+    Seen,
+    SpaceKeys,
+    SpaceName,
+)
 from rye.manifest.space import compare
 from rye.manifest.store import load_seen, root_versions
 from rye.signing import TrustSet
 from rye.signing.reasons import audience_words
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys that may sign a manifest of one space at one moment."""
-
-    place: SpaceName
-    trust: TrustSet
-    now: datetime
-
-    def revoked(self, fingerprint: str) -> bool:
-        """Return whether any file that may revoke the key does; then it counts nowhere."""
-        entries = self.trust.named(fingerprint)
-        return any(self.trust.revokes(entry, self.place.origin, self.now) for entry in entries)
-
-    def anchors(self, fingerprint: str) -> bool:
-        """Return whether a key may by itself sign for the whole space.
-
-        Of the files that may speak for the space the most authoritative is heard alone, as for items. A key that is
-        limited to namespaces cannot speak for all of them.
-        """
-        speaking = [e for e in self.trust.named(fingerprint) if self.trust.speaks(e, self.place.origin, self.now)]
-        heard = [entry for entry in speaking if entry.scope is speaking[0].scope]
-        alive = [entry for entry in heard if not entry.expired(self.now) and entry.namespaces in {None, ("*",)}]
-        return bool(alive) and not self.revoked(fingerprint)
-
-
-def holders(delegator: Root | Targets, role: str, part: SignedFile[Any], keys: Keys | None) -> tuple[list[str], int]:
+def holders(
+    delegator: Root | Targets, role: str, part: SignedFile[Any], keys: SpaceKeys | None
+) -> tuple[list[str], int]:
     """Return the keys of a role that have validly signed and are not revoked, and how many must sign."""
     result = delegator.get_verification_result(role, part.payload, part.metadata.signatures)
     return [name for name in result.signed if keys is None or not keys.revoked(name)], result.threshold
@@ -89,12 +77,13 @@ class Roots:
         Refused: There is none, one cannot be read, or there are too many.
     """
 
-    def __init__(self, files: Mapping[str, bytes], keys: Keys) -> None:
+    def __init__(self, files: Mapping[str, bytes], keys: SpaceKeys) -> None:
         names = root_versions(files)
         if not names or len(names) > MAX_ROOTS:
             raise Refused("manifest-malformed", f"there are {len(names)} roots below config/manifest")
         self._keys = keys
         self._all = {version: load(files[name], Root, name) for version, name in names.items()}
+        self.names = frozenset(names.values())
         for version, root in self._all.items():
             if root.signed.version != version:
                 raise Refused("manifest-malformed", f"{names[version]} is of version {root.signed.version}")
@@ -149,7 +138,7 @@ class Roots:
             self._step(before, after, None)
 
     @staticmethod
-    def _step(before: SignedFile[Root], after: SignedFile[Root], keys: Keys | None) -> None:
+    def _step(before: SignedFile[Root], after: SignedFile[Root], keys: SpaceKeys | None) -> None:
         version, name = before.signed.version, f"{after.signed.version}.root.json"
         if after.signed.version != version + 1:
             raise Refused("manifest-root-chain", f"root {version + 1} is missing before {name}", name)
@@ -178,7 +167,7 @@ def check_manifest(
     Args:
         files: Name → bytes of the files below ``config/manifest``; none at all is ``manifest-missing``, or
             ``manifest-gone`` where one was seen before.
-        found: The items and trust files on disk.
+        found: The items and all other files on disk; the manifest's own are left out, whatever lies beside them is not.
         place: Which space it is.
         trust: The keys of this run.
         now: The moment of checking.
@@ -190,12 +179,14 @@ def check_manifest(
             return ManifestReport((ManifestFinding("manifest-missing", "there is no manifest"),))
         words = f"there is no manifest, but version {seen.newest('timestamp')} was seen before"
         return ManifestReport((ManifestFinding("manifest-gone", words, sha256=seen.digest),), seen=seen)
-    check, seen_now = _Check(files, Keys(place, trust, now), seen), seen
+    check, seen_now = _Check(files, SpaceKeys(place, trust, now), seen), seen
     try:
         check.run()
     except Refused as fault:
         finding = ManifestFinding(fault.code, fault.message, fault.path and f"config/manifest/{fault.path}")
         return ManifestReport((*check.findings, finding), seen=seen)
+    own = {(f"config/manifest/{name}", hashlib.sha256(files[name]).hexdigest()) for name in check.used}
+    found = [item for item in found if (item.path, item.sha256) not in own]
     if not ManifestReport(tuple(check.findings)).errors:
         seen_now = Seen(check.versions, check.digests, check.root)
     if seen is None:
@@ -208,6 +199,7 @@ def check_manifest(
         listed=sum(item.item_type not in {TRUST, FILE} for item in check.listed.values()),
         signers=check.signers,
         audience=check.audience,
+        timestamp_keys=check.timestamp_keys,
         seen=seen_now,
     )
 
@@ -215,7 +207,7 @@ def check_manifest(
 @dataclass(slots=True)
 class _Check:
     files: Mapping[str, bytes]
-    keys: Keys
+    keys: SpaceKeys
     seen: Seen | None
     findings: list[ManifestFinding] = field(default_factory=list)
     listed: dict[str, ListedItem] = field(default_factory=dict)
@@ -223,7 +215,9 @@ class _Check:
     digests: dict[str, str] = field(default_factory=dict)
     expiries: list[datetime] = field(default_factory=list)
     signers: tuple[str, ...] = ()
+    used: set[str] = field(default_factory=set)
     audience: str = ""
+    timestamp_keys: tuple[str, ...] = ()
     root: bytes = b""
 
     def run(self) -> None:
@@ -235,12 +229,14 @@ class _Check:
         # 1. The root: anchored in the trust set, each later one signed by the one before, none skipped.
         roots = Roots(self.files, self.keys)
         root = roots.newest()
+        self.used.update(roots.names)
         self._note("root", root, roots.name)
         self.root = self.files[roots.name]
         # 2. It follows on what was seen: a newer root needs the signatures of the keys seen before.
         for seen in self.seen.all if self.seen is not None else ():
             if seen.root:
                 roots.follows(seen.root)
+        self._note_timestamp_keys(root.signed)
         # 3. The timestamp says which snapshot is current, the snapshot which version of each list is.
         timestamp = self._role("timestamp.json", Timestamp, "timestamp", root.signed)
         version = timestamp.signed.snapshot_meta.version
@@ -250,6 +246,7 @@ class _Check:
         self.signers = tuple(holders(root.signed, "targets", targets, self.keys)[0])
         self._take(targets.signed, "targets")
         self._delegated(targets.signed, snapshot)
+        self.used.update(name for name in self.files.keys() - self.used if self._is_waiting(name, root, targets))
 
     def _role(
         self, name: str, kind: type[S], role: str, delegator: Root | Targets, *, version: int = 0
@@ -281,14 +278,15 @@ class _Check:
     def _note(self, role: str, part: SignedFile[Any], name: str) -> None:
         """Compare a role with the clock and with what was last seen of it."""
         signed, path = part.signed, f"config/manifest/{name}"
+        self.used.add(name)
         self.versions[role], self.digests[role] = signed.version, part.digest
         self.expiries.append(signed.expires)
         if signed.is_expired(self.keys.now):
             self.findings.append(
                 ManifestFinding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path)
             )
-        before = self.seen.all if self.seen is not None else ()
-        last = self.seen.newest(role) if self.seen is not None else 0
+        before = self._seen(role)
+        last = max((seen.versions.get(role, 0) for seen in before), default=0)
         if signed.version < last:
             words = f"{name} is of version {signed.version}, but version {last} was seen before"
             self.findings.append(ManifestFinding("manifest-rollback", words, path))
@@ -297,6 +295,29 @@ class _Check:
         ):
             words = f"{name} differs from what was seen before under the same version {last}"
             self.findings.append(ManifestFinding("manifest-fork", words, path))
+
+    def _seen(self, role: str) -> list[Seen]:
+        """Return the records with which a role is compared: after a change of its keys none, for the timestamp.
+
+        Whoever stole one may have shown a version so high that no later one would ever do (TUF, 5.3.11). What an older
+        timestamp could bring back has versions of its own.
+        """
+        before = list(self.seen.all) if self.seen is not None else []
+        if role != "timestamp":
+            return before
+
+        def keys(root: bytes) -> set[str]:
+            return set(load(root, Root, "the root seen before").signed.roles[role].keyids)
+
+        return [seen for seen in before if not seen.root or keys(seen.root) == keys(self.root)]
+
+    def _note_timestamp_keys(self, root: Root) -> None:
+        """Find a key for the timestamp alone that by the trust set may sign more of this space."""
+        self.timestamp_keys = tuple(timestamp_keys(root))
+        for name in self.timestamp_keys:
+            if found := self.keys.trusted_by(name):
+                words = f"key {name[:16]} is for the timestamp alone, but is trusted for items here, by {found}"
+                self.findings.append(ManifestFinding("manifest-timestamp-key", words))
 
     def _note_audience(self, part: SignedFile[Any], name: str) -> None:
         """Compare the audience of a role with the one that is demanded, and with that of the roles before it."""
@@ -309,10 +330,21 @@ class _Check:
             raise Refused("manifest-mixed", words, name)
         self.audience = self.audience or found
 
+    def _is_waiting(self, name: str, root: SignedFile[Root], targets: SignedFile[Targets]) -> bool:
+        """Return whether a file that nothing names is signed by a key of its role, as one that waits for others is."""
+        role = name.split(".")[1]
+        try:
+            data, delegator = self.files[name], root.signed if role in ROLES else targets.signed
+            part: SignedFile[Any] = load(data, Snapshot, name) if role == "snapshot" else load(data, Targets, name)
+            return bool(holders(delegator, role, part, self.keys)[0])
+        except (Refused, ValueError):
+            return False
+
     def _delegated(self, targets: Targets, snapshot: SignedFile[Snapshot]) -> None:
         delegations = targets.delegations
         if delegations is None:
             return
+        self.timestamp_keys = tuple(name for name in self.timestamp_keys if name not in delegations.keys)
         for name in delegations.roles or ():
             listing = self._list(name, snapshot, targets)
             allowed = {

@@ -11,12 +11,12 @@ from typing import Any, Final, Generic, TypeVar
 
 from securesystemslib.signer import Key, Signature, SSlibKey
 from tuf.api.exceptions import RepositoryError
-from tuf.api.metadata import DelegatedRole, Delegations, Metadata, Root, Signed, Snapshot, Targets, Timestamp
+from tuf.api.metadata import DelegatedRole, Delegations, Metadata, Role, Root, Signed, Snapshot, Targets, Timestamp
 from tuf.api.serialization.json import JSONSerializer
 
 from rye.errors import SigningError
 from rye.items import ItemType
-from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES, Delegation, ListedItem
+from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES, Delegation, ListedItem, RootKeys
 from rye.signing import PublicKey, SigningKey
 
 ROLES: Final = ("root", "timestamp", "snapshot", "targets")
@@ -106,6 +106,17 @@ def to_key(public: PublicKey) -> SSlibKey:
     return SSlibKey(public.fingerprint, "ed25519", "ed25519", {"public": public.raw.hex()})
 
 
+def timestamp_keys(root: Root) -> list[str]:
+    """Return the keys that may sign the timestamp and nothing else: a job that refreshes needs no more."""
+    others = _with_other_roles(root)
+    return [keyid for keyid in root.roles["timestamp"].keyids if keyid not in others]
+
+
+def _with_other_roles(root: Root) -> set[str]:
+    """Return the keys that may sign more than the timestamp."""
+    return {keyid for name, role in root.roles.items() if name != "timestamp" for keyid in role.keyids}
+
+
 def audience_of(signed: Signed) -> str:
     """Return the audience that a role other than the root names; empty for none."""
     name = signed.unrecognized_fields.get("audience", "")
@@ -134,13 +145,13 @@ def listed_items(targets: Targets) -> Iterator[ListedItem]:
         yield ListedItem(path, kind, item_id, file.length, file.hashes.get("sha256", ""), signed_at, mode)
 
 
-def signed_files(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the digest of each file that a manifest lists as signed, by its path, whoever wrote the manifest."""
-    listed: dict[str, str] = {}
+def listed_files(files: Mapping[str, bytes]) -> dict[str, ListedItem]:
+    """Return the files that a manifest lists, by path, whoever wrote the manifest."""
+    listed: dict[str, ListedItem] = {}
     for name, data in files.items():
         with suppress(Refused):
             items = listed_items(load(data, Targets, name).signed)
-            listed |= {item.path: item.sha256 for item in items if item.signed_at}
+            listed |= {item.path: item for item in items}
     return listed
 
 
@@ -175,9 +186,13 @@ def damaged(fault: Refused) -> SigningError:
     return SigningError("manifest-damaged", fault.message, hint="restore config/manifest, or begin anew with --new")
 
 
-def without_part(*signers: SigningKey) -> SigningError:
-    """Return the error for signers whose keys have no part in the manifest."""
-    names = ", ".join(str(signer.public.fingerprint)[:16] for signer in signers)
+def without_part(*signers: SigningKey, root: Root | None = None) -> SigningError:
+    """Return the error for signers whose keys have no part in the manifest, or by its root none but the timestamp."""
+    keyids = {str(signer.public.fingerprint) for signer in signers}
+    names = ", ".join(keyid[:16] for keyid in sorted(keyids))
+    if root is not None and keyids & set(timestamp_keys(root)):
+        words = f"key {names} may sign no more of this manifest than the timestamp"
+        return SigningError("manifest-key", words, hint="rye manifest refresh; or sign with another of its keys")
     return SigningError(
         "manifest-key",
         f"key {names} has no part in this manifest",
@@ -200,6 +215,32 @@ def check_threshold(threshold: int, keys: int) -> None:
 def roles_of(delegations: Delegations | None) -> tuple[str, ...]:
     """Return the names of delegated roles."""
     return tuple(delegations.roles or ()) if delegations is not None else ()
+
+
+def give_keys(root: Root, wanted: RootKeys) -> None:
+    """Give a root the keys that are wanted, in the place of those it has.
+
+    The keys of the other roles may sign the timestamp too: whoever writes a list needs no second key for it.
+
+    Raises:
+        SigningError: ``manifest-threshold``; ``manifest-timestamp-key`` for one that has another role.
+    """
+    own = {keyid: root.keys[keyid] for keyid in timestamp_keys(root)}
+    if wanted.keys:
+        keyids = [str(key.fingerprint) for key in dict.fromkeys(wanted.keys)]
+        check_threshold(wanted.threshold, len(keyids))
+        needed = {"root": wanted.threshold, "targets": wanted.threshold}
+        root.keys |= {str(key.fingerprint): to_key(key) for key in wanted.keys}
+        root.roles = {role: Role(list(keyids), needed.get(role, 1)) for role in ROLES}
+    others = _with_other_roles(root)
+    if wanted.timestamp is not None:
+        own = {str(key.fingerprint): to_key(key) for key in wanted.timestamp}
+        if several := others & set(own):
+            words = f"key {min(several)[:16]} may sign more of this manifest than the timestamp"
+            raise SigningError("manifest-timestamp-key", words, hint="make one for it alone: rye keys generate NAME")
+    own = {keyid: key for keyid, key in own.items() if keyid not in others}
+    root.roles["timestamp"] = Role([*root.roles["root"].keyids, *own], 1)
+    root.keys = {keyid: key for keyid, key in (root.keys | own).items() if keyid in others or keyid in own}
 
 
 def make_delegations(wanted: Sequence[Delegation]) -> Delegations | None:

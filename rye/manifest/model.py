@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from rye._report import Report, as_json
 from rye._text import Advice
-from rye.signing import Origin, PublicKey
+from rye.errors import SigningError
+from rye.signing import Origin, PublicKey, TrustSet
 
 DAYS: Final = 90
 """Days after which a manifest expires by default."""
@@ -105,6 +106,9 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         "manifest-mixed": _error(_PUT_BACK),
         "manifest-audience": _error(
             "# get the manifest and the items of this registry from its owner; one that names none is written again"
+        ),
+        "manifest-timestamp-key": _error(
+            "rye trust list  # remove the key there, or have the owner of the manifest give the timestamp another one"
         ),
         "manifest-delegation": _error(
             "# once reviewed, for its owner, who may also --delegate the namespace: rye manifest write"
@@ -226,10 +230,61 @@ class SpaceName:
 
 @dataclass(frozen=True, slots=True)
 class RootKeys:
-    """The keys of the manifest's own roles, and how many of them must sign root and list."""
+    """The keys of the manifest's own roles, and how many of them must sign root and list.
 
-    keys: tuple[PublicKey, ...]
+    Attributes:
+        keys: Those of every role; empty to keep the present ones and their threshold.
+        threshold: How many of them must sign root and list.
+        timestamp: Further keys, that may sign the timestamp and nothing else; None keeps the present ones.
+    """
+
+    keys: tuple[PublicKey, ...] = ()
     threshold: int = 1
+    timestamp: Sequence[PublicKey] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceKeys:
+    """The keys that may sign a manifest of one space at one moment."""
+
+    place: SpaceName
+    trust: TrustSet
+    now: datetime
+
+    def revoked(self, fingerprint: str) -> bool:
+        """Return whether any file that may revoke the key does; then it counts nowhere."""
+        entries = self.trust.named(fingerprint)
+        return any(self.trust.revokes(entry, self.place.origin, self.now) for entry in entries)
+
+    def trusted_by(self, fingerprint: str) -> str:
+        """Return a trust file by which a key may sign items of the space; empty where there is none."""
+        if self.revoked(fingerprint):
+            return ""
+        speaking = (e for e in self.trust.named(fingerprint) if self.trust.speaks(e, self.place.origin, self.now))
+        return next((entry.source or entry.signer for entry in speaking if entry.namespaces != ()), "")
+
+    def check_timestamp(self, wanted: RootKeys | None) -> None:
+        """Refuse keys for the timestamp alone that may sign items of the space.
+
+        Raises:
+            SigningError: ``manifest-timestamp-key``.
+        """
+        for key in (wanted.timestamp or ()) if wanted else ():
+            if found := self.trusted_by(key.fingerprint):
+                words = f"key {key.fingerprint[:16]} is trusted for items here, by {found}"
+                hint = "make another one, which no trust file names: rye keys generate NAME --no-trust"
+                raise SigningError("manifest-timestamp-key", words, hint=hint)
+
+    def anchors(self, fingerprint: str) -> bool:
+        """Return whether a key may by itself sign for the whole space.
+
+        Of the files that may speak for the space the most authoritative is heard alone, as for items. A key that is
+        limited to namespaces cannot speak for all of them.
+        """
+        speaking = [e for e in self.trust.named(fingerprint) if self.trust.speaks(e, self.place.origin, self.now)]
+        heard = [entry for entry in speaking if entry.scope is speaking[0].scope]
+        alive = [entry for entry in heard if not entry.expired(self.now) and entry.namespaces in {None, ("*",)}]
+        return bool(alive) and not self.revoked(fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +345,8 @@ class ManifestReport(Report):
         listed: How many items it lists.
         signers: Fingerprints of the keys that signed the list.
         audience: The registry that the list is of; empty for none, as in manifests of earlier builds.
+        timestamp_keys: Fingerprints of the keys that may sign the timestamp and nothing else; empty where whoever
+            refreshes the manifest can also list other items.
         seen: The record to keep until the next check; the one given where the manifest is not good.
         source: ``project``, ``user`` or ``system:<bundle>``.
         root: The folder.
@@ -303,6 +360,7 @@ class ManifestReport(Report):
     listed: int = 0
     signers: tuple[str, ...] = ()
     audience: str = ""
+    timestamp_keys: tuple[str, ...] = ()
     seen: Seen | None = None
     source: str = ""
     root: str = ""
@@ -316,6 +374,7 @@ class ManifestReport(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the record and the digest as JSON-able values."""
-        shown = ("source", "root", "version", "expires", "listed", "signers", "audience", "findings", "problems")
+        shown = ["source", "root", "version", "expires", "listed", "signers", "audience"]
+        shown += ["timestamp_keys", "findings", "problems"]
         expires = self.expires.isoformat() if self.expires else ""
         return {name: as_json(getattr(self, name)) for name in shown} | {"expires": expires}

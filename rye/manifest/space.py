@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,13 +15,18 @@ from rye import signing, spaces
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.items import ItemType, is_item_file
 from rye.manifest.model import FILE, TRUST, ListedItem, ManifestFinding
-from rye.spaces import ItemFile, Root
-from rye.spaces.beside import CACHE, LINK, MAX_FILES, MODULES, FileMode, all_files
-from rye.spaces.read import read_chunks
-
-Read = Callable[[Root, str], bytes]
+from rye.spaces import ItemFile, Root, Space
+from rye.spaces.beside import CACHE, FOLDER, LINK, MAX_FILES, MODULES, PLAIN, PRIVATE_KEYS, FileMode, all_files
+from rye.spaces.client_walker import folders_alike, is_found_elsewhere
+from rye.spaces.model import LIBRARY, is_of_ryeos
+from rye.spaces.read import Read, is_detached, read_chunks, skill_of, suffix_of
+from rye.spaces.signed import Detached, read_signed
 
 _FOLDERS = {each.folder: each for each in ItemType}
+_KEY = re.compile(
+    rb"-----BEGIN ((?:(?:ENCRYPTED )?PRIVATE|PUBLIC) KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----\s*"
+)
+_MAX_KEY = 1 << 16
 
 
 @dataclass(slots=True)
@@ -46,19 +52,27 @@ class Observed:
         """Everything that a manifest lists."""
         return (*self.found.values(), *self.trusted.values(), *self.others.values())
 
+    @property
+    def unproven(self) -> list[ListedItem]:
+        """All other files but the detached signatures of items, and the files of skills that are signed as a whole."""
+        signed = {f"{path}{signing.DETACHED_SUFFIX}" for path in self.found if is_detached(path)}
+        others = [item for path, item in self.others.items() if path not in signed]
+        return [item for item in others if not skill_of(self.root, item.path)] if self.root.client else others
+
     def read(self, file: ItemFile, read: Read = spaces.read_file) -> None:
         """Read a file and record it."""
         try:
-            data = read(self.root, file.rel_path)
+            data, detached = read_signed(self.root, file.rel_path, read)
         except ItemError as error:
             self.miss(error)
         else:
-            self.found[file.rel_path] = self._listed(file.rel_path, str(file.item_type), file.item_id, data)
+            found = self._listed(file.rel_path, str(file.item_type), file.item_id, data, detached=detached)
+            self.found[file.rel_path] = found
 
-    def _listed(self, path: str, kind: str, item_id: str, data: bytes) -> ListedItem:
+    def _listed(self, path: str, kind: str, item_id: str, data: bytes, *, detached: Detached = None) -> ListedItem:
         origin = signing.Origin(str(self.root.space), self.root.bundle, kind, item_id)
-        signed_at = signing.inspect(data, origin=origin, declared={}).signed_at
-        return ListedItem(path, kind, item_id, len(data), hashlib.sha256(data).hexdigest(), signed_at)
+        evidence = signing.inspect(data, origin=origin, declared={}, suffix=suffix_of(path), detached=detached)
+        return ListedItem(path, kind, item_id, len(data), evidence.content_digest, evidence.signed_at)
 
     def read_trust(self) -> None:
         """Read and record the trust files; anything but a regular file is ignored, as it is for trust."""
@@ -80,7 +94,10 @@ class Observed:
                 self.unread[rel] = f"{self.root.source}: {rel}: {fault.message}"
 
     def read_others(self) -> dict[str, str]:
-        """Read and record all other files, and the modes of items; return what could not be read, and why."""
+        """Read and record all other files, and the modes of items; return what could not be read, and why.
+
+        The user's own keys are left out.
+        """
         unread: dict[str, str] = {}
         for number, file in enumerate(all_files(self.root)):
             if isinstance(file, OSError):
@@ -91,19 +108,39 @@ class Observed:
                 break
             elif file.path in self.found:
                 self.found[file.path] = replace(self.found[file.path], mode=file.mode)
-            elif file.path not in self.trusted and file.path not in self.unread and not self._is_item(file.path):
+            elif file.path in self.trusted or file.path in self.unread or self._is_own_key(file):
+                continue
+            elif not self._is_item(file):
                 self._read_other(file, unread)
         self.unread |= unread
         return unread
 
-    @staticmethod
-    def _is_item(path: str) -> bool:
-        """Return whether a file is an item: of another bundle with the same root, or one that has just come."""
-        top, _, rest = path.partition("/")
+    def _is_item(self, file: FileMode) -> bool:
+        """Return whether a file is an item: of another bundle with the same root, or one that has just come.
+
+        In the folder of a client there is none but those listed, and links to where another client keeps the same one.
+        A link with the name of an item that the walk did not take for one leads to a folder.
+        """
+        if self.root.client is not None:
+            real = os.path.realpath(self.root.path / file.path) if file.mode == LINK else ""
+            return bool(real) and is_found_elsewhere(real, file.path, folders_alike(self.root))
+        top, _, rest = file.path.partition("/")
         *folders, name = rest.split("/")
         kind = _FOLDERS.get(top)
-        walked = not any(each[0] == "." or each in {MODULES, CACHE} for each in folders)
+        skipped = {MODULES, CACHE, *([LIBRARY] if top == "tools" and is_of_ryeos(self.root) else ())}
+        walked = file.mode != LINK and not any(each[0] == "." or each in skipped for each in folders)
         return kind is not None and walked and is_item_file(kind, name)
+
+    def _is_own_key(self, file: FileMode) -> bool:
+        """Return whether a file is a key of the user's, and nothing else, in the folder of their keys."""
+        folder, _, name = file.path.rpartition("/")
+        if self.root.space is not Space.USER or f"{folder}/" != PRIVATE_KEYS or file.mode != PLAIN:
+            return False
+        try:
+            data = next(read_chunks(self.root, file.path, _MAX_KEY), b"")
+        except (OSError, ItemError):
+            return False
+        return name.endswith((".pem", ".pub")) and len(data) < _MAX_KEY and _KEY.fullmatch(data) is not None
 
     def _read_other(self, file: FileMode, unread: dict[str, str]) -> None:
         path, (length, digest) = file.path, (0, hashlib.sha256())
@@ -111,7 +148,7 @@ class Observed:
             if file.mode == LINK:
                 target = os.fsencode(os.readlink(self.root.path / path))  # noqa: PTH115 - a Path would drop "./"
                 length, digest = len(target), hashlib.sha256(target)
-            elif file.mode:
+            elif file.mode not in {"", FOLDER}:
                 for chunk in read_chunks(self.root, path):
                     length += len(chunk)
                     digest.update(chunk)

@@ -306,10 +306,10 @@ def _seen(record: Any) -> Seen:
     return Seen(versions, digests, base64.b64decode(record["root"], validate=True))
 
 
-def warn_beside(root: Root, rel_path: str) -> str:
-    """Return a warning that names what a tool may run or import, unless the space has, or had, a good manifest."""
-    paths = runnable_beside(root, rel_path)
-    return f"{root.source}: {beside_warning(paths)}" if paths and not was_seen(root.path) else ""
+def warn_beside(root: Root, *tools: str) -> list[str]:
+    """Return a warning that names what tools may run or import, unless the space has, or had, a good manifest."""
+    paths = runnable_beside(root, *tools)
+    return [f"{root.source}: {beside_warning(paths)}"] if paths and not was_seen(root.path) else []
 
 
 def was_seen(root: Path) -> bool:

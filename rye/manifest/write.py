@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from tuf.api.metadata import Metadata, MetaFile, Role, Root, Snapshot, TargetFile, Targets, Timestamp
+from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Targets, Timestamp
 
 from rye.errors import SigningError
 from rye.manifest.metadata import (
@@ -15,8 +15,8 @@ from rye.manifest.metadata import (
     Refused,
     S,
     audience_of,
-    check_threshold,
     damaged,
+    give_keys,
     lacking,
     listed_items,
     load,
@@ -24,7 +24,6 @@ from rye.manifest.metadata import (
     roles_of,
     sign,
     to_bytes,
-    to_key,
     without_part,
 )
 from rye.manifest.model import DAYS, MAX_DAYS, Delegation, ListedItem, RootKeys, SignedRoles
@@ -197,23 +196,20 @@ class _Draft:
         if self.files:
             self.load_all()
         fresh = not self.roots
-        if fresh and wanted is None:
+        if fresh and (wanted is None or not wanted.keys):
             keys = tuple(signer.public for signer in self.signers)
-            wanted = RootKeys(tuple(key for key in keys if key not in delegates) or keys)
+            keys = tuple(key for key in keys if key not in delegates) or keys
+            wanted = RootKeys(keys, timestamp=wanted.timestamp if wanted else None)
         if not fresh and wanted is not None:
             self._require_owner()
         if wanted is None and (self._newest.expires > self._expiry(self.days) or not self._owned):
             return
         version = 1 if fresh else self._newest.version + 1
         signed = Root(version=version, expires=self._expiry(max(self.days, _ROOT_DAYS)), consistent_snapshot=True)
-        if wanted is None:
+        if not fresh:
             signed.keys, signed.roles = dict(self._newest.keys), dict(self._newest.roles)
-        else:
-            keyids = [key.fingerprint for key in wanted.keys]
-            check_threshold(wanted.threshold, len(set(keyids)))
-            signed.keys = {str(key.fingerprint): to_key(key) for key in wanted.keys}
-            needed = {"root": wanted.threshold, "targets": wanted.threshold}
-            signed.roles = {role: Role(list(dict.fromkeys(keyids)), needed.get(role, 1)) for role in ROLES}
+        if wanted is not None:
+            give_keys(signed, wanted)
         self.roots[version] = Metadata(signed)
         self.changed.append("root")
 
@@ -238,7 +234,7 @@ class _Draft:
     def _require_owner(self) -> None:
         """Refuse to change keys and delegations unless a key of the root signs."""
         if not self._owned:
-            raise without_part(*self.signers)
+            raise without_part(*self.signers, root=self._newest)
 
     @property
     def _owned(self) -> bool:
@@ -293,7 +289,7 @@ class _Draft:
                     self.changed.append(role)
             snapshot = self._next("snapshot", Snapshot, self.days)
             snapshot.meta = {f"{role}.json": MetaFile(self.roles[role].signed.version) for role in sorted(shares)}
-        if self._signs("timestamp"):
+        if self._signs("timestamp") and "snapshot" in self.changed:
             self.stamp()
         if not self.changed:
             self._require_owner()

@@ -30,6 +30,7 @@ def _words(options: Options) -> list[str]:
     for option, folders in (("--project", options.projects), ("--bundle", options.bundles), ("--trust", options.trust)):
         words += [word for folder in folders for word in (option, str(folder.absolute()))]
     words += ["--audience", options.audience] if options.audience is not None else []
+    words += [word for client in options.clients for word in ("--client", client)]
     words += ["--cache-dir", str(options.cache_dir.absolute())] if options.cache_dir else []
     words += ["--embedder", options.embedder] if options.embedder is not None else []
     words += ["--require", "trusted"] if options.only_trusted else []

@@ -31,7 +31,7 @@ MAX_CONNECTIONS = 500
 """Connections at once; fewer where the system lets a process open fewer than three times as many files."""
 
 MAX_SESSIONS = 250
-"""Sessions of clients of the protocol of 2025."""
+"""Sessions of clients of the protocol of 2025; one more ends that which was unused for longest."""
 
 SESSION_SECONDS = 300
 """A session in which nothing was asked for so long ends."""
@@ -42,6 +42,7 @@ REQUEST_SECONDS = 20
 PATH = "/mcp"
 """The path at which the server answers."""
 
+_SESSION = b"mcp-session-id"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
 _BACKLOG = 32
@@ -73,12 +74,13 @@ async def serve_http(app: App, http: Http) -> None:
         streamable_http_path=PATH,
         host=http.host,
         max_request_body_size=MAX_BODY,
-        max_sessions=MAX_SESSIONS,
+        max_sessions=MAX_SESSIONS + MAX_CONNECTIONS,  # none ends while a request of it is answered
         session_idle_timeout=SESSION_SECONDS,
         transport_security=_security(http, port),
     )
+    bounded = _Sessions(asgi)
     config = uvicorn.Config(
-        guarded(asgi, http.token) if http.token else asgi,
+        guarded(bounded, http.token) if http.token else bounded,
         http=_Connection,
         backlog=_BACKLOG,
         log_config=None,
@@ -227,6 +229,54 @@ def _security(http: Http, port: int) -> TransportSecuritySettings:
         hosts += [name, f"{name}:{port}"]
     origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+class _Sessions:
+    """An application that deletes the session unused for longest, as its client would, where a new one is too many.
+
+    Sessions with requests that are not answered yet, such as an open stream, are in use.
+    """
+
+    def __init__(self, asgi: _Asgi) -> None:
+        self._asgi = asgi
+        self._open: dict[bytes, int] = {}  # session: its requests that are not answered, in the order of their last
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        """Answer a request, and make room once it has opened a session."""
+        headers = dict(scope["headers"]) if scope["type"] == "http" else {}
+        session = headers.get(_SESSION, b"")
+
+        async def note(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 404:
+                self._open.pop(session, None)
+            elif message["type"] == "http.response.start" and not session and message["status"] < 400:
+                self._open |= {value: 0 for name, value in message["headers"] if name == _SESSION}
+            await send(message)
+
+        self._count(session, 1)
+        try:
+            await self._asgi(scope, receive, note)
+        finally:
+            self._count(session, -1)
+        while len(self._open) > MAX_SESSIONS and (
+            idle := [key for key, requests in self._open.items() if not requests]
+        ):
+            del self._open[idle[0]]
+            named = [*(each for each in scope["headers"] if each[0] == b"host"), (_SESSION, idle[0])]
+            await self._asgi({**scope, "method": "DELETE", "headers": named}, _nothing, _unheard)
+
+    def _count(self, session: bytes, requests: int) -> None:
+        """Note that a request of a session has come, or was answered: it is the last that was used."""
+        if session in self._open:
+            self._open[session] = self._open.pop(session) + requests
+
+
+async def _nothing() -> MutableMapping[str, Any]:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(_message: MutableMapping[str, Any]) -> None:
+    pass
 
 
 def guarded(asgi: _Asgi, token: str) -> _Asgi:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,7 @@ class Project:
             more_bundles=options.bundles,
             trust=options.trust,
             audience=options.audience,
+            clients=options.clients or None,
             cache_dir=options.cache_dir,
             embedder=options.embedder,
             embed_seconds=COMMANDS["search"]["embed_seconds"].default,
@@ -126,6 +128,7 @@ class Projects:
 
     Attributes:
         copied: What callers have copied from one space to another: the digest of each item without its signature line.
+        started: When the server was started, in seconds since the epoch.
 
     Args:
         options: Says which may be named, and what is shared by all.
@@ -140,6 +143,7 @@ class Projects:
         self._places: frozenset[Path] = frozenset()
         self._named = tuple(Path(folder).resolve() for folder in options.projects)
         self.copied: set[str] = set()
+        self.started = time.time()
 
     def find(self, named: Any = None) -> Project:
         """Return the project that a caller names, or the default one.
@@ -221,20 +225,20 @@ def _nearest(folder: Path) -> Path | None:
 
 
 def _checked(folder: Path) -> Path:
-    from rye.registry import FOLDER, check_project
+    """Return a folder that may be searched: one without items of its own, but not one inside of a project."""
+    from rye.registry import check_project
 
     try:
-        there, has_items = folder.is_dir(), (folder / FOLDER).is_dir()
+        is_folder = folder.is_dir()
     except OSError:
-        there = has_items = False
-    if not there:
+        is_folder = False
+    if not is_folder:
         message = f"there is no project folder {str(folder)!r}"
         raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai, or leave it out")
-    if not has_items:
-        check_project(folder)
-        around = _nearest(folder)
-        guess = f"did you mean {str(around)!r}? " if around else ""
-        hint = f"{guess}leave project_path out to search what this server was started for"
-        details: dict[str, Any] = {"nearest": [str(around)] if around else []}
+    check_project(folder)
+    around = _nearest(folder)
+    if around is not None and around.resolve() != folder:
+        hint = f"did you mean {str(around)!r}? leave project_path out to search what this server was started for"
+        details: dict[str, Any] = {"nearest": [str(around)]}
         raise NotFoundError("project-without-items", f"{str(folder)!r} has no folder .ai", hint=hint, **details)
     return folder

@@ -12,7 +12,7 @@ from rye._text import as_word, block
 from rye.errors import ArgumentError, RyeError
 from rye.mcp.resources import described, item_page, titled
 from rye.mcp.text import Mark, short, verdict
-from rye.mcp.tools.load import fenced, part_of_content, require_trusted
+from rye.mcp.tools.load import fenced, part_of_content, require_trusted, start_of_content
 from rye.parameters.tools import MAX_CONTENT
 
 if TYPE_CHECKING:
@@ -67,14 +67,15 @@ def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequ
     lines.append(mark.line(f"{label}:", loaded.signature.reason, 300))
     if values:
         lines += mark.fence("inputs", "\n".join(f"{name}: {value}" for name, value in values.items()))
-    part = part_of_content(loaded)
+    start = start_of_content(loaded)
+    part = part_of_content(loaded, start)
     length = sum(map(len, values.values()))  # a directive may name an input any number of times
     length += sum(len(values.get(place[1], "")) for place in _PLACE.finditer(part.text))
     if length > MAX_CONTENT:
         reason = f"the values of the inputs would take {length} characters where they are put"
         raise ArgumentError("long-input", reason, hint=f"give shorter ones: {MAX_CONTENT} characters in all")
     content = _PLACE.sub(lambda place: values.get(place[1], place[0]), part.text)
-    lines += fenced(part._replace(text=content), 0, mark)
+    lines += fenced(part._replace(text=content), start, mark)
     if part.next_offset is not None:
         lines.append(f"before anything is done, read the rest with rye_load, offset {part.next_offset}")
     text = mark.answer(lines, "what the item says, and its inputs")

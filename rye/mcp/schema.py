@@ -103,13 +103,16 @@ def input_schema(parameters: Mapping[str, Parameter]) -> dict[str, Any]:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {
-            name: _value_schema(each) | {"description": each.brief or f"{each.help.replace('`', '')}."}
-            for name, each in parameters.items()
+            name: _value_schema(each) | {"description": _description(each)} for name, each in parameters.items()
         },
         "additionalProperties": False,
     }
     required = [name for name, each in parameters.items() if each.required]
     return schema | {"required": required} if required else schema
+
+
+def _description(each: Parameter) -> str:
+    return each.brief or f"{each.help.replace('`', '')}."
 
 
 def _value_schema(each: Parameter) -> dict[str, Any]:
@@ -126,8 +129,8 @@ def _value_schema(each: Parameter) -> dict[str, Any]:
         schema["items"] = {"type": "string"}
     if each.parts and "{" not in each.brief:  # else the brief describes the parts in words, which are shorter
         parts = {name: _value_schema(part) for name, part in parameters_of(each.parts).items()}
-        for part in parts.values():
-            part.pop("default", None)
+        for name, part in parameters_of(each.parts).items():
+            parts[name] |= {"description": _description(part)}
         schema["properties"] = parts
     return schema
 
@@ -141,7 +144,9 @@ def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
     names = list(parameters)
     for name in given:
         if name not in names:
-            hint = f"{guess(name, names)}valid are {', '.join(names)}"
+            inside = [key for key, each in parameters.items() if each.parts and name in parameters_of(each.parts)]
+            where = f"write it in {inside[0]}; " if inside else guess(name, names)
+            hint = f"{where}valid are {', '.join(names)}"
             raise ArgumentError("unknown-argument", f"there is no argument {name!r}", hint=hint, valid=names)
     for name, each in parameters.items():
         if each.required and given.get(name) is None:

@@ -24,7 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 
 from rye.errors import NotFoundError
-from rye.mcp import prompts, resources
+from rye.mcp import prompts, resources, skills
 from rye.mcp.calls import Asked, Call, Conversation
 from rye.mcp.projects import Projects
 from rye.mcp.startup import Options
@@ -94,13 +94,16 @@ class App:
             on_call_tool=self._call_tool,
             on_list_resources=self._asking(resources.list_resources),
             on_list_resource_templates=_list_templates,
-            on_read_resource=self._asking(resources.read_resource),
+            on_read_resource=self._asking(skills.read_resource),
             on_list_prompts=self._asking(prompts.list_prompts),
             on_get_prompt=self._asking(prompts.get_prompt),
             on_completion=self._asking(resources.complete),
             on_subscriptions_listen=ListenHandler(self._bus),
         )
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
+        server.extensions[skills.EXTENSION] = dict(skills.SETTINGS)
+        for method, (params, answer) in skills.METHODS.items():
+            server.add_request_handler(method, params, self._asking(answer))
         server.middleware.append(self._note_answer)
         return server
 

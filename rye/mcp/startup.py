@@ -39,6 +39,7 @@ class Options:
         bundles: Further bundles of items in system space.
         trust: Trust files that count as the user's own.
         audience: The name that signatures on projects' items must have been made for; None takes ``RYE_AUDIENCE``.
+        clients: Of the clients of agents, those whose folders count; empty takes ``RYE_CLIENTS``, else all.
         cache_dir: Where indexes are kept.
         embedder: What turns texts into vectors; None leaves it to the variable and the user's settings.
         only_trusted: Whether items of any other verdict are left out.
@@ -50,6 +51,7 @@ class Options:
     bundles: tuple[Path, ...] = ()
     trust: tuple[Path, ...] = ()
     audience: str | None = None
+    clients: tuple[str, ...] = ()
     cache_dir: Path | None = None
     embedder: str | None = None
     only_trusted: bool = False

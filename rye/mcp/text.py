@@ -141,7 +141,7 @@ def _facet_lines(facets: Mapping[str, Any], mark: Mark) -> Iterator[str]:
 def _hit_lines(rank: int, hit: Mapping[str, Any], mark: Mark) -> Iterator[str]:
     facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), source(hit, "source")]
     facts += ["exact"] if hit["exact"] else []
-    facts += standing_notes(hit)
+    facts += [*standing_notes(hit), *([hit["skill"]] if "skill" in hit else [])]
     if (match := hit.get("hybrid")) is not None:
         facts.append(f"({match['total']:g}% total)")
     elif hit.get("similarity") is not None:

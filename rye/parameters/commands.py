@@ -40,11 +40,11 @@ class RefsOptions(TypedDict, total=False):
         _choice(
             "`out`: what it refers to; `in`: what refers to it",
             *("both", "out", "in"),
-            brief="out: from the item; in: to it.",
+            brief="out lists what the item refers to, in what refers to it.",
             hint="out is what it refers to, in what refers to it, both either",
         ),
     ]
-    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.")]
+    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="The number of steps to go.")]
     limit: Annotated[
         int,
         Parameter(
@@ -52,7 +52,7 @@ class RefsOptions(TypedDict, total=False):
             100,
             low=1,
             high=MAX_RELATIONS,
-            brief="Relations listed.",
+            brief="The number of relations listed.",
             flags="--limit -n",
         ),
     ]
@@ -73,6 +73,13 @@ _PLACES = _named(
     audience=Parameter(
         "Of a project's items only signatures made for this audience count; by default `RYE_AUDIENCE`",
         notes="see `rye/trust-model`",
+        metavar="NAME",
+    ),
+    clients=_many(
+        "Of the clients of agents, the folders of this one count beside `.ai`, such as `claude`; `none`: `.ai` alone; "
+        "repeatable; by default `RYE_CLIENTS`, else all",
+        flags="--client",
+        notes="see `rye/agent-skills`",
         metavar="NAME",
     ),
     cache_dir=_folder("Where the index is kept"),
@@ -100,7 +107,8 @@ _FORMS = _named(
     as_ids=_flag("Answer as `type:id`, one per line", flags="--ids"),
     null=_flag("End each line of `--ids` with a NUL instead, for `xargs -0`", flags="-0 --null"),
 )
-_EVERY_PLACE = ("project", "bundles", "trust", "audience", "cache_dir", "max_staleness")
+_PATHS = _named(paths=_flag("Also show the file of each item, and the line to begin at"))
+_EVERY_PLACE = ("project", "bundles", "trust", "audience", "clients", "cache_dir", "max_staleness")
 _BY_MEANING = (*_EVERY_PLACE, "embedder", "embed_seconds")
 _SPACE = parameters_of(SpaceOptions)
 _ITEM = _named(item=_argument("type:id, or an id that only one type has"))
@@ -123,7 +131,8 @@ _OWN_TRUST = _named(
         "Write your own trust file for it; by default for the first key alone", default=None, flags="--trust/--no-trust"
     )
 )
-_REPLACE = _named(force=_flag("Replace a file that is there; a key that is replaced is lost"))
+_REPLACE = _named(force=_flag("Replace a file that is there; a key that would be lost is shown, and asked about"))
+_LOSE = _named(yes=_flag("With `--force`: do not ask, the key that is there may be lost", flags="--yes -y"))
 
 
 def _space(text: str, *choices: str, hint: str = "") -> Parameter:
@@ -131,6 +140,7 @@ def _space(text: str, *choices: str, hint: str = "") -> Parameter:
     return _SPACE["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint)
 
 
+_NOT_BUNDLES = "a bundle's items are its publisher's"
 _YES = _named(yes=_flag("Do not ask: the fingerprint has been compared", flags="--yes -y"))
 _trust_space = partial(_space, hint="a bundle's trust files are its publisher's")
 _TRUST_SPACE = _named(
@@ -147,6 +157,7 @@ COMMANDS: Mapping[str, _Table] = {
         _named(query=_words("The query"))
         | parameters_of(SearchOptions)
         | _DATES
+        | _PATHS
         | _of(*_BY_MEANING, forms=tuple(_FORMS))
     ),
     "sections": (
@@ -155,7 +166,7 @@ COMMANDS: Mapping[str, _Table] = {
         | _named(snippets=_flag("Show the best passage of each section instead of all of it"))
         | _of(*_BY_MEANING)
     ),
-    "similar": _ITEM | parameters_of(SimilarOptions) | _of(*_BY_MEANING, forms=("as_json", "as_ids")),
+    "similar": _ITEM | parameters_of(SimilarOptions) | _PATHS | _of(*_BY_MEANING, forms=("as_json", "as_ids")),
     "why": _named(query=_argument("The query")) | _ITEM | parameters_of(WhyOptions) | _DATES | _of(*_BY_MEANING),
     "query": (
         _named(
@@ -170,8 +181,9 @@ COMMANDS: Mapping[str, _Table] = {
             space=_space("Where to look; `all`: the space that wins", *SPACES),
             raw=_flag("Only the content, as it stands in the file"),
         )
-        | _of("project", "bundles", "trust", "audience", "cache_dir")
+        | _of("project", "bundles", "trust", "audience", "clients", "cache_dir")
     ),
+    "open": _ITEM | _of("project", "bundles", "trust", "audience", "clients", "cache_dir", forms=()),
     "list": (
         _named(scope=Parameter("Types and namespaces", "*", flags="argument"))
         | _SPACE
@@ -185,6 +197,7 @@ COMMANDS: Mapping[str, _Table] = {
             ),
             include_superseded=_flag("Also list items marked superseded, deprecated or yanked"),
         )
+        | _PATHS
         | _of(*_EVERY_PLACE, forms=tuple(_FORMS))
     ),
     "refs": (
@@ -197,6 +210,52 @@ COMMANDS: Mapping[str, _Table] = {
     "index": (
         _named(action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear")))
         | _of("project", "bundles", "cache_dir", "embedder")
+    ),
+    "init": (
+        _named(
+            yes=_flag("Do not ask", flags="--yes -y"),
+            dry_run=_flag("List all that would be done and change nothing"),
+            sign=_flag("Sign nothing and make no key", default=True, flags="--no-sign"),
+            owner=Parameter("Who a new key's trust file says it belongs to; by default your login", metavar="NAME"),
+            ci=_many(
+                "Write the job that verifies each change for `github`, `gitlab` or `pre-commit`; repeatable",
+                metavar="SERVER",
+                choices=("github", "gitlab", "pre-commit"),
+                form="choice",
+            ),
+            rye=Parameter(
+                "With `--ci`: where the job gets rye from, with all 40 digits of a commit",
+                "",
+                metavar="OWNER/REPO@COMMIT",
+            ),
+        )
+        | _of("project")
+    ),
+    "new": (
+        _named(
+            kind=_argument("What to write", choices=("directive", "tool", "knowledge", "skill")),
+            name=_argument("Its id"),
+            title=Parameter("What a search shows first; by default made from NAME", "", metavar="TEXT"),
+            description=Parameter("What it is for, in a sentence", "", metavar="TEXT"),
+            space=_space("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
+            dry_run=_flag("Say what would be written and change nothing"),
+        )
+        | _of("project")
+    ),
+    "import": (
+        _named(
+            source=_words("Files and folders", required=True, form="path"),
+            as_type=Parameter(
+                "All texts become `directive` or `knowledge`; by default as their names and contents say",
+                choices=("directive", "knowledge"),
+                form="choice",
+                flags="--as",
+            ),
+            namespace=Parameter("Folder of the new ids; by default the name of each folder given", metavar="NAME"),
+            space=_space("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
+            dry_run=_flag("Say what would be copied and change nothing"),
+        )
+        | _of("project")
     ),
     "sign": (
         _TARGETS
@@ -254,8 +313,14 @@ COMMANDS: Mapping[str, _Table] = {
                 metavar="FOLDER",
             ),
             verbose=_flag("Also list the items that passed", flags="--verbose -v"),
+            server=Parameter(
+                "The skills of this MCP server instead; `-`: of the one that the command after `--` starts",
+                flags="--mcp",
+                metavar="URL",
+            ),
+            accept=_flag("With `--mcp`: accept what the server has now; later changes are findings"),
         )
-        | _of("project", "bundles", "trust", "audience")
+        | _of("project", "bundles", "trust", "audience", "clients")
     ),
     "keys generate": (
         _NAME
@@ -270,6 +335,7 @@ COMMANDS: Mapping[str, _Table] = {
             )
         )
         | _REPLACE
+        | _LOSE
         | _of()
     ),
     "keys list": _of(),
@@ -288,7 +354,13 @@ COMMANDS: Mapping[str, _Table] = {
         | _REPLACE
     ),
     "keys import": (
-        _named(file=_argument("The file", kind="path", form="dash")) | _NAME | _OWNER | _OWN_TRUST | _REPLACE | _of()
+        _named(file=_argument("The file", kind="path", form="dash"))
+        | _NAME
+        | _OWNER
+        | _OWN_TRUST
+        | _REPLACE
+        | _LOSE
+        | _of()
     ),
     "trust list": _of("project", "bundles", "trust"),
     "trust add": (
@@ -359,6 +431,11 @@ COMMANDS: Mapping[str, _Table] = {
                 metavar="FILE",
                 form="path",
             ),
+            timestamp_key=_many(
+                "With write: this key may sign the timestamp from now on, for `refresh`, and nothing else; repeatable",
+                metavar="NAME|FILE",
+            ),
+            no_timestamp_key=_flag("With write: from now on no key is for the timestamp alone"),
             delegate=_many(
                 "With write: items of this namespace are listed by the key of this trust file, or by N of these keys; "
                 "repeatable",
@@ -412,7 +489,7 @@ COMMANDS: Mapping[str, _Table] = {
                 flags="--print-config",
             ),
         )
-        | _of("bundles", "trust", "audience", "cache_dir", "embedder", forms=())
+        | _of("bundles", "trust", "audience", "clients", "cache_dir", "embedder", forms=())
     ),
     "completion": _named(shell=_argument("The shell", choices=("bash", "zsh", "fish"))),
 }

@@ -20,7 +20,7 @@ _WEIGHTED = Only("fusion", ("weighted",))
 _limit = partial(Parameter, default=10, low=1, flags="--limit -n")
 _share = partial(Parameter, default=0.0, low=0, high=1)
 _distance = partial(Parameter, shown="off", form="max_distance")
-_OFFSET = Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.")
+_OFFSET = Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="The number of hits to skip.")
 
 
 def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
@@ -31,7 +31,7 @@ def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
 class SpaceOptions(TypedDict, total=False):
     """In which spaces something is looked for."""
 
-    space: Annotated[str, _one_of("`project`, `user`, `system` or `all`", *SPACES, brief="Where to look.")]
+    space: Annotated[str, _one_of("`project`, `user`, `system` or `all`", *SPACES, brief="The space to look in.")]
 
 
 class _Scope(TypedDict, total=False):
@@ -42,7 +42,7 @@ class _Scope(TypedDict, total=False):
         Parameter(
             "`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas",
             "*",
-            brief="directive, tool, knowledge or tool.rye.*; comma-joined.",
+            brief="Item types or namespaces, such as tool or tool.rye.*, joined by commas.",
             notes="see `rye/fields-and-filters`",
             flags="--scope -s",
             words=("directive", "tool", "knowledge"),
@@ -58,7 +58,8 @@ class _Filters(TypedDict, total=False):
         Parameter(
             "Keep items whose metadata has this value; also `KEY=!VALUE`, `KEY!=VALUE`, `KEY>=VALUE`, `KEY<=VALUE`, "
             "`KEY>VALUE`, `KEY<VALUE`; repeatable, the same key again means any of its values",
-            brief='Metadata: value, [any, of], "!not", ">=2.0": {"tags": ["api", "mcp"], "date_from": "2026-01"}.',
+            brief='Metadata that hits must have: a value, [any, of], "!not" or ">=2.0", as in '
+            '{"tags": ["api", "mcp"], "date_from": "2026-01"}.',
             data="Key → value, list (any of), `!value`, or `>=`, `<=`, `>`, `<` with a version, date or number, as in "
             '`{"tags": ["api", "mcp"]}`; also `date_from` and `date_to`',
             flags="--filter",
@@ -67,7 +68,8 @@ class _Filters(TypedDict, total=False):
         ),
     ]
     include_superseded: Annotated[
-        bool, Parameter("Also show items marked superseded, deprecated or yanked", brief="Also superseded.")
+        bool,
+        Parameter("Also show items marked superseded, deprecated or yanked", brief="Also return superseded items."),
     ]
 
 
@@ -75,12 +77,15 @@ class _Page(TypedDict, total=False):
     """Which of the hits are shown."""
 
     limit: Annotated[
-        int, _limit("Hits on the page", high=MAX_LIMIT, brief="Hits a page.", notes="in semantic mode to 100")
+        int,
+        _limit(
+            "Hits on the page", high=MAX_LIMIT, brief="The number of hits on a page.", notes="in semantic mode to 100"
+        ),
     ]
     offset: Annotated[int, _OFFSET]
     explain: Annotated[
         bool,
-        Parameter("Show how each hit got its score", brief="Explain scores.", notes="see `rye/looking-around`"),
+        Parameter("Show how each hit got its score", brief="Explain each score.", notes="see `rye/looking-around`"),
     ]
 
 
@@ -94,7 +99,7 @@ class _Ranked(TypedDict, total=False):
             low=0,
             high=1,
             only=_RANKED,
-            brief="Least similarity.",
+            brief="The least similarity of a hit.",
             hint="write a similarity such as 0.15",
             shown="the model's",
         ),
@@ -103,7 +108,7 @@ class _Ranked(TypedDict, total=False):
         bool,
         Parameter(
             "Leave out what cannot be read in the query instead of refusing it",
-            brief="Skip what does not parse.",
+            brief="Skip what does not parse in the query.",
             notes="a warning says what",
         ),
     ]
@@ -164,8 +169,8 @@ _HYBRID = Parameter(
     parts=HybridParts,
     split=True,
     only=Only("mode", ("hybrid",)),
-    brief="{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
-    "min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
+    brief="In hybrid mode, how two scores become one: {fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, "
+    "keyword_weight 0.28, min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
     data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
     "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
     "`require_keyword_match`, `require_semantic_match`",
@@ -182,7 +187,7 @@ class _Loose(TypedDict, total=False):
         _distance(
             "Let words differ by a few letters: automatic by their length, or at most N, up to 2",
             parts=FuzzyParts,
-            brief="Forgive typos.",
+            brief="Let words have typos.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, at most 2; '
             '`{"enabled": false}`: never, not even when matched more loosely',
             metavar="[N]",
@@ -193,7 +198,7 @@ class _Loose(TypedDict, total=False):
         Parameter(
             "Do not try a looser reading when nothing has all words",
             True,
-            brief="Loosen if nothing matches.",
+            brief="Match more loosely if nothing has all words.",
             data="Plain words that find nothing are matched more loosely, step by step",
             flags="--no-relax",
         ),
@@ -208,7 +213,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         _one_of(
             "`score`, `date` (newest first, undated last) or `name`",
             *("score", "name", "date"),
-            brief="date: newest first.",
+            brief="The order of the hits; date puts the newest first.",
             flags="--sort",
             metavar="ORDER",
         ),
@@ -217,7 +222,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         Mapping[str, str] | None,
         Parameter(
             "A query that this field must match; repeatable",
-            brief='A query per field: {"category": "core"}.',
+            brief='A further query for a field, as in {"category": "core"}.',
             data='Field → further query, all of which must match, as in `{"category": "core"}`',
             flags="--field",
             metavar="NAME=QUERY",
@@ -229,7 +234,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         _distance(
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
-            brief="Words near each other; distance 5.",
+            brief="The words must stand near each other.",
             data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
             metavar="N",
         ),
@@ -238,8 +243,8 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         str,
         _one_of(
             "`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword",
-            *("keyword", "semantic", "hybrid", "auto"),
-            brief="Words, meaning, both; auto: both for a sentence.",
+            *("auto", "keyword", "semantic", "hybrid"),
+            brief="Search by words, by meaning, or both; auto takes both for a sentence.",
             notes="where meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
         ),
     ]
@@ -248,7 +253,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         Parameter(
             "1: title, name, id, description, category, tags; 2: body, headings, symbols; else both",
             choices=(1, 2),
-            brief="1: names; 2: body; else both.",
+            brief="1 searches titles, names and tags only, 2 the body only.",
             hint="1 is title, name, id, description, category and tags; 2 is body, headings and symbols",
             shown="both",
         ),
@@ -257,7 +262,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         bool,
         Parameter(
             "Take the word the query ends in also as the beginning of one, as while it is typed",
-            brief="Last word is a prefix.",
+            brief="Take the last word as a prefix.",
         ),
     ]
     source_boosts: Annotated[
@@ -266,7 +271,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             "Factor of similarities by source: `project` (1.2), `user` (1.1), `system` (0.85); repeatable; semantic",
             parts=BoostParts,
             only=_BOOSTED,
-            brief="Semantic: {project 1.2, user 1.1, system 0.85}.",
+            brief="In semantic mode, factors of similarity: {project 1.2, user 1.1, system 0.85}.",
             data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
             "above 0, up to 10; over the user's settings",
             shown="1.2, 1.1, 0.85",
@@ -304,7 +309,7 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
             "Count all matches by these fields, joined by commas: `type`, `space`, `category`, `tag`, `verdict`, "
             "`signer`, `bundle`, `author`, `version` or a metadata key; `tag:25` lists up to 25 values",
             (),
-            brief="Counts by type, space, category, tag, verdict, signer, key.",
+            brief="Count all matches by these fields: type, space, category, tag, verdict, signer or a metadata key.",
             data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
             "`signer`, `bundle`, `author`, `version`, metadata keys; `tag:25` lists up to 25",
             notes="see `rye/looking-around`",
@@ -330,19 +335,21 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
 class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=False):
     """Whole sections to read or cite."""
 
-    limit: Annotated[int, _limit("Sections", high=50, brief="Sections.")]
+    limit: Annotated[int, _limit("Sections", high=50, brief="The number of sections.")]
     offset: Annotated[int, _OFFSET]
     mode: Annotated[
         str,
         _one_of(
             "`hybrid`, `semantic` (meaning) or `keyword` (words)",
             *("hybrid", "semantic", "keyword"),
-            brief="Meaning, words or both.",
+            brief="Search by both, by meaning or by words.",
             notes="without an embedder words do, and a warning says so",
         ),
     ]
     hybrid: Annotated[Mapping[str, Any] | None, _HYBRID]
-    recency_weight: Annotated[float, _share("Share of the score that age decides", brief="Share of age.")]
+    recency_weight: Annotated[
+        float, _share("Share of the score that age decides", brief="The share of age in the score.")
+    ]
     half_life_days: Annotated[
         float,
         Parameter(
@@ -351,7 +358,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
             low=0,
             high=36_500,
             above=True,
-            brief="Age that halves it.",
+            brief="The age at which that share is halved.",
             flags="--half-life",
             metavar="DAYS",
         ),
@@ -360,7 +367,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
         float,
         _share(
             "Share of the score that authority decides",
-            brief="Share of the signer.",
+            brief="The share of the signer in the score.",
             notes="all of it for a trusted item with `authoritative: true`, half for any other trusted one",
         ),
     ]
@@ -370,7 +377,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
             "Characters of all texts together",
             low=1,
             high=1_000_000,
-            brief="Characters in all.",
+            brief="The number of characters of all texts.",
             notes="what does not fit is cut or left out",
         ),
     ]

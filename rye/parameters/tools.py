@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Annotated, Any, TypedDict
 
 from rye.parameters.commands import RefsOptions
 from rye.parameters.model import Parameter, parameters_of
@@ -13,48 +14,67 @@ MAX_CONTENT = 100_000
 _whole = partial(Parameter, kind="integer")
 _ITEM = Parameter(
     "`type:id`, or an id that only one type has",
-    brief="type:id; or id, if only one type has it.",
+    brief="The item as type:id, or its id alone if only one type has it.",
     required=True,
     hint="write type:id, or the id alone if only one type has it",
 )
 _PROJECT = Parameter(
-    "The absolute path of the folder that holds `.ai`", brief="Absolute; else server's.", shown="the server's"
+    "The absolute path of the folder that holds `.ai`",
+    brief="The absolute path of the project; by default the server's.",
+    shown="the server's",
 )
 _TARGET = "write type:id, in whose id * and ? may stand, or a scope such as tool.demo.*; * is all"
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
 _AS_SEARCH = partial(Parameter._replace, brief="As in rye_search.")
 
+_DETAIL = Parameter(
+    "`brief`, or `full`: every field",
+    "brief",
+    choices=("brief", "full"),
+    brief="full returns every field of the structured answer.",
+)
+_FIRST = frozenset({"scope", "space", "limit", "offset", "sort_by", "fields", "filters", "fuzzy", "proximity"})
+"""Options of a search that are arguments of their own; the others are parts of ``options``."""
+
+_MORE: Mapping[str, Parameter] = {
+    **{name: each for name, each in _SEARCH.items() if name not in _FIRST},
+    "detail": _DETAIL._replace(notes="see below"),
+    "like": Parameter(
+        "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as `rye similar` "
+        'finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
+        "`include_superseded` and `explain` go with it",
+        brief="Find the items most like this type:id; the query is empty.",
+        shown="none",
+    ),
+    "why": Parameter(
+        "An item, named in the same way: besides the hits, at which rank it is one and why, or everything that "
+        "keeps it from being one, as `rye why` shows",
+        brief="Explain why this type:id is a hit or not.",
+        notes="see `rye/looking-around`",
+        shown="none",
+    ),
+}
+_Options: Any = TypedDict(  # type: ignore[misc]
+    "_Options", {name: Annotated[each.type or str, each] for name, each in _MORE.items()}, total=False
+)
 _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_search": {
         "query": Parameter(
             "Text in the query language of `rye/query-language`; empty: everything in scope",
-            brief='Words (all must match), "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
-            "Empty: all.",
+            brief='Words that must all match, "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
+            "An empty query lists all.",
             required=True,
             hint='give words to search for, or an empty query ("") to list all, and with like',
         ),
-        **_SEARCH,
+        **{name: each for name, each in _SEARCH.items() if name in _FIRST},
         "project_path": _PROJECT,
-        "like": Parameter(
-            "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as `rye similar` "
-            'finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
-            "`include_superseded` and `explain` go with it",
-            brief="type:id: items most like it; query empty.",
-            shown="none",
-        ),
-        "why": Parameter(
-            "An item, named in the same way: besides the hits, at which rank it is one and why, or everything that "
-            "keeps it from being one, as `rye why` shows",
-            brief="type:id: also why it is a hit or none.",
-            notes="see `rye/looking-around`",
-            shown="none",
-        ),
+        "options": Parameter("Rarer options", kind="object", parts=_Options, brief="Rarer options, by name."),
     },
     "rye_sections": {
         "query": Parameter(
             "What they are to be about, in the query language; not empty",
-            brief="Subject, as for rye_search.",
+            brief="The subject, in words as for rye_search.",
             required=True,
         ),
         **_SECTIONS,
@@ -69,32 +89,41 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "item": _ITEM,
         "project_path": _PROJECT,
         "space": _SPACE._replace(help="Where to look; `all`: the space that wins"),
-        "offset": _whole("Characters of the content to skip", 0, low=0, high=1 << 20, brief="Characters to skip."),
-        "limit": _whole("Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="Characters at most."),
+        "offset": _whole(
+            "Characters of the content to skip; by default the signature line and the front matter, 0 for all",
+            low=0,
+            high=1 << 20,
+            brief="The number of characters to skip; by default signature and front matter.",
+            shown="the head",
+        ),
+        "limit": _whole(
+            "Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="The most characters to return."
+        ),
         "copy_to": Parameter(
             "`project` or `user`: also copy the file there, with its signature; never over another file",
             choices=("project", "user"),
-            brief="Also copy the file there.",
+            brief="Also copy the file to this space.",
             shown="none",
         ),
     },
     "rye_refs": {"item": _ITEM, "project_path": _PROJECT, **parameters_of(RefsOptions)},
     "rye_verify": {
-        "target": Parameter(
-            "`type:id`, where the id may hold `*` and `?`, or a scope; never a path",
+        "item": Parameter(
+            "`type:id`, or an id that only one type has, as for `rye_load`; also with `*` and `?` in the id, or a "
+            "scope; never a path",
             "*",
-            brief="type:id (* and ? in the id), or scopes: tool.rye.*.",
+            brief="An item as for rye_load, also with * and ? in the id, or scopes such as tool.rye.*.",
             hint=_TARGET,
         ),
         "project_path": _PROJECT,
         "space": _SPACE,
         "limit": _whole("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
-        "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
+        "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="The number of items to skip."),
     },
     "rye_sign": {
         "target": Parameter(
             "`type:id`, where the id may hold `*` and `?`, or a scope",
-            brief="type:id (* and ? in the id), or scopes: tool.demo.*; *: all.",
+            brief="A type:id, with * and ? in the id, or scopes such as tool.demo.*; * is all.",
             required=True,
             hint=_TARGET,
         ),
@@ -103,10 +132,13 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             help="`project` or `user`",
             default="project",
             choices=("project", "user"),
-            brief="Whose items; never bundles'.",
+            brief="The space whose items are signed.",
         ),
         "dry_run": Parameter(
-            "Only say what would be signed", False, kind="boolean", brief="Only say what would be signed."
+            "Only say what would be signed",
+            False,
+            kind="boolean",
+            brief="Only say what would be signed, without signing.",
         ),
     },
 }

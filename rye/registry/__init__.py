@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rye.embedding import Choice
     from rye.index.refresh import RefreshReport
     from rye.index.schema import TYPE_NAMES
-    from rye.index.vector_store import VectorReport
+    from rye.index.vector_report import VectorReport
     from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
@@ -44,9 +44,13 @@ if TYPE_CHECKING:
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
     from rye.registry.load import CopiedItem, copy_item
+    from rye.registry.new_files import NewFiles, import_files, new_item
     from rye.registry.registry import Registry
     from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
+    from rye.registry.server_skills import ServerCheck, ServerSkill
+    from rye.registry.setup import Setup, SetupReport
+    from rye.registry.skills import SKILL_SCHEME, FoundSkill, ServedSkill, may_be_skill, skill_uri
     from rye.registry.stats import SpaceStats, Stats
     from rye.registry.watch import Watch
     from rye.search.clauses import Clause
@@ -84,26 +88,27 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
-    "TYPE_NAMES", "Baseline", "BundleSigners", "Choice", "Clause", "ClauseTrace", "Contrast", "CopiedItem",
-    "Delegation", "Demand", "Facet", "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring",
-    "Layout", "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy",
-    "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root",
-    "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature",
-    "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked",
-    "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why",
-    "change_all", "check_audience", "check_project", "check_root", "check_signers", "concerns", "contrast",
-    "copy_item", "cosign_root", "declared_inputs", "describe_seen", "dump", "find_bundle", "find_project", "find_root",
-    "forget_seen", "hide_keys", "last_moment", "load_policy", "parse", "parse_scope", "pin_bundle", "read_delegation",
-    "read_key_file", "read_root_keys", "read_signers", "read_signers_of", "refresh_root", "refuse_key_text",
-    "refuse_links", "sign_bundle", "split_name", "start_verification", "system_clock", "to_dict", "user_space",
-    "write_atomically", "write_root", "write_secret",
+    "SKILL_SCHEME", "TYPE_NAMES", "Baseline", "BundleSigners", "Choice", "Clause", "ClauseTrace", "Contrast",
+    "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill", "HybridMatch", "Input", "ItemType",
+    "KeyFacts", "Keyring", "Layout", "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "NewFiles",
+    "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations",
+    "Replaced", "Root", "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck",
+    "ServerSkill", "Setup", "SetupReport", "Severity", "SignReport", "Signature", "SimilarityReport", "SpaceStats",
+    "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
+    "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience",
+    "check_project", "check_root", "check_signers", "concerns", "contrast", "copy_item", "cosign_root",
+    "declared_inputs", "describe_seen", "dump", "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys",
+    "import_files", "last_moment", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope", "pin_bundle",
+    "read_delegation", "read_key_file", "read_root_keys", "read_signers", "read_signers_of", "refresh_root",
+    "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name", "start_verification", "system_clock",
+    "to_dict", "user_space", "write_atomically", "write_root", "write_secret",
 ]
 
 _NAMES = {
     "rye.embedding": "Choice",
     "rye.index.refresh": "RefreshReport",
     "rye.index.schema": "TYPE_NAMES",
-    "rye.index.vector_store": "VectorReport",
+    "rye.index.vector_report": "VectorReport",
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",
@@ -120,9 +125,13 @@ _NAMES = {
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
     "rye.registry.load": "CopiedItem copy_item",
+    "rye.registry.new_files": "NewFiles import_files new_item",
     "rye.registry.registry": "Registry",
     "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem SpaceStatus",
+    "rye.registry.setup": "Setup SetupReport",
+    "rye.registry.server_skills": "ServerCheck ServerSkill",
+    "rye.registry.skills": "SKILL_SCHEME FoundSkill ServedSkill may_be_skill skill_uri",
     "rye.registry.stats": "SpaceStats Stats",
     "rye.registry.watch": "Watch",
     "rye.search.clauses": "Clause",

@@ -17,7 +17,8 @@ from rye.registry.reports import LoadedItem
 from rye.registry.state import State
 from rye.search.predicates import States
 from rye.spaces import Root
-from rye.spaces.read import read_item
+from rye.spaces.read import is_detached
+from rye.spaces.signed import read_item, read_signed
 
 
 def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
@@ -50,6 +51,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
     states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
     shadows, shadowed_by = states.sharing(states.sources_of(kind, item_id, part), part.root.source)
     withdrawn, successor = states.withdrawn(part.base + local)
+    runs = kind == "tool" or part.root.describe(paths[0])[0] == "skill"
     return LoadedItem(
         item=read.item,
         space=part.root.space,
@@ -65,7 +67,8 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
             *reading(name, f"{kind}:{item_id}"),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
-            *filter(None, [several, warn_beside(part.root, paths[0]) if kind == "tool" else ""]),
+            *filter(None, [several, read.item.note]),
+            *(warn_beside(part.root, paths[0]) if runs else ()),
         ),
     )
 
@@ -100,36 +103,49 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
         valid = [str(root.space) for root in roots if root.space in _SPACES]
         raise ArgumentError("bad-copy-to", f"copy_to is {to!r}", hint=f"valid are {', '.join(valid)}", valid=valid)
     spaces.check_writable(targets[0])
-    (source,) = (root for root in roots if root.space == loaded.space and root.bundle == loaded.bundle)
+    source = next(
+        root for root in roots if root.space == loaded.space and root.bundle == loaded.bundle and not root.client
+    )
+    if not Path(loaded.path).is_relative_to(source.path):
+        message = f"{loaded.ref} is a file of another client: {loaded.path}"
+        raise ArgumentError("bad-copy-to", message, hint="rye import takes such files into .ai")
     rel_path = Path(loaded.path).relative_to(source.path).as_posix()
-    data = spaces.read_file(source, rel_path)
+    data, detached = read_signed(source, rel_path)
     if data.decode("utf-8-sig") != loaded.content:
         raise ItemError("changed-meanwhile", f"{rel_path} has changed since it was loaded", hint="load it again")
-    place = targets[0].path / rel_path
-    return CopiedItem(to, str(place), _write(targets[0], rel_path, data))
+    place, signature = targets[0].path / rel_path, f"{rel_path}{signing.DETACHED_SUFFIX}"
+    if isinstance(detached, bytes):  # first: an item that came without it would be unsigned
+        write_new(targets[0], signature, detached)
+    elif is_detached(rel_path) and os.path.lexists(targets[0].path / signature):
+        raise _exists(targets[0], signature)
+    return CopiedItem(to, str(place), write_new(targets[0], rel_path, data))
 
 
-def _write(root: Root, rel_path: str, data: bytes) -> bool:
+def write_new(root: Root, rel_path: str, data: bytes) -> bool:
     """Write a new file below a root, through no link; return False where the same bytes are there."""
     place = root.path / rel_path
-    _check_folder(root, rel_path)
+    check_place(root, rel_path)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        _check_folder(root, rel_path)
+        check_place(root, rel_path)
         with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
             stream.write(data)
     except FileExistsError:
         if place.is_file() and spaces.read_file(root, rel_path) == data:
             return False
-        hint = "remove or rename it first; a copy overwrites nothing"
-        raise ItemError("copy-exists", f"{root.source} has another file {rel_path}", hint=hint) from None
+        raise _exists(root, rel_path) from None
     except OSError as error:
         message = f"{rel_path} cannot be written to {root.source}: {error.strerror}"
         raise EnvironmentFault("copy-failed", message, hint="check permissions and free space") from None
     return True
 
 
-def _check_folder(root: Root, rel_path: str) -> None:
+def _exists(root: Root, rel_path: str) -> ItemError:
+    hint = "remove or rename it first; a copy overwrites nothing"
+    return ItemError("copy-exists", f"{root.source} has another file {rel_path}", hint=hint)
+
+
+def check_place(root: Root, rel_path: str) -> None:
     """Refuse a place whose folder, as far as it is there, is reached through a link that leads out of the space."""
     place = root.path / rel_path
     there = next(folder for folder in place.parents if os.path.lexists(folder))

@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Unpack
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 from rye import signing
 from rye._process import Cancelled
 from rye.embedding import Embedder
+from rye.errors import NotFoundError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
@@ -48,13 +49,14 @@ from rye.spaces.layout import Layout, as_path, as_paths
 
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
-    from rye.index.vector_store import VectorReport
+    from rye.index.vector_report import VectorReport
     from rye.keys.keyring import Passphrase
     from rye.keys.manifests import ManifestWritten
     from rye.keys.sign_items import SignReport
     from rye.manifest.model import ManifestReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
+    from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
     from rye.search.explain import Why
     from rye.search.results import SectionResponse
@@ -82,6 +84,8 @@ class Registry:
         trust: Trust files or folders that count as the user's own for this registry.
         audience: The name that signatures on the project's items must have been made for, and that :meth:`sign` makes
             them for; None leaves it to ``$RYE_AUDIENCE``, an empty one accepts any and none.
+        clients: Of the clients of agents, those whose folders count beside ``.ai``, such as ``claude``; ``["none"]``
+            for none of them, None for ``$RYE_CLIENTS``, else all.
         progress: Called with (files done, files to do, source) while files are indexed.
         cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
@@ -105,6 +109,7 @@ class Registry:
         max_staleness: float = 0.0,
         trust: Sequence[PathLike] = (),
         audience: str | None = None,
+        clients: Sequence[str] | None = None,
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
         embedder: str | Embedder | None = None,
@@ -116,6 +121,7 @@ class Registry:
             bundles=None if bundles is None else as_paths("bundles", bundles),
             more=as_paths("more_bundles", more_bundles),
             audience=audience,
+            clients=clients,
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
@@ -247,14 +253,15 @@ class Registry:
 
     def _answer(self, space: str, work: Callable[[State], A]) -> A:
         """Return a response with the warnings of the state that it is of, and how long it took."""
+        began = time.perf_counter()
 
         def answered(state: State) -> A:
             found: A = work(state)
-            return replace(found, warnings=(*state.warnings, *found.warnings), stale=state.stale(space))
+            warnings = (*state.warnings, *found.warnings, *state.empty(space))
+            took = time.perf_counter() - began
+            return replace(found, warnings=warnings, stale=state.stale(space), took_ms=round(took * 1e3, 3))
 
-        began = time.perf_counter()
-        response = self._with_state(answered)
-        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+        return self._with_state(answered)
 
     def _context(self, state: State, request: Request) -> SearchContext:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
@@ -267,6 +274,7 @@ class Registry:
             signing.system_clock(),
             lambda: self._vectors.can_embed,
             lambda: self._vectors.meaning(reader),
+            lambda: self._vectors.meaning_for_auto(reader),
             lambda: self._vectors.meaning(state.everywhere),
             boosts=state.ranking.boosts,
         )
@@ -330,6 +338,17 @@ class Registry:
             return {f"{kind}:{item_id}" for kind, part in rows if where in ("all", part.root.space)}
 
         return tuple(sorted(self._with_state(found)))
+
+    def skill(self, uri: str) -> FoundSkill:
+        """Read and verify every file of the skill that a ``skill://`` address leads into; also say which file it names.
+
+        Raises:
+            NotFoundError: There is none.
+            ItemError: It is no skill as the Agent Skills specification and the limits of MCP demand.
+        """
+        from rye.registry.skills import find_skill
+
+        return self._with_state(lambda state: find_skill(state, uri))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes, and check those of roots that are named whole against their manifests as well.
@@ -408,6 +427,7 @@ class Registry:
         dry_run: bool = False,
         check: bool = False,
         force: bool = False,
+        expected: Mapping[str, str] | None = None,
         passphrase: Passphrase = None,
     ) -> SignReport:
         """Validate and sign items of the project or user space; nothing is written unless all of them are valid.
@@ -422,6 +442,7 @@ class Registry:
             dry_run: Whether to only say what would be signed; the public half of the key is enough.
             check: Whether to only say what this key has not validly signed, without validating metadata.
             force: Whether to sign again what is validly signed.
+            expected: Path → SHA-256 of the files that may be signed, as they were reviewed; None for any.
             passphrase: Of an encrypted key, or who is asked for it; ``RYE_KEY_PASSPHRASE`` comes before it.
 
         Raises:
@@ -440,6 +461,7 @@ class Registry:
             form=format,
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
+            expected=expected,
         )
 
     def stats(self, space: str = "all") -> Stats:
@@ -458,7 +480,14 @@ class Registry:
         return self._with_state(lambda state: stats_of(state, space))
 
     def _with_state(self, work: Callable[[State], T]) -> T:
-        return self._indexes.answer(work, self.max_staleness)
+        def answered(state: State) -> T:
+            try:
+                return work(state)
+            except NotFoundError as error:
+                error.hint = next(iter(state.empty("all")), error.hint)
+                raise
+
+        return self._indexes.answer(answered, self.max_staleness)
 
     def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
         """Check the items of each space against its signed manifest, where there is or was one.

@@ -19,7 +19,7 @@ from rye.registry.lookup import find_item, reading
 from rye.registry.state import State
 from rye.search.graph import Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
-from rye.spaces.read import ReadItem, read_item
+from rye.spaces.signed import ReadItem, read_item
 
 MAX_RELATIONS: Final = 1_000
 """Relations in one answer."""

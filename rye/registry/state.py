@@ -17,7 +17,6 @@ from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex, damage_text
 from rye.index.store import Snapshot
-from rye.index.vector_store import vector_reports
 from rye.search.settings import Ranking, read_ranking
 from rye.signing import TrustLoad, system_clock
 from rye.spaces import Root, is_own
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_FILE_WARNINGS = 20
+MAX_FILE_WARNINGS = 3
 """Files named in the warnings of one response; the rest are counted."""
 
 
@@ -42,6 +41,7 @@ class State:
         ranking: The settings of the user and of bundles for it.
         warnings: Those of every search.
         when: Monotonic time of the scan.
+        layout: The spaces.
     """
 
     refreshed: tuple[tuple[Root, RefreshReport], ...]
@@ -49,6 +49,7 @@ class State:
     ranking: Ranking
     warnings: tuple[str, ...]
     when: float
+    layout: Layout
 
     @cached_property
     def everywhere(self) -> Reader:
@@ -82,6 +83,11 @@ class State:
             stale=self.stale("all"),
             warnings=self.warnings,
         )
+
+    def empty(self, space: str) -> tuple[str, ...]:
+        """Return where items were looked for, where a space has none but rye's own; else nothing."""
+        filled = [root.source for root, found in self.refreshed if found.snapshot and found.snapshot.count]
+        return tuple(filter(None, [self.layout.describe_empty(space, filled)]))
 
     def stale(self, space: str) -> bool:
         """Return whether a searched root could not be brought up to date."""
@@ -241,7 +247,7 @@ class Indexes:
             ranking = read_ranking(self._layout.roots, untrusted)
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
-            state = State(refreshed, trust, ranking, warnings, began)
+            state = State(refreshed, trust, ranking, warnings, began, self._layout)
             state.keep(self._state)
             self._state = state
             return state
@@ -255,6 +261,7 @@ def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]
 
 
 def _status(index: SpaceIndex) -> SpaceStatus:
+    from rye.index.vector_report import vector_reports
     from rye.registry.reports import SpaceStatus
 
     snapshot = index.snapshot()
@@ -267,5 +274,5 @@ def _status(index: SpaceIndex) -> SpaceStatus:
         segments=len(snapshot.segments) if snapshot else 0,
         generation=snapshot.generation if snapshot else 0,
         bytes=sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file()),
-        vectors=vector_reports(index.folder, snapshot),
+        vectors=vector_reports(index.root, index.folder, snapshot),
     )

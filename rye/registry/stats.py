@@ -78,4 +78,4 @@ def stats_of(state: State, space: str) -> Stats:
                 index_age=round(max(time.time() - snapshot.written, 0.0), 3),
             )
         )
-    return Stats(tuple(spaces), count(reader), state.stale(space), state.warnings)
+    return Stats(tuple(spaces), count(reader), state.stale(space), (*state.warnings, *state.empty(space)))

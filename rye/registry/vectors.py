@@ -7,20 +7,21 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 
 from rye._process import Cancelled, stoppable
-from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
-from rye.embedding.choice import VARIABLE
+from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, is_there, open_embedder
+from rye.embedding.choice import URLS, VARIABLE
 from rye.embedding.protocol import failed
 from rye.errors import UnavailableError
 from rye.index.arrays import unique
 from rye.index.cache_folder import files_in
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
-from rye.index.vector_store import SEARCH_WAIT, RootVectors, SpaceVectors, VectorReport
+from rye.index.vector_report import VectorReport, vector_reports
+from rye.index.vector_store import SEARCH_WAIT, RootVectors, SpaceVectors
 from rye.index.vectors import Meaning, Vectors, pattern, probed
 from rye.search.settings import SETTINGS, ignored_choices, read_choice
 from rye.spaces import Root
@@ -29,10 +30,19 @@ from rye.spaces.layout import Layout
 PROBE_SECONDS = 60.0
 """How long a model is taken for the one it was when it was asked last; after an error it is asked at once."""
 
+AUTO_SECONDS = 1.0
+"""For about how long a search in mode ``auto``, the default, makes missing vectors."""
+
+AUTO_ITEMS = 2_000
+"""It makes vectors for at most this many items; with WordLlama some hundred milliseconds of work."""
+
+AUTO_MISSING = 0.1
+"""It is hybrid while at most this share of the items lacks vectors; it sends no more than these to a server."""
+
 _CHANGES = 2
 
 
-def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
+def as_choice(embedder: str | Embedder | None) -> Choice | GuardedEmbedder | None:
     """Return what a caller named; None leaves it to ``RYE_EMBEDDER`` and the user's settings.
 
     Raises:
@@ -41,15 +51,6 @@ def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
     if embedder is None:
         return None
     return Choice.parse(embedder) if isinstance(embedder, str) else GuardedEmbedder(embedder)
-
-
-def _bytes_of(folder: Path, model: str) -> int:
-    """Return the size of the files of one model's vectors."""
-    total = 0
-    for path in files_in(folder, pattern(model)):
-        with suppress(OSError):  # gone meanwhile, when another process merges them
-            total += path.stat().st_size
-    return total
 
 
 def _renewed(spaces: Mapping[Root, SpaceVectors]) -> list[str]:
@@ -82,7 +83,7 @@ class VectorIndexes:
         layout: Layout,
         folder_of: Callable[[Root], Path],
         *,
-        named: Choice | Embedder | None = None,
+        named: Choice | GuardedEmbedder | None = None,
         seconds: float = math.inf,
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
@@ -109,14 +110,17 @@ class VectorIndexes:
             UnavailableError: It is not there, is turned off, or the settings are at fault.
             ArgumentError: The variable is at fault.
         """
-        if self._named is not None and not isinstance(self._named, Choice):
-            return self._named
+        return self._named if isinstance(self._named, GuardedEmbedder) else open_embedder(*self._choice)
+
+    @cached_property
+    def _choice(self) -> tuple[Choice, str]:
+        """What was chosen to be opened, and by what."""
         by, named = "the option embedder", self._named
         if named is None and (line := os.environ.get(VARIABLE, "")):
             by, named = VARIABLE, Choice.parse(line)
-        if named is None:
-            return open_embedder(read_choice(self._layout.user), f"'semantic' of {self._layout.user / SETTINGS}")
-        return open_embedder(self._settings.asking(named), by)
+        if isinstance(named, Choice):
+            return self._settings.asking(named), by
+        return read_choice(self._layout.user), f"'semantic' of {self._layout.user / SETTINGS}"
 
     @cached_property
     def can_embed(self) -> bool:
@@ -126,10 +130,9 @@ class VectorIndexes:
             ArgumentError: The variable is at fault.
         """
         try:
-            _ = self.embedder
-        except UnavailableError as error:
-            return error.code != "embedder-off" and error.details.get("embedder") != Choice().kind
-        return True
+            return isinstance(self._named, GuardedEmbedder) or is_there(self._choice[0])
+        except UnavailableError:  # the settings are at fault, which whatever needs the embedder reports
+            return True
 
     @cached_property
     def _settings(self) -> Choice:
@@ -151,12 +154,43 @@ class VectorIndexes:
     def _doubt(self) -> None:
         self._probe = None
 
-    def meaning(self, reader: Reader, *, wait: float = SEARCH_WAIT, retry: bool = False) -> Meaning:
+    def meaning_for_auto(self, reader: Reader) -> Meaning:
+        """Return what a search in mode ``auto`` reads, for which few missing vectors, if any, are made.
+
+        Raises:
+            UnavailableError: ``no-vectors``: too many are missing; or as :meth:`meaning`.
+            EnvironmentFault: As :meth:`meaning`.
+            CancelledError: As :meth:`meaning`.
+        """
+        few, found = int(AUTO_MISSING * reader.count), None
+        is_server = not isinstance(self._named, GuardedEmbedder) and self._choice[0].kind in URLS
+        most = few if is_server else AUTO_ITEMS
+        has_any = any(files_in(self._folder_of(root), pattern()) for root, _ in reader.snapshots)
+        if has_any or reader.count <= most:  # else no model need be read, and no server asked
+            found = self.meaning(reader, wait=0.0, seconds=min(self._seconds, AUTO_SECONDS), most=most)
+        missing = reader.count if found is None else found.vectors.missing
+        if found is None or missing > few:
+            self.is_unfinished = False
+            problem = f"{missing:,} of {reader.count:,} items have no vectors yet"
+            raise UnavailableError("no-vectors", problem, hint="rye index vectors makes them, once")
+        return found
+
+    def meaning(
+        self,
+        reader: Reader,
+        *,
+        wait: float = SEARCH_WAIT,
+        seconds: float | None = None,
+        most: float = math.inf,
+        retry: bool = False,
+    ) -> Meaning:
         """Return what a search by meaning reads, after making the vectors that are missing.
 
         Args:
             reader: What is searched.
             wait: Seconds to wait for another thread, or process, that makes them; then what there is has to do.
+            seconds: For about how long to make them; by default as long as any search does.
+            most: Missing vectors of a root's items are made where they are those of this many items at most.
             retry: Whether to make all, however long it takes, and to embed texts without a vector again at once.
 
         Raises:
@@ -168,11 +202,12 @@ class VectorIndexes:
             try:
                 if not self._lock.acquire(timeout=wait):
                     return self._joined(reader, *self._made(reader, {}, 0.0, until=0.0))
-                until = math.inf if retry else self._seconds and time.monotonic() + self._seconds
+                seconds = self._seconds if seconds is None else seconds
+                until = math.inf if retry else seconds and time.monotonic() + seconds
                 try:
                     if self._last is None or retry or not self._is_current(reader, self._last):
                         self._last = None
-                        found, renewed = self._made(reader, self._spaces, wait, until=until, retry=retry)
+                        found, renewed = self._made(reader, self._spaces, wait, until=until, most=most, retry=retry)
                         made = self._joined(reader, found)
                         self.is_unfinished = made.vectors.missing > 0 and time.monotonic() >= until
                         self._are_lacking = any(one.retry_at < math.inf for one in found)
@@ -199,6 +234,7 @@ class VectorIndexes:
         wait: float,
         *,
         until: float,
+        most: float = math.inf,
         retry: bool = False,
     ) -> tuple[list[RootVectors], list[str]]:
         """Return the vectors of each root, and a warning for each reason why any were made anew."""
@@ -208,7 +244,9 @@ class VectorIndexes:
                 if root not in spaces:
                     spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder)
                 report = partial(self._report_progress, root.source)
-                found.append(spaces[root].current(snapshot, probe, report, wait=wait, until=until, retry=retry))
+                found.append(
+                    spaces[root].current(snapshot, probe, report, wait=wait, until=until, most=most, retry=retry)
+                )
             if all(spaces[root].fits(probe) for root, _ in reader.snapshots):
                 return found, _renewed(spaces)
             self._doubt()  # it changed in between: vectors of some roots may be of the model before
@@ -233,6 +271,8 @@ class VectorIndexes:
         """Return the vectors of a reader's items, after making all that are missing; see :meth:`meaning`."""
         meaning = self.meaning(reader, wait=wait, retry=True)
         vectors, model = meaning.vectors, meaning.embedder.model
+        every = [vector_reports(root, self._folder_of(root), snapshot) for root, snapshot in reader.snapshots]
+        mine = [one for one in chain.from_iterable(every) if one.model == model]
         items = len(unique(vectors.docs))
         return VectorReport(
             model=model,
@@ -240,8 +280,8 @@ class VectorIndexes:
             vectors=len(vectors),
             items=items,
             missing=reader.count - items,
-            bytes=sum(_bytes_of(self._folder_of(root), model) for root, _ in reader.snapshots),
-            warnings=(*warnings, *meaning.warnings),
+            bytes=sum(one.bytes for one in mine),
+            warnings=tuple(dict.fromkeys((*warnings, *meaning.warnings, *chain(*(one.warnings for one in mine))))),
         )
 
     def forget(self) -> None:

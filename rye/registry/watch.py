@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rye.errors import CancelledError, RyeError
 from rye.items import ItemType
+from rye.spaces import FOLDER
 
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
@@ -27,6 +28,9 @@ _TICK_MS = 1_000
 """Milliseconds between two looks for spaces that were created or replaced."""
 _DISTRUST = 60.0
 """Seconds after which the files are scanned all the same, as some file systems do not report changes."""
+
+_UNWATCHED = 1.0
+"""Seconds for which a scan serves where there are files, such as ``AGENTS.md``, in folders that are not watched."""
 
 _PATIENCE = 2.0
 """Seconds to wait for the thread when it is to end."""
@@ -55,6 +59,8 @@ class Watch:
         self._paused = True
         self._thread = threading.Thread(target=self._run, name="rye-watch", daemon=True)
         self._scanned = 0.0
+        fixed = any(root.client is not None and root.client.is_fixed for root in registry.roots)
+        self._lasting = _UNWATCHED if fixed else float("inf")
 
     def start(self) -> None:
         """Start a thread, which indexes nothing before :meth:`resume`."""
@@ -123,7 +129,7 @@ class Watch:
                 before = self._scanned
                 found = self._refresh()
                 if found and not found.stale and not self._stop.is_set():
-                    self._registry.max_staleness = float("inf")
+                    self._registry.max_staleness = self._lasting
                 if change or (before and found and (found.added or found.changed or found.removed)):
                     self._changed(tuple(Path(path) for _, path in change))
 
@@ -144,6 +150,8 @@ class Watch:
         """Return the folders to watch, and which folder each is, so that a new one in its place is noticed."""
         found = {}
         for root in self._registry.roots:
+            if root.client is not None and root.client.is_fixed:
+                continue  # that is the folder of the project, with whatever else is in it
             try:
                 status = os.stat(root.path)  # noqa: PTH116 - one call for both
             except OSError:
@@ -155,5 +163,5 @@ class Watch:
 def _matters(places: Collection[Path], _change: object, path: str) -> bool:
     """Return whether a change of this path may change the answer of a search."""
     changed = Path(path)
-    below = [changed.relative_to(place).parts for place in places if changed.is_relative_to(place)]
-    return any(not parts or parts[0] in _FOLDERS for parts in below)
+    below = [(place, changed.relative_to(place).parts) for place in places if changed.is_relative_to(place)]
+    return any(not parts or parts[0] in _FOLDERS or place.name != FOLDER for place, parts in below)

@@ -222,7 +222,9 @@ def _pruned(node: ast.Node, bad: ast.Node) -> ast.Node | None:
         return None
     match node:
         case ast.And(operands=operands) | ast.Or(operands=operands):
-            left = tuple(one for one in (_pruned(operand, bad) for operand in operands) if one is not None)
+            kept = (one for one in (_pruned(operand, bad) for operand in operands) if one is not None)
+            # without the bad operand, an AND may stand directly in an AND, or an OR in an OR: the two become one
+            left = tuple(part for one in kept for part in (one.operands if type(one) is type(node) else (one,)))
             return replace(node, operands=left) if len(left) > 1 else left[0] if left else None
         case ast.Not(operand=operand) | ast.Boost(operand=operand) | ast.Field(operand=operand):
             inner = _pruned(operand, bad)

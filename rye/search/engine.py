@@ -27,13 +27,14 @@ from rye.search.named_items import named_inside, referred_to
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.pasted import verbatim, without_invisible
-from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, as_misnamed, did_you_mean, in_field, make_plan, settle
+from rye.search.plan import ANY_LIMIT, AS_WRITTEN, FEW, Plan, Stage, did_you_mean, in_field, make_plan
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
 from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
-from rye.search.semantic import SemanticScores, SemanticSearch, settled_mode
+from rye.search.semantic import SemanticScores, SemanticSearch
+from rye.search.settle import Settler, as_misnamed
 from rye.signing import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
@@ -54,6 +55,7 @@ class SearchContext:
         now: The moment verdicts are judged at.
         can_embed: Returns whether there is an embedder, for mode ``auto``.
         meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
+        meaning_at_once: Likewise, for mode ``auto``; raises also where too many vectors are missing.
         meaning_everywhere: Likewise those of ``everywhere``.
     """
 
@@ -64,6 +66,7 @@ class SearchContext:
     now: datetime
     can_embed: Callable[[], bool] = lambda: False
     meaning: Callable[[], Meaning] = no_meaning
+    meaning_at_once: Callable[[], Meaning] = no_meaning
     meaning_everywhere: Callable[[], Meaning] = no_meaning
     boosts: Mapping[str, float] = field(default_factory=dict)
 
@@ -117,11 +120,11 @@ class Search:
         suggestion = self._suggestion
         if answer.stage == "any":
             suggestion = self._relax(plan).suggestion()
-        elif not answer.near and (total == 0 or answer.stage not in AS_WRITTEN):
+        elif not answer.near and ((total <= FEW and not answer.exact) or answer.stage not in AS_WRITTEN):
             suggestion = did_you_mean(plan, answer.evaluation, 0 if answer.stage == "fuzzy" else total, self._count)
         self._warnings += explain_stage(answer, plan, total, self._relax)
         self._note_cuts(answer.evaluation)
-        self._warnings += Hints(request, plan, total, self.reader, self._count)
+        self._warnings += Hints(request, plan, total, self.reader, self._count, self.allowed)
         return self.respond(
             answer,
             request.query,
@@ -163,8 +166,7 @@ class Search:
         """Return the answer among the documents that scope and filters allow, by meaning where that is wanted."""
         if found := self._by_meaning(plan, allowed):
             return found
-        answers: list[Answer] = []
-        named = self._named(allowed, plan)
+        answers, named = list[Answer](), self._named(allowed, plan)
         for stage in self._stages(plan):  # the first with enough hits after all filters answers
             complete = answers[-1].found.numbers if answers else _NOTHING
             answers.append(self._answer(stage, plan, allowed, named, complete=complete))
@@ -207,11 +209,12 @@ class Search:
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
         """Return the plan to evaluate: the query as written, or as a sentence or text where that finds more."""
         try:
-            if not (self.request.lenient or plan.words):  # else no field can be unknown
+            by_name = ":" in self.request.query or self.request.mode.name != "keyword"
+            if by_name and not (self.request.lenient or plan.words):  # else no field can be unknown
                 bind(plan.main, self._context(self.request.query, plan.main))
         except QueryError as error:
             plan = as_misnamed(self.request, plan, error, self.metadata_keys())
-        return settle(plan, self.request.query, lambda node: bool(self.evaluate(node, plan).docs() & allowed))
+        return Settler(self.request, self.evaluate, allowed).settle(plan)
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(self._unknown, lambda: self._relax(plan).query)
@@ -251,10 +254,9 @@ class Search:
             found, hidden = self.hide(found)
             if hidden and len(exact):
                 shown = found.mask[exact]
-                named = exact[~shown][:_NAMED].tolist()
-                self._replaced += [Replaced(self.states.hidden_message(doc)) for doc in named]
+                self._replaced += [Replaced(self.states.hidden_message(doc)) for doc in exact[~shown][:_NAMED].tolist()]
                 exact = exact[shown]
-        complete = complete[found.mask[complete]]
+        complete = complete[found.mask[complete]] if len(complete) else complete
         withdrawn = self.withdrawn()
         if near or len(withdrawn) or self.request.sort_by != "score":
             docs = found.numbers
@@ -285,12 +287,11 @@ class Search:
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
-        mode = settled_mode(self.request.mode, plan, self.context.can_embed)
-        self.request = self.request._replace(mode=mode)
-        if mode.name == "keyword":
+        request = self.request = Settler(self.request, self.evaluate, allowed).in_mode(plan, self.context.can_embed)
+        if request.mode.name == "keyword":
             return None
         semantic = self.semantic(plan)
-        near = semantic.run(self.context.meaning, allowed)
+        near = semantic.run(self.context.meaning_at_once if request.is_auto else self.context.meaning, allowed)
         self._warnings += semantic.warnings
         if near is None:
             return None
@@ -299,8 +300,8 @@ class Search:
         if near.hybrid and found and plan.words:
             exact = unique(exact, self._named(asked, plan))
         found |= Docs(self.reader.size, numbers=exact)
-        answer = self._ordered(mode.name, near.evaluation, found, exact=exact, near=near)
-        if not answer.total and not answer.hidden and not mode.narrows:
+        answer = self._ordered(request.mode.name, near.evaluation, found, exact=exact, near=near)
+        if not answer.total and not answer.hidden and not request.mode.narrows:
             self._warnings.append(semantic.fallback_warning(near.why_no_hit()))
             return None
         self._suggestion = semantic.suggestion()
@@ -345,20 +346,19 @@ class Search:
     def filters(self) -> list[bound.Bound]:
         """Return the conditions of the ``filters`` mapping."""
         if self._filters is None:
-            filters = self.request.filters
-            self._filters = list(bind_filters(filters, self.metadata_keys())) if filters else []
+            self._filters = [*bind_filters(self.request.filters, self.metadata_keys())] if self.request.filters else []
         return self._filters
 
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys of the items searched."""
         return self.reader.keys - frozenset(BUILT_IN_KEYS)
 
-    def allowed(self) -> Docs:
-        """Return which live documents scope and filters let through."""
+    def allowed(self, filters: Mapping[str, Any] | None = None) -> Docs:
+        """Return which live documents the scope and filters let through; ``filters`` replaces those of the request."""
         size, docs, request = self.reader.size, Docs.live(self.reader), self.request
         if request.scopes is not EVERY_SCOPE:
             docs &= Docs.union(size, [Docs(size, mask=in_scope(self.reader, scope)) for scope in request.scopes])
-        for node in self.filters():
+        for node in self.filters() if filters is None else bind_filters(filters, self.metadata_keys()):
             docs &= Evaluation(self.reader, node, self.weights, self.states).docs()
         return docs
 

@@ -35,11 +35,19 @@ class How(StrEnum):
 
 
 class Pattern(NamedTuple):
-    """One part as written: folded text or a glob, how it expands, and how far when fuzzy (None: automatic)."""
+    """One part as written, folded text or a glob, and how it expands.
+
+    Attributes:
+        text: The part.
+        how: How it expands.
+        distance: How far when fuzzy; None: automatic.
+        start: A beginning of the part that its terms must have too when fuzzy.
+    """
 
     text: str
     how: How
     distance: int | None = None
+    start: str = ""
 
 
 def automatic_distance(term: Sized) -> int:
@@ -123,7 +131,7 @@ def _fuzzy(part: Part, pattern: Pattern) -> Choice:
     distance = automatic_distance(pattern.text) if pattern.distance is None else pattern.distance
     if distance == 0:
         return _choose(part, pattern._replace(how=How.EXACT))
-    perhaps = part.segment.terms_perhaps_near(pattern.text, distance)
+    perhaps = part.segment.terms_perhaps_near(pattern.text, distance, pattern.start)
     found = similar(pattern.text, part.segment.terms.take(perhaps), distance)
     ids = perhaps[np.fromiter(found.keys(), np.int64, len(found))]
     distances = np.fromiter(found.values(), np.float64, len(found))

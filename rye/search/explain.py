@@ -28,7 +28,7 @@ from rye.search.plan import AS_WRITTEN, make_plan
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.semantic import SemanticScores
-from rye.spaces.read import read_item
+from rye.spaces.signed import read_item
 
 MISS_REASONS: Mapping[str, str] = {
     "no-match": "a part of the query does not match",

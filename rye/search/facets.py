@@ -37,6 +37,8 @@ FACETS: Mapping[str, str] = {
     "signer": "signer",
     "tags": "tags",
     "bundle": "bundle",
+    "format": "format",
+    "client": "client",
     "author": "author",
     "version": "version",
 }

@@ -80,6 +80,11 @@ KEYWORD_FIELDS: Mapping[str, KeywordField] = {
         KeywordField("type", "text", "directive, tool or knowledge"),
         KeywordField("space", "text", "project, user or system", ("source",)),
         KeywordField("bundle", "text", "bundle id of a system item"),
+        KeywordField(
+            "format", "text", "skill, command, agent, rule, prompt, instructions or server, or from the metadata"
+        ),
+        KeywordField("client", "text", "the client of agents whose file it is, or from the metadata"),
+        KeywordField("skill", "text", "the skill, by its folder, whose file it is"),
         KeywordField("path", "text", "path below the space root"),
         KeywordField("author", "text", "author from the metadata"),
         KeywordField("version", "version", "version from the metadata"),

@@ -1,4 +1,4 @@
-"""Highlighting: which characters of an item's texts matched, and the passage of its body that shows the match best."""
+"""Highlighting: which characters of an item's texts matched."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, islice
 from string import ascii_letters, ascii_uppercase, digits
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +18,10 @@ from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item, Symbol
 from rye.search.bound import Phrase
 from rye.search.match import Matcher
+from rye.search.passage import Range, Ranges, preview, section_span
 from rye.search.phrase import Spans
 
-_FEW_WORDS = 64
+_FEW_WORDS = 32
 """Up to this many words are searched for literally; for more, every chunk of the text is looked up."""
 
 MOST = 10_000
@@ -30,17 +30,9 @@ MOST = 10_000
 LOOKED_AT = 100_000
 """Places at which a text has the letters of one word that are looked at."""
 
-Range = tuple[int, int]
-Ranges = tuple[Range, ...]
-
-PREVIEW_LENGTH = 200
-LEAD = 50
-"""Characters of a preview that lead up to the first mark, at most."""
-
 _CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
-_BLANK = re.compile(r"\s")
-_WIDE = re.compile(r"\s{2,}|\A\s")
-"""White space that becomes shorter when every run of it becomes one space, and none is left at the beginning."""
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
+"""A part of a chunk, in ASCII text."""
 
 _SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
 """Numbers of the fields that have one value, an attribute of the item."""
@@ -62,7 +54,7 @@ class _ChunkRanges(dict[str, Ranges]):
         if analysis.is_plain(chunk):
             found: Ranges = ((0, len(chunk)),) if chunk in self._terms else ()
         else:
-            found = tuple((token.start, token.end) for token in analysis.locate(chunk) if token.term in self._terms)
+            found = tuple([(token.start, token.end) for token in analysis.locate(chunk) if token.term in self._terms])
         self[chunk] = found
         return found
 
@@ -82,7 +74,7 @@ class Sought:
         self.terms = terms
         self.positions = positions
         self.ranges = _ChunkRanges(terms)
-        plain = tuple(term for term in terms if term.isascii())
+        plain = [term for term in terms if term.isascii()]
         few = len(plain) <= _FEW_WORDS and max(map(len, plain), default=0) < analysis.MAX_TERM
         self.literal = plain if few else None
 
@@ -90,9 +82,9 @@ class Sought:
 def mark(text: str, sought: Sought) -> Ranges:
     """Return the character ranges of a text to mark, ascending and disjoint."""
     normalized = text if text.isascii() else analysis.normalize(text)
-    found = sorted(
-        islice(_at_positions(normalized, sought), MOST) if sought.positions else _of_terms(normalized, sought)
-    )
+    found = _at_positions(normalized, sought) if sought.positions else _of_terms(normalized, sought)
+    found.sort()
+    del found[MOST:]
     if found and normalized is not text and normalized != text:
         original = _Original(text)
         found = [(original.start(start), original.end(end)) for start, end in found]
@@ -122,8 +114,13 @@ def _of_terms(normalized: str, sought: Sought) -> list[Range]:
 
 def _in_chunks(normalized: str, spans: Mapping[str, Ranges]) -> list[Range]:
     """Return the ranges of terms, one chunk after the other."""
-    located = analysis.locate_chunks(normalized)
-    return list(islice(((base + start, base + end) for base, chunk in located for start, end in spans[chunk]), MOST))
+    pieces = analysis.pieces(normalized)
+    having = [number for number in range(1, len(pieces), 2) if spans[pieces[number]]][:MOST]
+    starts = list(accumulate(map(len, pieces), initial=0)) if having else []
+    found = (
+        (starts[number] + start, starts[number] + end) for number in having for start, end in spans[pieces[number]]
+    )
+    return list(islice(found, MOST))
 
 
 def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, Ranges]) -> list[Range]:
@@ -162,9 +159,22 @@ def _every(word: str, text: str) -> Iterator[Range]:
         place = text.find(word, place + 1)
 
 
-def _at_positions(normalized: str, sought: Sought) -> Iterator[Range]:
-    """Yield the ranges of words, and of the parts at the positions that matched."""
-    inside = {position for first, last in sought.positions for position in range(first, last + 1)}
+def _at_positions(normalized: str, sought: Sought) -> list[Range]:
+    """Return the ranges of words, and of the parts at the positions that matched."""
+    inside = sorted({position for first, last in sought.positions for position in range(first, last + 1)})
+    if normalized.isascii() and len(normalized) <= analysis.MAX_LOCATED:
+        found, parts, at = _of_terms(normalized, sought) if sought.terms else [], _PART.finditer(normalized), 0
+        for position in inside:
+            if (match := next(islice(parts, position - at, None), None)) is None:
+                break
+            found.append(match.span())
+            at = position + 1
+        return found
+    return list(islice(_located_at(normalized, sought, frozenset(inside)), MOST))
+
+
+def _located_at(normalized: str, sought: Sought, inside: frozenset[int]) -> Iterator[Range]:
+    """Yield the same in order, chunk by chunk, of any text."""
     position, end = 0, math.inf if sought.terms else max(inside)
     for base, chunk in analysis.locate_chunks(normalized):
         if position > end:
@@ -219,11 +229,11 @@ class _Original:
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
     """Split a text into pieces that are normalized each by itself, with the place of each.
 
-    A mark belongs to what is before it, and so does a character that composes with that, as the letters of Hangul do.
+    To what is before it belongs a mark, what nobody sees, and what composes with that, as the letters of Hangul do.
     """
     begin = 0
     for at in range(1, len(text)):
-        if unicodedata.combining(text[at]):
+        if unicodedata.combining(text[at]) or not analysis.normalize(text[at]):
             continue
         before = text[max(begin, at - 3) : at]
         if analysis.normalize(before + text[at]) == analysis.normalize(before) + analysis.normalize(text[at]):
@@ -232,8 +242,7 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
     yield begin, text[begin:]
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(NamedTuple):
     """The parts of an item that matched.
 
     Attributes:
@@ -241,12 +250,14 @@ class Matched:
         highlights: Field → ``[start, end)`` ranges in the field's text; ``preview`` for the preview.
         preview: The passage.
         symbols: Those whose names matched, the best first.
+        line: 1-based line of the file: of the first of them, else where the passage first matches, else 1.
     """
 
     fields: tuple[str, ...]
     highlights: Mapping[str, Ranges]
     preview: str
     symbols: Sequence[Symbol] = ()
+    line: int = 1
 
 
 class Matches:
@@ -301,100 +312,33 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
     for number, what in wanted.items():
         if number in _SINGLE and (found := mark(getattr(item, TEXT_FIELDS[number]), what)):
             marks[TEXT_FIELDS[number]] = found
-    within = None if section is None else _section_span(item, section)
-    # Words are looked for only where the passage will be; positions are counted from the beginning of the body.
+    within = None if section is None else section_span(item, section)
     body = wanted.get(BODY)
-    start, end = within if within and body and not body.positions else (0, len(item.body))
-    places = tuple((start + a, start + b) for a, b in mark(item.body[start:end], body)) if body else ()
-    preview, ranges = _preview(item, places, within)
+    # Words are looked for only where the passage will be; positions are counted from the beginning of the body.
+    if within and body and not body.positions:
+        places = tuple((within[0] + a, within[0] + b) for a, b in mark(item.body[slice(*within)], body))
+    else:
+        places = mark(item.body, body) if body else ()
+    shown, ranges, place = preview(item, places, within)
     if ranges:
         marks["preview"] = ranges
     symbols = _matched_symbols(item, wanted[_SYMBOLS]) if _SYMBOLS in wanted else ()
-    return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview, symbols)
+    line = symbols[0].line if symbols else item.body_line + item.body.count("\n", 0, place) if ranges or within else 1
+    return Matched(tuple([TEXT_FIELDS[number] for number in wanted]), marks, shown, symbols, line)
 
 
 def _matched_symbols(item: Item, what: Sought) -> list[Symbol]:
     """Return the symbols in whose names something matched, those with most matches first."""
     words, base = Sought(what.terms) if what.positions else what, 0
-    ends = list(accumulate(len(symbol.name) + 1 for symbol in item.symbols))  # of their names, one on a line
-    marked = mark("\n".join(symbol.name for symbol in item.symbols), words) if words.terms else ()
-    counts = Counter(bisect_right(ends, start) for start, _ in marked)
-    for number, symbol in enumerate(item.symbols if what.positions else ()):
+    names = "\n".join([symbol.name.replace("\n", " ") for symbol in item.symbols])
+    counts, number, counted = [0] * len(item.symbols), 0, 0
+    for start, _ in mark(names, words) if words.terms else ():
+        number, counted = number + names.count("\n", counted, start), start
+        counts[number] += 1
+    firsts = sorted([first for first, _ in what.positions])
+    for number, symbol in enumerate(item.symbols if firsts else ()):
         after = base + len(analysis.parts(symbol.name))  # positions count on over all names, with a gap behind each
-        counts[number] += sum(base <= first < after for first, _ in what.positions)
+        counts[number] += bisect_left(firsts, after) - bisect_left(firsts, base)
         base = after + analysis.VALUE_GAP
-    return [
-        item.symbols[number] for number, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])) if count
-    ]
-
-
-def passage(text: str, ranges: Ranges) -> str:
-    """Return the best passage of a text, with single spaces, given the ascending ranges that matched in it."""
-    begin = _passage_start(text, ranges) if ranges else 0
-    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
-
-
-def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
-    """Return where the text of a section begins and ends in the body; None where it has none."""
-    if not 0 <= ordinal < len(item.sections):
-        return None
-    section = item.sections[ordinal]
-    lines = item.body.split("\n")
-    first, last = section.text_line - item.body_line, section.end_line - item.body_line + 1
-    start = sum(len(line) + 1 for line in lines[: max(first, 0)])
-    text = "\n".join(lines[max(first, 0) : max(last, 0)])
-    begin = len(text) - len(text.lstrip())
-    return (start + begin, start + len(text)) if begin < len(text) else None
-
-
-def _preview(item: Item, ranges: Ranges, within: tuple[int, int] | None = None) -> tuple[str, Ranges]:
-    """Return the best passage of the body, with single spaces, and the ranges to mark in it.
-
-    With ``within`` it begins there: at the best of the ranges, which ascend, else at its beginning.
-    """
-    body = item.body
-    if within is not None:
-        ranges = tuple((start, end) for start, end in ranges if within[0] <= start < within[1])
-        if not ranges:
-            return _squeeze(body[within[0] : min(within[1], within[0] + 4 * PREVIEW_LENGTH)], (), PREVIEW_LENGTH)
-    if not ranges:
-        return _squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)
-    begin = _passage_start(body, ranges, within[0] if within else 0)
-    stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
-    inside = tuple((a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop)
-    return _squeeze(body[begin:stop], inside, PREVIEW_LENGTH)
-
-
-def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
-    """Return where the passage with the most marks begins, the first among equals, with what leads up to it."""
-    starts = [start for start, _ in ranges]
-    counts = [bisect_left(starts, start + PREVIEW_LENGTH - LEAD) - i for i, start in enumerate(starts)]
-    best = starts[counts.index(max(counts))]
-    begin = max(first, best - LEAD)
-    space = _BLANK.search(text, begin, best) if begin > first else None
-    return space.end() if space else begin
-
-
-def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
-    """Make every run of white space one space and cut to ``limit``, moving the ranges along."""
-    for piece in (text[: 2 * limit], text):
-        squeezed = " ".join(piece.split())
-        if len(squeezed) > limit:
-            break
-    cut = squeezed[:limit].rstrip()
-    if len(squeezed) > limit and " " in cut:
-        cut = cut[: cut.rindex(" ")] + "…"
-    if ranges and len(squeezed) < len(piece):
-        ranges = _moved(piece, ranges)
-    return cut, tuple((start, min(end, len(cut))) for start, end in ranges if start < len(cut))
-
-
-def _moved(text: str, ranges: Ranges) -> Ranges:
-    """Return where ranges stand once every run of white space of a text is one space, and none at its beginning."""
-    ends, lost = [0], [0]
-    for run in _WIDE.finditer(text, 0, ranges[-1][1]):
-        ends.append(run.end())
-        lost.append(lost[-1] + run.end() - run.start() - (run.start() > 0))
-    return tuple(
-        (start - lost[bisect_right(ends, start) - 1], end - lost[bisect_right(ends, end) - 1]) for start, end in ranges
-    )
+    having = [number for number, count in enumerate(counts) if count]
+    return [item.symbols[number] for number in sorted(having, key=counts.__getitem__, reverse=True)]

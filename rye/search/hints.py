@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from rye.errors import QueryError
 from rye.index.reader import Reader
@@ -13,6 +14,7 @@ from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.parameters import SearchOptions, parameters_of
 from rye.query import ast, parse, walk
 from rye.query.limits import MAX_PHRASE
+from rye.search.docset import Docs
 from rye.search.fields import canonical, nearest
 from rye.search.order import Answer
 from rye.search.plan import SENTENCE, Plan
@@ -39,6 +41,7 @@ class Hints:
         total: How many hits it has.
         reader: The items searched.
         count: Returns how many hits a query has under the same scope and filters.
+        allowed: Returns the documents that the scope and given filters let through.
     """
 
     request: Request
@@ -46,6 +49,7 @@ class Hints:
     total: int
     reader: Reader
     count: Callable[[ast.Node, Plan], int]
+    allowed: Callable[[Mapping[str, Any]], Docs]
 
     def __iter__(self) -> Iterator[str]:
         """Yield each hint as a sentence."""
@@ -80,10 +84,16 @@ class Hints:
             yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
 
     def _filters(self) -> Iterator[str]:
-        """Yield that filters let nothing through, where that is why nothing was found."""
-        if self.request.filters and not self.count(ast.Everything(), self.plan):
-            listed = ", ".join(f"{name}={value}" for name, value in self.request.filters.items())
-            yield f"no item in scope passes the filters: {listed}"
+        """Yield which filters and fields let nothing through, each by itself or else all together."""
+        fixed, filters = self.plan.fixed, self.request.filters
+        if not (fixed or filters) or self.count(ast.Everything(), self.plan):
+            return
+        found = {f"{name}={value}": len(self.allowed({name: value})) for name, value in filters.items()}
+        for name, parsed in fixed:
+            found[f"{name}:{parsed.text}"] = self.count(ast.Everything(), replace(self.plan, fixed=((name, parsed),)))
+        alone = [each for each, count in found.items() if not count or len(found) == 1]
+        kind = " and ".join(name for name, given in (("filters", filters), ("fields", fixed)) if given)
+        yield f"no item in scope passes {'the' if alone else 'all of the'} {kind}: {', '.join(alone or found)}"
 
     def _scopes(self) -> Iterator[str]:
         """Yield a warning for each scope that holds no item."""

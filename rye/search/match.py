@@ -53,6 +53,7 @@ class Matcher:
         self._postings: list[Postings] | None = None
         self._phrase: PhraseMatcher | None = None
         self._docs: Docs | None = None
+        self._words: frozenset[str] | None = None
 
     def terms(self) -> dict[Pattern, Terms]:
         """Return the terms of the dictionary that each part of the query stands for."""
@@ -68,7 +69,9 @@ class Matcher:
 
     def words(self) -> frozenset[str]:
         """Return every term the query stands for."""
-        return frozenset().union(*(terms.words for terms in self.terms().values()))
+        if self._words is None:
+            self._words = frozenset().union(*(terms.words for terms in self.terms().values()))
+        return self._words
 
     def docs(self) -> Docs:
         """Return the documents found."""
@@ -196,13 +199,10 @@ class Matcher:
             postings.add(total[part.base : part.base + part.segment.docs], weights)
         return total
 
-    def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> float:
-        """Add the contributions to a total for every document; return the greatest."""
-        greatest = 0.0
+    def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> None:
+        """Add the contributions to a total for every document."""
         for part, postings in zip(self.reader.parts, self.postings(), strict=True):
-            own = total[part.base : part.base + part.segment.docs]
-            greatest = max(greatest, postings.add_gains(own, weights, gain))
-        return greatest
+            postings.add_gains(total[part.base : part.base + part.segment.docs], weights, gain)
 
     def _split(self, docs: Ints) -> Iterator[tuple[Part, Postings, Ints]]:
         """Yield every segment that has some of the documents, with its postings and their numbers there."""

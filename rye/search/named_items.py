@@ -44,7 +44,7 @@ def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
         The live documents, ascending, and how the text was read; that is empty where it names them as it is.
     """
     docs = named_by(reader, text)
-    for name, suffix in spellings(text) if not len(docs) else ():
+    for name, suffix in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
         named = _equal(reader, fold_value(name)).tolist()
         if files := [doc for doc in named if _path(reader, doc).endswith(suffix)]:
             return np.asarray(files, np.int64), name

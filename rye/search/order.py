@@ -91,7 +91,7 @@ def ranked(
     if request.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
-    else:
+    elif len(exact) or len(withdrawn) or (complete is not None and len(complete)):
         # A step is more than two scores can differ. Exact names come four steps earlier, withdrawn items two later and
         # complete ones one earlier, so one key orders all kinds: a withdrawn item that the query names is before all
         # that it does not name.

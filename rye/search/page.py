@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from rye import spaces
 from rye.errors import ItemError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
@@ -25,8 +24,9 @@ from rye.search.score import Evaluation
 from rye.search.semantic import HitScores
 from rye.signing import Origin, Signature, TrustSet, judge, remembering_verify
 from rye.signing.reasons import cut_short
-from rye.spaces import Root
-from rye.spaces.read import ReadItem, parse_item
+from rye.spaces import FolderReader, Root, read_file
+from rye.spaces.read import Read
+from rye.spaces.signed import ReadItem, parse_item, read_signed
 
 KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20
@@ -42,8 +42,8 @@ _EVERYWHERE = 4
 
 _KINDS = tuple(map(ItemType, TYPE_NAMES))
 
-Key = tuple[bytes, Origin, str]
-"""SHA-256 of all bytes of a file, where they were found, and the path, whose extension decides the format."""
+Key = tuple[bytes, str, str, ItemType, str, str]
+"""SHA-256 of all bytes of a file (and of its detached signature or skill); its space, bundle, type, id and path."""
 
 
 class ItemCache:
@@ -63,22 +63,24 @@ class ItemCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def read(self, root: Root, path: str, item_type: ItemType, item_id: str) -> ReadItem:
-        """Read one file, as :func:`rye.spaces.read.read_item` does."""
-        data = spaces.read_file(root, path)
+    def read(self, root: Root, path: str, item_type: ItemType, item_id: str, *, read: Read = read_file) -> ReadItem:
+        """Read one file, as :func:`rye.spaces.read.read_item` does, by ``read``."""
+        data, detached = read_signed(root, path, read)
         digest = sha256(data)
-        key = (digest.digest(), Origin(root.space, root.bundle, str(item_type), item_id), path)
+        proof = b"" if detached is None else sha256(repr(detached).encode()).digest()
+        key = (digest.digest() + proof, root.space, root.bundle, item_type, item_id, path)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        read = parse_item(data, key[1], path, content_digest=digest.hexdigest())
-        outline = tuple(replace(section, text="") for section in read.item.sections)
-        read = read._replace(data=b"", item=replace(read.item, metadata={}, declared={}, sections=outline))
-        values = len(read.item.tags) + len(read.item.symbols) + len(outline)
-        said = sum(len(each.signature) + len(each.docstring) for each in read.item.symbols)
-        self._keep(key, read, len(data) + said + _VALUE_BYTES * values)
-        return read
+        origin = Origin(root.space, root.bundle, str(item_type), item_id)
+        found = parse_item(data, origin, path, content_digest=digest.hexdigest(), detached=detached)
+        outline = tuple(replace(section, text="") for section in found.item.sections)
+        found = found._replace(data=b"", item=replace(found.item, metadata={}, declared={}, sections=outline))
+        values = len(found.item.tags) + len(found.item.symbols) + len(outline)
+        said = sum(len(each.signature) + len(each.docstring) for each in found.item.symbols)
+        self._keep(key, found, len(data) + said + _VALUE_BYTES * values)
+        return found
 
     def _keep(self, key: Key, found: ReadItem, size: int) -> None:
         if size > LARGEST_KEPT:
@@ -116,6 +118,23 @@ class Hydrated(NamedTuple):
         return f"{self.read.item.type}:{self.read.item.id}"
 
 
+def _file_of(reader: Reader, doc: int) -> tuple[Part, str, ItemType, str]:
+    part, local = reader.locate(doc)
+    segment = part.segment
+    item_id = segment.ids[local]
+    return part, segment.paths.of(local, item_id), _KINDS[segment.types[local]], item_id
+
+
+def texts_of(reader: Reader, docs: Sequence[int]) -> Iterator[str]:
+    """Yield title, description and body of each document whose file can be read, as one text."""
+    for part, path, kind, item_id in (_file_of(reader, doc) for doc in docs):
+        try:
+            item = _CACHE.read(part.root, path, kind, item_id).item
+        except ItemError:
+            continue
+        yield f"{item.title}\n{item.description}\n{item.body}"
+
+
 @dataclass(frozen=True, slots=True)
 class Hydrator:
     """Reads and verifies the files of documents at this moment, and compares them with what was indexed.
@@ -123,7 +142,7 @@ class Hydrator:
     Attributes:
         reader, states, trust, now: The documents, what the index knows of them, the trusted keys, and the moment.
         verdicts_matter: Whether one whose verdict has changed no longer fits the query.
-        read: Reads a file, given root, path, type and id; raises :class:`rye.errors.ItemError`.
+        read: Reads a file as :meth:`ItemCache.read` does.
     """
 
     reader: Reader
@@ -131,32 +150,37 @@ class Hydrator:
     trust: TrustSet
     now: datetime
     verdicts_matter: bool
-    read: Callable[[Root, str, ItemType, str], ReadItem] = _CACHE.read
+    read: Callable[..., ReadItem] = _CACHE.read
 
     def hydrate(self, docs: Sequence[int], warnings: list[str]) -> list[Hydrated | None]:
         """Return documents with their files; None, and a warning, where a file is gone or no longer fits.
 
-        First all files are read, then all are judged: the processor's caches hold one kind of work at a time.
+        First all files are read, folder by folder, then all are judged: the processor's caches hold one kind of work
+        at a time.
         """
-        found = [self._read(doc, warnings) for doc in docs]
-        return [read and self._judged(doc, read, warnings) for doc, read in zip(docs, found, strict=True)]
-
-    def _read(self, doc: int, warnings: list[str]) -> tuple[Part, str, ReadItem] | None:
-        part, local = self.reader.locate(doc)
-        segment = part.segment
-        path, kind, item_id = segment.paths[local], _KINDS[segment.types[local]], segment.ids[local]
+        files = FolderReader()
         try:
-            return part, path, self.read(part.root, path, kind, item_id)
-        except ItemError as error:
-            warnings.append(f"{kind}:{item_id} was left out: {error.message}")
-            return None
+            found = {doc: self._read(doc, files.read) for doc in sorted(docs)}
+        finally:
+            files.close()
+        return [self._judged(doc, found[doc], warnings) for doc in docs]
 
-    def _judged(self, doc: int, found: tuple[Part, str, ReadItem], warnings: list[str]) -> Hydrated | None:
+    def _read(self, doc: int, read: Read) -> tuple[Part, str, ReadItem] | str:
+        part, path, kind, item_id = _file_of(self.reader, doc)
+        try:
+            return part, path, self.read(part.root, path, kind, item_id, read=read)
+        except ItemError as error:
+            return f"{kind}:{item_id} was left out: {error.message}"
+
+    def _judged(self, doc: int, found: tuple[Part, str, ReadItem] | str, warnings: list[str]) -> Hydrated | None:
+        if isinstance(found, str):
+            warnings.append(found)
+            return None
         part, _, read = found
         signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify)
         same = part.segment.evidence.content_digest(doc - part.base) == read.evidence.content_digest
         hydrated = Hydrated(*found, signature, same)
-        if not same and self.verdicts_matter and self.states.verdicts()[doc] != VERDICT_NUMBER[signature.verdict]:
+        if self.verdicts_matter and self.states.verdicts()[doc] != VERDICT_NUMBER[signature.verdict]:
             warnings.append(f"{hydrated.name} was left out: it changed and is {signature.verdict} now")
             return None
         if not same:
@@ -166,11 +190,8 @@ class Hydrator:
 
 def _matched_first(symbols: tuple[Symbol, ...], matched: Sequence[Symbol]) -> tuple[Symbol, ...]:
     """Return symbols, those that matched first, the others without signature and docstring."""
-    if not symbols:
-        return ()
-    done = set(matched)
-    others = (replace(each, signature="", docstring="") for each in symbols if each not in done)
-    return (*matched, *others)
+    first = set(matched)
+    return (*matched, *[Symbol(*each[:4]) for each in symbols if each not in first])
 
 
 class Hit(NamedTuple):
@@ -203,19 +224,21 @@ class PageBuilder:
         for hit, one in read:
             item = one.read.item
             sources = states.sources_of(item.type, item.id, one.part)
-            if len(set(sources)) > 1:
-                hiding += states.hiding(item.type, item.id)
-            if (files := sources.count(one.part.root.source)) > 1:
-                warnings.append(f"{one.name} is in {files} files of {one.part.root.source}; keep one of them")
+            if len(sources) > 1:
+                if len(set(sources)) > 1:
+                    hiding += states.hiding(item.type, item.id)
+                if (files := sources.count(one.part.root.source)) > 1:
+                    warnings.append(f"{one.name} is in {files} files of {one.part.root.source}; keep one of them")
             section = hit.semantic.section if hit.semantic and one.same_bytes else None
             found = matched(item, hit.doc, matches, same_bytes=one.same_bytes, section=section)
             results.append(self._result(hit, one, sources, found))
         warnings += cut_short(list(dict.fromkeys(hiding)))
-        tools = {(one.part.root, one.path.rpartition("/")[0]): one for _, one in read if one.read.item.type == "tool"}
+        tools = [one for _, one in read if one.read.item.type == "tool"]
         if tools:
             from rye.manifest.store import warn_beside
 
-            warnings += filter(None, (warn_beside(one.part.root, one.path) for one in tools.values()))
+            for root in {id(one.part.root): one.part.root for one in tools}.values():
+                warnings += warn_beside(root, *[one.path for one in tools if one.part.root is root])
         return tuple(results), tuple(dict.fromkeys(warnings))
 
     def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], found: Matched) -> SearchResult:
@@ -242,6 +265,7 @@ class PageBuilder:
             exact=hit.exact,
             shadows=shadows,
             shadowed_by=shadowed_by,
+            line=found.line,
             matched_fields=found.fields,
             highlights=found.highlights,
             symbols=_matched_first(item.symbols, near.matched_symbols(item) if near else found.symbols),

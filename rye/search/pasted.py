@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from rye import query
-from rye._text import invisible
+from rye._text import unseen, visible
 from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
@@ -25,25 +25,33 @@ from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS, canonical
 WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
 
+SHOUTED = 4
+"""Words in capitals alone from which on they are text, such as ``HTTP 404 NOT FOUND``, also where no item has it."""
+
 _NAMES = """
-ansible apt apt-get awk aws az bash brew bundle cargo cat cd chmod chown cmake composer conda cp curl deno
-docker docker-compose echo export gcc gcloud gem gh git go gradle grep gunzip gzip helm heroku java jq
-kubectl ls make mkdir mv mvn mypy node npm npx openssl php pip pip3 pipx pnpm podman poetry psql pytest
-python python3 redis-cli rg rm rsync ruby ruff rustup rye scp sed sh sqlite3 ssh sudo systemctl tar
-terraform tmux unzip uv vim wget xargs yarn zip zsh
+7z [ ansible ansible-playbook apt apt-get awk aws az base64 bash brew bun bundle cargo cat cd chmod chown clang
+clang++ cmake code composer conda convert cp crontab curl cut dd deno df diff dig dnf docker docker-compose dpkg du
+echo emacs env export ffmpeg find fish free g++ gcc gcloud gdb gem gh git go gradle grep gunzip gzip head helm heroku
+ip iptables java javac journalctl jq kill killall kubectl less ln ls lsof make man mkdir mount mv mvn mypy mysql nc
+netstat nginx nmap node nohup npm npx nslookup nvidia-smi openssl patch perl pg_dump php ping pip pip3 pipx pkill pnpm
+podman poetry powershell ps psql pwsh pytest python python3 redis-cli rg rm rpm rsync ruby ruff rustc rustup rye scp
+screen sed set sftp sh sort sqlite3 ss ssh strace su sudo swift systemctl tail tar tee terraform tmux touch tr uname
+uniq unzip uv valgrind vim watch wc wget which xargs xz yarn yum zip zsh zstd
 """
 COMMANDS = frozenset(_NAMES.split())
-"""Names that begin a shell command where at least two words follow."""
+"""Names that begin a shell command where at least two words follow, or one that is no plain word."""
 
 _PROMPT = re.compile(r"\s*(?P<prompt>[$#%>]\s+)?(?:[A-Z_][A-Z0-9_]*=\S*\s+|sudo\s+)*(?P<name>\S+)(?P<rest>[\s\S]*)")
-_NAME = re.compile(r"[a-z][\w.+-]+|(?:\.{0,2}|~)/\S+")
+_NAME = re.compile(r"[a-z][\w.+-]+")
+_PATH = re.compile(r"\"?(?:\.{0,2}|~|\$\w+|\$\{\w+\})/\S+")
+_SIGNS = re.compile(r"[^\w\s]")
 _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)")
+_DASH = re.compile(r"(?<!\S)-\w")
 _ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
+_MARK = re.compile(r"(?<!\S)-\w\S*|\"[^\"]*\"|[^\s\"']*[*?][^\s\"']*")
 _INSIDE = re.compile(r"[*?][^*?]")
 _MEANT = re.compile(r"\)[~^]|(?<![^\s(])!\w")
 _WORD = re.compile(r"\S+")
-_JOINED = re.compile(r"(?<=[\u0600-\u17ff])[\u200c\u200d]")
-"""A joiner of a script that is spelled with it, such as Arabic or Devanagari."""
 _SYMBOL = re.compile(r"[/\\:=$&|<>{}()\[\]]")
 _FIELD_NAMES = (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)
 _FIELDS = "|".join(map(re.escape, _FIELD_NAMES))
@@ -58,15 +66,12 @@ _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]
 
 def without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
     """Return a text without characters that nobody sees, such as a zero-width space, and a report on these."""
-    unseen = "" if text.isascii() else invisible(text)
-    places = [at for at, char in enumerate(text) if char in unseen and not _JOINED.match(text, at)] if unseen else []
+    places = list(unseen(text))
     if not places:
         return text, ()
-    found = "".join(dict.fromkeys(text[at] for at in places))
+    found = "".join(dict.fromkeys(char for _, char in places))
     names = ", ".join(unicodedata.name(char, f"U+{ord(char):04X}").lower() for char in found)
-    dropped = ast.Dropped(places[0], found, f"{names} was taken out, because nobody sees it")
-    out = frozenset(places)
-    return "".join(char for at, char in enumerate(text) if at not in out), (dropped,)
+    return visible(text), (ast.Dropped(places[0][0], found, f"{names} was taken out, because nobody sees it"),)
 
 
 def without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
@@ -77,6 +82,8 @@ def without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ..
     Returns:
         The query without them, and a report on each.
     """
+    if (words := query.as_words(node)) and all(word.text.isalnum() for word in words):
+        return node, ()
     cleaned, dropped = ast.fold(node, _clean)
     return cleaned or ast.Everything(), dropped
 
@@ -119,7 +126,7 @@ def is_pasted(text: str, node: ast.Node | None) -> bool:
         return True
     if node is not None and _has_address(node):
         return True
-    return _is_command(text) or _is_running_text(text, quotes=node is not None)
+    return _is_command(text) or _is_running_text(text, quotes=node is not None) or _is_shouted(text, SHOUTED)
 
 
 def is_bare(text: str) -> bool:
@@ -146,11 +153,35 @@ def may_name_no_field(node: ast.Node, fields: Container[str]) -> bool:
     )
 
 
-def as_phrase(text: str) -> ast.Node | None:
-    """Return a search for the text word for word, where it is surely pasted."""
-    if not ("://" in text or _is_command(text) or _is_running_text(text)):
-        return None
-    return ast.Phrase(text) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
+def may_be_verbatim(node: ast.Node) -> bool:
+    """Return whether a query has exclusions or wildcards beside its words, and maybe phrases: no field and no group."""
+    operands = node.operands if isinstance(node, ast.And) else (node,)
+    kinds = {type(one.operand if isinstance(one, ast.Not) else one) for one in operands}
+    marked = any(isinstance(one, ast.Not | ast.Wildcard) for one in operands)
+    return marked and kinds <= {ast.Word, ast.Wildcard, ast.Phrase}
+
+
+def why_text(text: str, *, found: bool, tried: bool, has: Callable[[ast.Node, Sequence[str]], bool]) -> str:
+    """Return why a query is read as text rather than as it is written; nothing where it is not.
+
+    Args:
+        text: The query as written.
+        found: Whether it finds anything so.
+        tried: Whether it is read as text where it does not.
+        has: Returns whether an item has a phrase, and with it some words as they are written.
+    """
+    if not found and tried:
+        return "nothing was found as written"
+    surely = "://" in text or _is_command(text) or _is_running_text(text) or _is_shouted(text)
+    if (found and not surely) or not 1 < len(analysis.parts(text)) <= MAX_PHRASE:
+        return ""
+    return "an item has it word for word" if has(ast.Phrase(text), _MARK.findall(text)) else ""
+
+
+def has_marks(text: str, marks: Sequence[str]) -> bool:
+    """Return whether a text has each of some words with the signs that are operators in a query: ``-r``, ``*.py``."""
+    there = visible(text)
+    return all(re.search(rf"(?<![\w-]){re.escape(mark)}(?!\w)", there) for mark in marks)
 
 
 def verbatim(text: str) -> ast.Node | None:
@@ -164,17 +195,25 @@ def verbatim(text: str) -> ast.Node | None:
     words = text.split()
     if len(words) == 1 and len(analysis.chunks(analysis.normalize(text))) == 1:
         return ast.Wildcard(f"*{escape(analysis.joined(parts))}*") if "/" in text else None
-    is_text = len(words) > WORDS_PER_SIGN or words[0] in COMMANDS or _is_command(text) or _SYMBOL.search(text)
-    return ast.Phrase(text) if is_text else None
+    is_text = len(words) > WORDS_PER_SIGN or words[0] in COMMANDS or _is_command(text) or _is_shouted(text)
+    return ast.Phrase(text) if is_text or _SYMBOL.search(text) else None
 
 
 def _is_command(text: str) -> bool:
     """Return whether a text begins like a shell command: a prompt, a known command, or a word that has an option."""
     found = _PROMPT.fullmatch(text)
-    if not found or not _NAME.fullmatch(found["name"]):
+    if not found:
         return False
-    known = found["name"] in COMMANDS and len(found["rest"].split()) > 1
-    return bool(found["prompt"]) or known or bool(_OPTION.search(found["rest"]))
+    name, rest = found["name"], found["rest"]
+    if name in COMMANDS and (len(rest.split()) > 1 or _SIGNS.search(rest)):
+        return True
+    option = _OPTION if _NAME.fullmatch(name) else _DASH if _PATH.fullmatch(name) else None
+    return option is not None and bool(found["prompt"] or option.search(rest))
+
+
+def _is_shouted(text: str, least: int = 3) -> bool:
+    """Return whether a text is written in capitals alone and has at least ``least`` words: ``NOT`` is one of them."""
+    return text.isupper() and len(text.split()) >= least
 
 
 def _is_running_text(text: str, *, quotes: bool = True) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,10 +19,9 @@ from rye.query import ast, loosen
 from rye.query.limits import MAX_FUZZY
 from rye.search.fields import TEXT_FIELDS, canonical, looked_for
 from rye.search.pasted import (
-    as_phrase,
     as_text,
     is_pasted,
-    may_name_no_field,
+    may_be_verbatim,
     without_invisible,
     without_punctuation,
 )
@@ -53,6 +52,15 @@ ANY_LIMIT = 10
 
 AS_WRITTEN = ("all", "text")
 """The first stage: every word as it is written, in a query or in a text."""
+
+FEW = 2
+"""At most this many hits may come from items that quote a word cut short, rather than from what was meant."""
+
+_LEAST_CUT = 4
+"""Letters of a word that may be one cut short."""
+
+_FAR_MORE = 5
+"""Times as many hits that the completed word must have to be suggested."""
 
 SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
@@ -92,6 +100,7 @@ class Plan:
             nothing as written.
         prefixed: What the first stage looks for instead of ``main`` in a prefix search.
         is_text: Whether no character of the query is read as an operator, though some could be.
+        tried: Whether a text is tried where the query finds nothing as written; else only where an item has it.
     """
 
     main: ast.Node
@@ -104,6 +113,7 @@ class Plan:
     as_sentence: Plan | None = None
     prefixed: ast.Node | None = None
     is_text: bool = False
+    tried: bool = True
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with enough hits answers.
@@ -145,14 +155,20 @@ def make_plan(request: Request) -> Plan:
     except QueryError as error:
         if not request.relax or error.code == "too-long" or not is_pasted(request.query, None):
             raise
-        return _read_as_text(_text_plan(request), error.message)
+        return read_as_text(text_plan(request), error.message)
     if near and len(list(looked_for(parsed.ast))) < 2:
         return _without_proximity(make_plan(request._replace(proximity=None)))
-    plan = _sentence(request, parsed) if request.relax and not near else _plan(request, parsed.ast, parsed.dropped)
-    as_words = query.as_words(parsed.ast) or (plan.bag and not plan.as_sentence)
-    if not request.relax or as_words or not is_pasted(request.query, parsed.ast):
+    words = query.as_words(parsed.ast)
+    if words or near or not request.relax or not ("?" in request.query or ":" in request.query):
+        plan = _plan(request, parsed.ast, parsed.dropped)
+    else:
+        plan = _sentence(request, parsed)
+    if words or not request.relax or (plan.bag and not plan.as_sentence):
         return plan
-    return replace(plan, as_sentence=_text_plan(request))
+    tried = is_pasted(request.query, parsed.ast)
+    if not tried and (plan.as_sentence or not may_be_verbatim(parsed.ast)):
+        return plan
+    return replace(plan, as_sentence=replace(text_plan(request), tried=tried))
 
 
 def _without_proximity(plan: Plan) -> Plan:
@@ -171,52 +187,17 @@ def _parse(text: str, *, lenient: bool) -> ast.Parsed:
     return replace(parsed, ast=main, dropped=left_out) if left_out else parsed
 
 
-def _text_plan(request: Request) -> Plan:
+def text_plan(request: Request) -> Plan:
+    """Return the plan that reads a query as text."""
     words = as_text(request.query)
     if request.proximity is not None and not isinstance(words, ast.And):
-        return _without_proximity(_text_plan(request._replace(proximity=None)))
+        return _without_proximity(text_plan(request._replace(proximity=None)))
     return replace(_plan(request, words, ()), is_text=True)
 
 
-def _read_as_text(plan: Plan, why: str) -> Plan:
+def read_as_text(plan: Plan, why: str) -> Plan:
     """Return the plan of a text with the warning that it is read as one."""
     return replace(plan, warnings=(*plan.warnings, f"the query was read as text, without operators: {why}"))
-
-
-def as_misnamed(request: Request, plan: Plan, error: QueryError, fields: Container[str]) -> Plan:
-    """Return a plan that reads a query as text where a field in it is unknown and like no other: ``localhost:8080``.
-
-    Raises:
-        QueryError: The error, where a reader of the language may have meant what is wrong with the query.
-    """
-    if plan.as_sentence and plan.as_sentence.is_text:
-        return plan
-    unknown = error.code == "unknown-field" and error.text == request.query and not error.details["nearest"]
-    if unknown and request.relax and may_name_no_field(plan.main, fields):
-        return _read_as_text(_text_plan(request), error.message)
-    raise error
-
-
-def settle(plan: Plan, text: str, finds: Callable[[ast.Node], bool]) -> Plan:
-    """Return a plan, or its other reading where the query finds nothing as written.
-
-    Text is read as text also where the query is an error, or an item surely has it word for word.
-    """
-    other = plan.as_sentence
-    if not other:
-        return plan
-    try:
-        found = finds(plan.main)
-    except QueryError as error:
-        if other.is_text:
-            return _read_as_text(other, error.message)
-        raise
-    if not other.is_text:
-        return plan if found else other
-    if not found:
-        return _read_as_text(other, "nothing was found as written")
-    phrase = as_phrase(text)
-    return _read_as_text(other, "an item has it word for word") if phrase and finds(phrase) else plan
 
 
 def _sentence(request: Request, parsed: ast.Parsed) -> Plan:
@@ -269,14 +250,14 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
     elif not request.fuzzy:
         found = query.loosen(main) if request.lenient else query.as_words(main)
         bag = Counter(found or ())
-    fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
+    fixed = tuple((name, _field_query(request, name, text, warnings)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
     if request.fuzzy:
         before, distance = (main, fixed), request.fuzzy_distance
         if distance is not None and distance > MAX_FUZZY:
             warnings.append(f"fuzzy forgives {MAX_FUZZY} letters at most: distance {distance} is read as {MAX_FUZZY}")
             distance = MAX_FUZZY
-        main, prefixed = _fuzz(main, distance), prefixed and _fuzz(prefixed, distance)
+        main, prefixed = fuzzed(main, distance), prefixed and fuzzed(prefixed, distance)
         fixed = tuple((name, replace(one, ast=_fuzz_field(name, one.ast, distance))) for name, one in fixed)
         if (main, fixed) == before and (fixed or not isinstance(main, ast.Everything)):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
@@ -289,12 +270,16 @@ def _and(nodes: Iterable[ast.Node]) -> ast.Node:
     return operands[0] if len(operands) == 1 else ast.And(operands)
 
 
-def _field_query(name: str, text: str, *, lenient: bool) -> ast.Parsed:
+def _field_query(request: Request, name: str, text: str, warnings: list[str]) -> ast.Parsed:
     """Parse one entry of ``fields``; an error names it, because its text is not the caller's query."""
     try:
-        return _parse(text, lenient=lenient)
+        return _parse(text, lenient=request.lenient)
     except QueryError as error:
-        raise in_field(error, name) from None
+        in_field(error, name)
+        if not (request.relax and canonical(name) in TEXT_FIELDS and is_pasted(text, None)) or error.code == "too-long":
+            raise
+        warnings.append(f"{error.message}; it was read as text, without operators")
+        return ast.Parsed(text, as_text(text))
 
 
 def in_field(error: QueryError, name: str) -> QueryError:
@@ -304,32 +289,32 @@ def in_field(error: QueryError, name: str) -> QueryError:
     return error
 
 
-def _fuzz(node: ast.Node, distance: int | None) -> ast.Node:
+def fuzzed(node: ast.Node, distance: int | None) -> ast.Node:
     """Make every plain word fuzzy, except on fields that are compared as a whole."""
     match node:
         case ast.Word(text=text, span=span):
             return ast.Fuzzy(text, distance, span)
         case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
-            return replace(node, operands=tuple(_fuzz(operand, distance) for operand in operands))
+            return replace(node, operands=tuple(fuzzed(operand, distance) for operand in operands))
         case ast.Field(name=name, operand=operand):
             return replace(node, operand=_fuzz_field(name, operand, distance))
         case ast.Not(operand=operand) | ast.Boost(operand=operand):
-            return replace(node, operand=_fuzz(operand, distance))
+            return replace(node, operand=fuzzed(operand, distance))
         case _:
             return node
 
 
 def _fuzz_field(name: str, node: ast.Node, distance: int | None) -> ast.Node:
     """Make every plain word that a field must match fuzzy, where the field is text."""
-    return _fuzz(node, distance) if canonical(name) in TEXT_FIELDS else node
+    return fuzzed(node, distance) if canonical(name) in TEXT_FIELDS else node
 
 
 def _near(node: ast.Node, distance: int) -> ast.Node:
     """Turn the words, wildcards and phrases of an AND into a chain of NEAR; other conditions stay beside it."""
     allowed = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
     operands = node.operands if isinstance(node, ast.And) else (node,)
+    chained = tuple(one for one in operands if any(looked_for(one)))
     beside = tuple(one for one in operands if not any(looked_for(one)))
-    chained = tuple(one for one in operands if one not in beside)
     choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in chained]
     if len(chained) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
         near = ast.Near(chained, (distance,) * (len(chained) - 1), node.span)
@@ -349,7 +334,18 @@ def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable
     corrected = _corrected(plan.main, Dictionary(evaluation.reader, _ALL_FIELDS))
     if corrected != plan.main and count(corrected, plan) > total:
         return str(corrected)
-    return "" if plan.words or total else _in_words(plan, count)
+    if plan.words or total:
+        return _completed(plan, total, count)
+    return _in_words(plan, count)
+
+
+def _completed(plan: Plan, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
+    """Return a word with a wildcard behind it where that finds far more: few items quote a word that was cut short."""
+    word = plan.main.text if isinstance(plan.main, ast.Word) else ""
+    if not (word.isalpha() and len(word) >= _LEAST_CUT and 0 < total <= FEW):
+        return ""
+    completed = ast.Wildcard(f"{word}*")
+    return str(completed) if count(completed, plan) > _FAR_MORE * total else ""
 
 
 def _in_words(plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:

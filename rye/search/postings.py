@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rye.index.arrays import Bools, Ints, Numbers, fresh, unique
+from rye.index.arrays import Bools, Ints, Numbers, fresh, ranges, unique
 from rye.index.postings import Norms
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
@@ -23,6 +23,9 @@ AT_ONCE = 1 << 18
 
 _FEWER = 8
 """Numbers are looked up by bisection in an array that is this many times longer."""
+
+_FAR_FEWER = 64
+"""Documents are looked up by bisection in postings that are this many times more, where these are in order."""
 
 _FEW = 4
 """If the wanted documents are this many times fewer than the postings, they are picked before weighing."""
@@ -54,22 +57,32 @@ class Postings:
 
     Args:
         part: The segment.
-        slots: Document and field, as :func:`rye.index.postings.slot_keys` gives them; ascending unless dense.
+        slots: Document and field, as :func:`rye.index.postings.slot_keys` gives them.
         tf: Weighted occurrences.
+        dense: Whether they are dense.
+        ordered: Whether the slots ascend, as they must unless dense.
         norms: Field and length of each posting as one number, where they are at hand.
     """
 
-    __slots__ = ("_dense", "_docs", "_first", "_norms", "_part", "_slots", "_tf", "docs")
+    __slots__ = ("_dense", "_docs", "_first", "_norms", "_ordered", "_part", "_slots", "_tf", "docs")
 
     def __init__(
-        self, part: Part, slots: Ints, tf: Floats | Numbers, *, dense: bool = False, norms: Norms | None = None
+        self,
+        part: Part,
+        slots: Numbers,
+        tf: Floats | Numbers,
+        *,
+        dense: bool = False,
+        ordered: bool = True,
+        norms: Norms | None = None,
     ) -> None:
         self._part = part
         self._slots = slots
         self._tf = tf
         self._dense = dense
+        self._ordered = ordered
         self._norms = norms
-        self._docs: Ints = slots >> FIELD_BITS
+        self._docs: Ints = (slots >> FIELD_BITS).astype(np.int64)  # numpy is fastest with these as indices
         if dense:
             self.docs = Docs(part.segment.docs, mask=mask(self._docs, part.segment.docs))
         else:
@@ -78,10 +91,16 @@ class Postings:
 
     def by_slot(self, docs: Ints) -> tuple[Ints, Floats]:
         """Return the slots of some documents that have a posting, ascending, and tf in each."""
-        which = mask(docs, self._part.segment.docs).take(self._docs).nonzero()[0]
-        slots = self._slots.take(which)
+        which = self._of(docs)
+        slots = self._slots.take(which).astype(np.int64)
         order = slots.argsort(kind="stable")
         return sum_by(slots.take(order), self._tf.take(which.take(order)).astype(np.float64))
+
+    def _of(self, docs: Ints) -> Ints:
+        """Return the numbers of the postings, ascending, that some documents have."""
+        if self._ordered and len(docs) * _FAR_FEWER < len(self._docs):
+            return ranges(self._docs.searchsorted(docs), self._docs.searchsorted(docs, side="right"))
+        return mask(docs, self._part.segment.docs).take(self._docs).nonzero()[0]
 
     def weighed(self, weights: Weights) -> tuple[Ints, Floats]:
         """Return the documents, ascending, and tf~ in each."""
@@ -95,12 +114,11 @@ class Postings:
 
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where there is no posting."""
-        size = self._part.segment.docs
         if self._dense and len(docs) * _FEW >= len(self._docs):
-            total = zeros("tf~", size)
+            total = zeros("tf~", self._part.segment.docs)
             self.add(total, weights)
             return total.take(docs)
-        which = mask(docs, size).take(self._docs).nonzero()[0]
+        which = self._of(docs)
         values = weights.normalized(self._part, self._slots.take(which)) * self._tf.take(which)
         at = docs.searchsorted(self._docs.take(which))
         return np.bincount(at, values, len(docs)).astype(np.float64, copy=False)
@@ -109,20 +127,17 @@ class Postings:
         """Add tf~ to a total for every document of the segment."""
         np.add.at(total, self._docs, weights.normalized(self._part, self._slots, self._norms) * self._tf)
 
-    def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> float:
-        """Add the contributions to a total for every document of the segment; return the greatest."""
+    def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> None:
+        """Add the contributions to a total for every document of the segment."""
         if self._dense:
             # tf~ of a document is complete only when all its postings are added, and the gain is no sum of theirs.
             own = zeros("tf~", len(total))
             self.add(own, weights)
-            gained = gain(own.take(self._docs))
-            own[self._docs] = gained  # the same for all postings of a document
+            own[self._docs] = gain(own.take(self._docs))  # the same for all postings of a document
             np.add(total, own, out=total)
         else:
             docs, tf = self.weighed(weights)
-            gained = gain(tf)
-            np.add.at(total, docs, gained)
-        return float(gained.max(initial=0.0))
+            np.add.at(total, docs, gain(tf))
 
 
 def read_postings(part: Part, choice: Choice, fields: Bools | None) -> Postings:
@@ -135,7 +150,8 @@ def read_postings(part: Part, choice: Choice, fields: Bools | None) -> Postings:
         slots, tf = slots.take(keep), tf.take(keep)
     if len(slots) * DENSE > segment.docs:
         norms = segment.norms_of(terms)
-        return Postings(part, slots, tf, dense=True, norms=norms if norms is None or keep is None else norms.take(keep))
+        norms = norms if norms is None or keep is None else norms.take(keep)
+        return Postings(part, slots, tf, dense=True, ordered=len(terms) == 1, norms=norms)
     if len(terms) > 1:
         order = slots.argsort(kind="stable")  # merges the terms, each of which is in order
         slots, tf = slots.take(order), tf.take(order)

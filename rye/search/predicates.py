@@ -77,12 +77,11 @@ class States:
 
     def withdrawn(self, doc: int) -> tuple[tuple[str, ...], str]:
         """Return which of :data:`HIDDEN_STATES` a document is in, and what takes its place, as far as it is known."""
-        found = tuple(
-            state
-            for state, docs in self._reader.hidden.items()
-            if (at := int(docs.searchsorted(doc))) < len(docs) and int(docs[at]) == doc
-        )
-        return found, self._succession.of(self.there(doc)) if found else ""
+        withdrawn = self._reader.withdrawn
+        if (at := int(withdrawn.searchsorted(doc))) == len(withdrawn) or withdrawn[at] != doc:
+            return (), ""
+        found = tuple(state for state, docs in self._reader.hidden.items() if doc in docs)
+        return found, self._succession.of(self.there(doc))
 
     def hidden_message(self, doc: int) -> str:
         """Return a sentence: that a document is hidden and why, and what takes its place."""

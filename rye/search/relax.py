@@ -7,7 +7,8 @@ the same reason a short word that no item has is rather a frequent word of the l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -39,6 +40,13 @@ MAX_NAMED = 5
 """Words that a warning names."""
 
 
+_WORD = re.compile(r"[^\w\s]{0,3}(\w+)[^\w\s]{0,3}")
+"""A word with the punctuation beside it."""
+
+_IDENTIFIER = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
+"""What a word has that is an identifier: a digit beside a letter, or a capital behind a small letter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Relaxed:
     """Words as stage ``any`` looks for them.
@@ -46,12 +54,14 @@ class Relaxed:
     Attributes:
         query: Any of the words, each with what it counts for as a boost.
         corrected: Words that no item has → what was looked for instead, one word or two.
+        certainty: The same words → what the correction counts for, from 0 to 1.
         missing: Words that no item has and that resemble none.
         words: The words themselves.
     """
 
     query: ast.Node
     corrected: Mapping[str, str]
+    certainty: Mapping[str, float]
     missing: tuple[str, ...]
     words: tuple[ast.Word, ...]
 
@@ -65,6 +75,25 @@ class Relaxed:
             known = self.corrected.keys().isdisjoint(parts)
             read += [word.text] if known else " ".join(self.corrected.get(part, part) for part in parts).split()
         return " ".join(str(ast.Word(text)) for text in read)
+
+    def reading(self, text: str, is_token: Callable[[str], bool], unknown: Callable[[str], bool]) -> tuple[str, float]:
+        """Return a text with slips corrected and without unknown identifiers, and the least certainty of a correction.
+
+        A word that is one token of the model belongs to its language: it is neither corrected nor left out. Two words
+        written as one need no correction, as tokens are parts of words.
+        """
+        slips = {word: near for word, near in self.corrected.items() if " " not in near and not is_token(word)}
+
+        def instead(match: re.Match[str]) -> str:
+            word = match[1]
+            if word.lower() in slips:
+                return match[0].replace(word, slips[word.lower()])
+            return "" if _IDENTIFIER.search(word) and unknown(word) and not is_token(word) else match[0]
+
+        read = _WORD.sub(instead, text)
+        if read == text or not _WORD.search(read):
+            return text, 1.0
+        return " ".join(read.split()), min((self.certainty[word] for word in slips), default=1.0)
 
     def messages(self) -> list[str]:
         """Return a sentence on the words that were corrected, and one on those that no item has."""
@@ -119,12 +148,12 @@ class Dictionary:
         the edits for each letter; 0 where there is no such term.
         """
         rows: dict[str, tuple[float, int]] = {}
-        found = expand(self._reader, Pattern(part, How.FUZZY), self._fields)
+        found = expand(self._reader, Pattern(part, How.FUZZY, start=start), self._fields)
         for one, (ids, _) in zip(self._reader.parts, found.choices, strict=True):
             counts = document_frequencies(one, ids, self._fields)
             for term, df in zip(one.segment.terms.take(ids), counts.tolist(), strict=True):
                 rows[term] = (1.0 - OSA.distance(part, term) / len(part), rows.get(term, (0.0, 0))[1] + df)
-        alive = [(weight, df, term) for term, (weight, df) in rows.items() if df and term.startswith(start)]
+        alive = [(weight, df, term) for term, (weight, df) in rows.items() if df]
         weight, _, term = max(alive, default=(0.0, 0, ""))
         return term, weight
 
@@ -141,6 +170,7 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
     loud = not any(ch.islower() for word in words for ch in word.text)
     weights: dict[str, float] = {}
     corrected: dict[str, str] = {}
+    certainty: dict[str, float] = {}
     missing: list[str] = []
     spans: dict[str, ast.Span] = {}
     for word, times in words.items():
@@ -151,6 +181,7 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
                 read = (_resembling(piece, dictionary) if forgiving else []) or _halves(piece, dictionary)
             if read and read[0][0] != piece:
                 corrected[piece] = " ".join(text for text, _ in read)
+                certainty[piece] = min(weight for _, weight in read)
             elif not read:
                 missing.append(piece)
             for text, weight in read or [(piece, 1.0)]:
@@ -166,7 +197,7 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
         for text, weight in ((text, round(weight, 2)) for text, weight in weights.items())
     ]
     query = nodes[0] if len(nodes) == 1 else ast.Or(tuple(nodes or words))
-    return Relaxed(query, corrected, tuple(dict.fromkeys(missing)), tuple(words))
+    return Relaxed(query, corrected, certainty, tuple(dict.fromkeys(missing)), tuple(words))
 
 
 def _pieces(text: str, dictionary: Dictionary) -> list[str]:

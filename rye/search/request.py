@@ -62,7 +62,7 @@ class Mode(NamedTuple):
         fusion: How the two scores become one, in hybrid mode.
     """
 
-    name: str = "keyword"
+    name: str = "auto"
     threshold: float | None = None
     boosts: Mapping[str, float] = {}
     fusion: Fusion = Fusion()
@@ -109,6 +109,11 @@ class Request(NamedTuple):
     facets: tuple[Wanted, ...]
     explain: bool
     mode: Mode
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the mode is left to the search, also once it is settled."""
+        return bool(self.options["mode"] == "auto")
 
     @property
     def scope(self) -> str:

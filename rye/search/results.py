@@ -72,6 +72,7 @@ class SearchResult(Report):
 
     ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
     what takes its place, or how it is written where that is not there.
+    ``line`` is where in the file the query matches: the first such symbol, else the preview's first match, else 1.
     ``symbols`` begins with those whose names match the query, the best first; only these have signature and docstring.
     ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
     """
@@ -91,6 +92,7 @@ class SearchResult(Report):
     tags: tuple[str, ...]
     updated: str
     signature: Signature
+    line: int = 1
     exact: bool = False
     shadows: tuple[str, ...] = ()
     shadowed_by: tuple[str, ...] = ()

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from operator import add
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -68,9 +66,9 @@ class Scored:
         """``boost · idf · tf~ / (k1 + tf~)`` per document."""
         return self.weight * tf / (K1 + tf)
 
-    def add(self, total: Floats, weights: Weights) -> float:
-        """Add the contributions to a total for every document; return the greatest."""
-        return self.matcher.add_gains(total, weights, self.contributions)
+    def add(self, total: Floats, weights: Weights) -> None:
+        """Add the contributions to a total for every document."""
+        self.matcher.add_gains(total, weights, self.contributions)
 
 
 def idf(count: int, df: int) -> float:
@@ -208,28 +206,38 @@ class Evaluation:
         """Do the work of :meth:`best` for several term queries, by MaxScore.
 
         The idea: common words weigh least and stand in most documents, so little of them need be read. Term queries are
-        added up from the weightiest down. No document can gain more than ``rest``, the weights of those left out: once
-        the best ``wanted`` are all above that, only documents as high as the last of them, less ``rest``, can be among
-        the first, and where these are few they alone are scored.
+        added up from the weightiest down. No document can gain more than ``rest``, the weights of those left out: only
+        documents as high as the last of the best ``wanted`` so far, less ``rest``, can be among the first, and once
+        these are few, the others are added up for them alone.
 
         The invariant: ``total`` plus ``rest`` is never below a document's true sum.
 
         The source: Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995; term by term over arrays.
         """
-        total, reached, norm = zeros("scores", self.reader.size), 0.0, self.norm()
-        rest, slack = norm, _ROUNDING * norm
+        total, rest = zeros("scores", self.reader.size), self.norm()
         ordered = sorted(self.scored(), key=lambda row: -row.weight)
-        for row in ordered:
-            reached += row.add(total, self.weights)  # no total is above that
+        for number, row in enumerate(ordered, 1):
+            row.add(total, self.weights)
             rest -= row.weight
-            below = rest + slack
-            # Until `wanted` totals are above the rest, a document with no word so far could still be among the first.
-            if reached <= below or np.count_nonzero(total > below) < wanted:
-                continue
-            docs = _highest(total, found, wanted, partial(add, -below))
-            if len(docs) * _FEW < len(found):  # else reading on is cheaper than scoring all of them
-                return docs, total.take(docs) / norm if row is ordered[-1] else self.scores(docs)
-        return found.numbers, self.scores(found.numbers)
+            if number < len(ordered) and ordered[number].matcher.docs().sparse:
+                continue  # to add few postings takes less time than to look for the best
+            best = _highest(total, found, wanted, float)
+            below = total.take(best).min() - rest - _ROUNDING * self._norm
+            # Below 0, a document with no word so far could still be among the first.
+            if below > 0 and np.count_nonzero(total >= below) * _FEW < len(found):
+                docs = (total >= below).nonzero()[0]
+                return self._completed(docs[found.mask.take(docs)], total, ordered[number:], wanted)
+        return found.numbers, total.take(found.numbers) / self._norm
+
+    def _completed(self, docs: Ints, total: Floats, others: Sequence[Scored], wanted: int) -> tuple[Ints, Floats]:
+        """Add the other term queries to the totals of some documents, and leave out what falls behind on the way."""
+        own, rest = total.take(docs), sum([row.weight for row in others]) + _ROUNDING * self._norm
+        for row in others:
+            own += row.contributions(row.matcher.weigh(docs, self.weights))
+            rest -= row.weight
+            keep = (own >= _reached(own, wanted) - rest).nonzero()[0]
+            docs, own = docs.take(keep), own.take(keep)
+        return docs, own / self._norm
 
     def scores(self, docs: Ints) -> Floats:
         """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive term."""

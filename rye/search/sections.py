@@ -29,9 +29,10 @@ from rye.search.docset import Docs
 from rye.search.engine import Search, SearchContext
 from rye.search.fields import TEXT_FIELDS
 from rye.search.fusion import Fusion, by_similarity, fuse, keyword_score, reaches
-from rye.search.highlight import BODY, Matches, Ranges, mark, passage
+from rye.search.highlight import BODY, Matches, mark
 from rye.search.order import ranked
 from rye.search.page import Hydrated
+from rye.search.passage import Ranges, passage
 from rye.search.plan import make_plan
 from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
@@ -40,7 +41,7 @@ from rye.search.section_text import SectionText, keyword_scores, sections_of
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.signing import Verdict
 from rye.signing.reasons import cut_short
-from rye.spaces.read import read_item
+from rye.spaces.signed import read_item
 
 _CUT_BELOW = 200
 """A text is not cut to fewer characters than these; it and the sections after it are left out."""

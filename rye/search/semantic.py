@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 
+from rye.embedding import Embedder
 from rye.embedding import Floats as Rows
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index import analysis
@@ -21,25 +23,14 @@ from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
 from rye.search.plan import SENTENCE, Plan
 from rye.search.relax import Relaxed
-from rye.search.request import Mode, Request
+from rye.search.request import Request
 from rye.search.results import ClauseTrace, HybridMatch
 from rye.search.score import Evaluation
 
 _HEADER_LENGTH = 120
 """Characters of the headings that a hybrid hit shows."""
 
-AUTO_WORDS = 3
-"""Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
-
 _LIVE = re.compile(r"\\(.)|[*?]")
-
-
-def settled_mode(mode: Mode, plan: Plan, can_embed: Callable[[], bool]) -> Mode:
-    """Return the mode that answers: ``auto`` is hybrid for a sentence, where there is an embedder, else keyword."""
-    if mode.name != "auto":
-        return mode
-    is_sentence = sum(plan.words.values()) >= AUTO_WORDS
-    return mode._replace(name="hybrid" if is_sentence and can_embed() else "keyword")
 
 
 def required_part(node: ast.Node) -> ast.Node:
@@ -93,15 +84,17 @@ class Similarities:
 
     Attributes:
         meaning: The model and the vectors.
-        query: Shape ``(dimensions,)``: the vector of the text.
+        query: Shape ``(dimensions,)``: the vector of the text as typed.
         rows: Shape ``(rows of the vectors,)``: cosines; minus infinity for items that are left out.
         best: Shape ``(documents,)``: the highest cosine of each; minus infinity where it has no vector.
+        readings: The text as typed and as read, each with what its cosines count for.
     """
 
     meaning: Meaning
     query: Rows
     rows: Rows
     best: Floats
+    readings: Mapping[str, float] = field(default_factory=dict)
 
     def section(self, doc: int) -> int:
         """Return the ordinal of the most similar section, the first among equals; -1 without vectors."""
@@ -109,15 +102,16 @@ class Similarities:
         return int(self.meaning.vectors.sections[own[np.argmax(self.rows[own])]]) if len(own) else -1
 
 
-def similarities(meaning: Meaning, text: str, allowed: Bools) -> Similarities:
-    """Embed a text and compare it with the vectors of some documents.
+def similarities(meaning: Meaning, readings: Mapping[str, float], allowed: Bools) -> Similarities:
+    """Embed the readings of a text and compare them with the vectors of some documents; the greatest product counts.
 
     Raises:
         UnavailableError: The model cannot be used now, or its answer is no vector of length 1.
     """
-    query = meaning.query(text)
-    rows = meaning.vectors.similarities(query, allowed)
-    return Similarities(meaning, query, rows, meaning.vectors.best(rows).astype(np.float64))
+    queries = [meaning.query(text) for text in readings]
+    products = zip(queries, readings.values(), strict=True)
+    rows = reduce(np.maximum, (meaning.vectors.similarities(query, allowed) * weight for query, weight in products))
+    return Similarities(meaning, queries[0], rows, meaning.vectors.best(rows).astype(np.float64), readings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +273,7 @@ class SemanticSearch:
         self.request, self.reader, self.plan, self.evaluate = request, reader, plan, evaluate
         self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
-        self._relaxed = relaxed
+        self._relaxed, self._unknown = relaxed, unknown
         words = tuple(plan.words)
         self._is_sentence = len(words) > SENTENCE
         self.required = ast.Everything() if words else required_part(plan.main)
@@ -311,7 +305,7 @@ class SemanticSearch:
         try:
             meaning = load()
             self.warnings += meaning.warnings
-            found = similarities(meaning, self.text, allowed.mask)
+            found = similarities(meaning, self._readings(meaning.embedder), allowed.mask)
         except (UnavailableError, EnvironmentFault) as error:
             cause = f"{error.message}; {error.hint}" if error.hint else error.message
             self.warnings.append(self.fallback_warning(cause))
@@ -328,6 +322,14 @@ class SemanticSearch:
             self.warnings.append(why)
         return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
 
+    def _readings(self, embedder: Embedder) -> dict[str, float]:
+        """Return the text as typed, and as read where the tokens of the model are known, with what each counts for."""
+        found, is_token = {self.text: 1.0}, getattr(embedder, "is_token", None)
+        if is_token and self.plan.words and self.plan.forgiving:
+            read, certainty = self._relaxed().reading(self.text, is_token, self._unknown)
+            found.setdefault(read, certainty)
+        return found
+
     def _why_none_left(self, allowed: Docs) -> str:
         if not allowed:
             return "scope, space and filters leave no item"
@@ -343,7 +345,7 @@ class SemanticSearch:
         """
         mask = np.zeros(self.reader.size, bool)
         mask[doc] = True
-        alone = similarities(found.similarities.meaning, found.text, mask)
+        alone = similarities(found.similarities.meaning, found.similarities.readings, mask)
         docs = unique(found.docs, np.asarray([doc]))
         similarity = np.full(len(docs), alone.best[doc])
         similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity

@@ -17,13 +17,21 @@ Importing this room does not load the cryptography library; the first signature 
     'digest'
 """
 
-from rye.signing.envelope import COMMENT_MARKS, check_audience, sign_bytes, unsigned_bytes
+from rye.signing.envelope import (
+    COMMENT_MARKS,
+    DETACHED_SUFFIX,
+    check_audience,
+    sign_bytes,
+    sign_detached,
+    unsigned_bytes,
+)
 from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
 from rye.signing.ownership import SAFE_FOLDERS, others_control
 from rye.signing.reasons import REASONS, Reason, reach_of, trust_status
+from rye.signing.skill import SKILL_SIGNATURE, Skill, SkillFile, sign_skill, unlistable
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
 from rye.signing.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_name, write_trust_file
 from rye.signing.trust_store import (
@@ -41,8 +49,10 @@ from rye.signing.trust_store import (
 
 __all__ = [
     "COMMENT_MARKS",
+    "DETACHED_SUFFIX",
     "REASONS",
     "SAFE_FOLDERS",
+    "SKILL_SIGNATURE",
     "TRUSTED_FOLDER",
     "Clock",
     "Coverage",
@@ -54,6 +64,8 @@ __all__ = [
     "Revocation",
     "Signature",
     "SigningKey",
+    "Skill",
+    "SkillFile",
     "TrustEntry",
     "TrustLoad",
     "TrustScope",
@@ -78,11 +90,14 @@ __all__ = [
     "refuse_links",
     "remembering_verify",
     "sign_bytes",
+    "sign_detached",
+    "sign_skill",
     "sweep",
     "system_clock",
     "trust_file_name",
     "trust_paths",
     "trust_status",
+    "unlistable",
     "unsigned_bytes",
     "with_declared",
     "write_atomically",

@@ -10,12 +10,12 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NotRequired, TypedDict, Unpack
 
-from rye._text import BOM, RawEnvelope, find_envelope
+from rye._text import BOM, RawEnvelope, find_envelope, front_matter
 from rye.errors import ArgumentError, SigningError
 from rye.signing.keys import SigningKey
-from rye.signing.model import EnvelopeFormat, Origin
+from rye.signing.model import EnvelopeFormat, Origin, Placement
 from rye.signing.trust import as_utc
 
 _HASH: Final = ("# ", "")
@@ -25,17 +25,22 @@ COMMENT_MARKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         ".cjs": _SLASHES,
         ".js": _SLASHES,
+        ".jsx": _SLASHES,
         ".md": ("<!-- ", " -->"),
         ".mjs": _SLASHES,
         ".py": _HASH,
         ".sh": _HASH,
         ".toml": _HASH,
         ".ts": _SLASHES,
+        ".tsx": _SLASHES,
         ".yaml": _HASH,
         ".yml": _HASH,
     }
 )
-"""File extension → the text before and after the envelope on its line."""
+"""File extension → the text before and after the envelope on its line. Other files have a detached signature."""
+
+DETACHED_SUFFIX: Final = ".sig"
+"""The detached signature of a file has the name of the file, and this."""
 
 _MARKS: Final = {suffix: before.rstrip() for suffix, (before, _) in COMMENT_MARKS.items()}
 
@@ -55,6 +60,7 @@ _NEWER: Final = _commented(
     rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})(?::({_AUDIENCE}))?"
 )
 _V2: Final = EnvelopeFormat.V2
+_TOP, _INSIDE, _BESIDE, _ = Placement
 _SIGNS: Final = frozenset("-_")
 _LAST: Final = "AQgw"
 """What the 86th character of 64 bytes in base64 may be: the others have unused bits that are not zero."""
@@ -107,6 +113,23 @@ def parse_line(line: str) -> ParsedLine | None:
     return parsed
 
 
+def read_detached(data: bytes) -> RawEnvelope:
+    """Return the line of a detached signature as if it stood in the file, of which it covers every byte.
+
+    It is one line of format v2 without a comment mark, ended by LF; for anything else the line returned is malformed.
+    """
+    text = data.decode("utf-8", "replace")
+    is_newer = text.startswith(f"{CONTEXT}:") and text.endswith("\n")
+    return RawEnvelope(f"# {text[:-1]}" if is_newer else "", 0, 0, 0)
+
+
+def placement_of(envelope: RawEnvelope) -> Placement:
+    """Return where a signature stands."""
+    if envelope.number:
+        return _INSIDE if envelope.inside else _TOP
+    return _BESIDE
+
+
 def foreign_mark(line: str, suffix: str) -> str:
     """Return why the comment mark of a well-formed line does not fit a file of this extension.
 
@@ -124,9 +147,12 @@ def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> st
     """Return why a line is not where :func:`sign_bytes` puts it, or does not end as there; empty where it does.
 
     No digest covers the place of the line or its line break, so there is one of each: below a shebang, behind a byte
-    order mark, and with the line break of the file's first line. Older lines may also end with LF or the file.
+    order mark, and with the line break of the file's first line. Older lines may also end with LF or the file. That a
+    line stands above front matter or in it is named by the signed message.
     """
     start, end = envelope.start, envelope.end
+    if envelope.number == 0:
+        return ""
     if start == 0 and data.startswith(BOM, end):
         return "it stands before the byte order mark instead of behind it"
     if envelope.number == 1 and data.startswith(b"#!", end):
@@ -172,24 +198,33 @@ def line_elsewhere(data: bytes) -> int:
 
 
 CONTEXT: Final = "rye:signed:v2"
-"""Label that opens every v2 message. No v1 message, 64 hex digits, begins so."""
+"""Label that opens every v2 message, alone or with ``:`` and a placement. No v1 message, 64 hex digits, begins so."""
 
 
 def signed_message(
-    form: str, digest: str, *, item_type: str, item_id: str, signed_at: str, audience: str = ""
+    form: str,
+    digest: str,
+    *,
+    item_type: str,
+    item_id: str,
+    signed_at: str,
+    audience: str = "",
+    placement: Placement = Placement.TOP,
 ) -> bytes:
     r"""Return the exact bytes an Ed25519 signature is over.
 
     v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, after
     that of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
 
-        message = "rye:signed:v2" part(type) part(id) part(time) part(digest) [part(audience)]
+        message = label part(type) part(id) part(time) part(digest) [part(audience)]
+        label   = "rye:signed:v2" / "rye:signed:v2:front-matter" / "rye:signed:v2:detached"
+                / "rye:signed:v2:skill"
         part(s) = SP LEN(s) SP s
 
     where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space
     (0x20), ``id`` in Unicode normal form C, ``time`` and ``audience`` as in the line and ``digest`` 64 hex digits. A
-    line without an audience has no part for it. As each part carries its length, two different lists of parts never
-    give the same message.
+    line without an audience has no part for it. The label says where the line stands. As no label holds a space and
+    each part carries its length, two different lists of parts never give the same message.
 
         >>> signed_message(EnvelopeFormat.V2, "0" * 64, item_type="tool", item_id="a/b",
         ...                signed_at="2026-01-01T00:00:00Z")[:53]
@@ -197,14 +232,15 @@ def signed_message(
     """
     if form != _V2:
         return digest.encode("ascii")
-    head = f"{CONTEXT} {len(item_type)} {item_type} {len(item_id)} {item_id}"
+    label = f"{CONTEXT}:{placement}" if placement else CONTEXT
+    head = f"{label} {len(item_type)} {item_type} {len(item_id)} {item_id}"
     text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
     if audience:
         text += f" {len(audience)} {audience}"
     if text.isascii():
         return text.encode("ascii")
     parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest, *([audience] if audience else []))
-    message = CONTEXT.encode("ascii")
+    message = label.encode("ascii")
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
         message += b" %d %b" % (len(raw), raw)
@@ -214,76 +250,115 @@ def signed_message(
 _SHEBANG: Final = re.compile(rb"#![^\n]*\n?")
 
 
-def sign_bytes(
-    data: bytes,
-    *,
-    suffix: str,
-    origin: Origin,
-    key: SigningKey,
-    form: EnvelopeFormat = EnvelopeFormat.V2,
-    audience: str = "",
-    now: datetime,
-) -> bytes:
+class SigningTerms(TypedDict):
+    """The keyword arguments of everything that signs.
+
+    Attributes:
+        origin: Type and id that a v2 signature binds.
+        key: Who signs.
+        form: v2, or v1 for readers that know no better; v2 by default.
+        audience: The registry that the file is signed for, which only v2 can say; empty for none, as by default.
+        now: The time to write, to the second.
+    """
+
+    origin: Origin
+    key: SigningKey
+    form: NotRequired[EnvelopeFormat]
+    audience: NotRequired[str]
+    now: datetime
+
+
+def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> bytes:
     """Return the file with a signature line over all the rest of it; one that is there is replaced.
 
-    The line stands first, or below a shebang; a byte order mark stays in front, and the line ends as the first line of
-    the file does. Signing twice with the same arguments gives the same bytes.
+    In format v2 the line of a Markdown file that begins with front matter is the first comment in that, where it hides
+    nothing from other readers. Else it stands first, or below a shebang; a byte order mark stays in front, and the line
+    ends as the first line of the file does. Signing twice with the same arguments gives the same bytes.
 
     Args:
         data: All bytes of the file.
         suffix: The extension, which gives the comment mark.
-        origin: Type and id that a v2 signature binds.
-        key: Who signs.
-        form: v2, or v1 for readers that know no better.
-        audience: The registry that the file is signed for, which only v2 can say; empty for none.
-        now: The time to write, to the second.
+        **terms: As in :class:`SigningTerms`.
 
     Raises:
         SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``format`` when the
             format is only read or cannot name the audience; ``not-utf-8`` when the file is not text.
         ArgumentError: ``bad-audience``.
     """
-    if suffix.lower() not in COMMENT_MARKS:
+    suffix = suffix.lower()
+    if suffix not in COMMENT_MARKS:
         raise SigningError(
             "no-comment",
             f"a {suffix or 'file without extension'} file cannot hold a signature line: it has no known comments",
-            hint=f"signable are {', '.join(COMMENT_MARKS)}; write JSON tools as YAML",
+            hint=f"sign it with sign_detached; a line is for {', '.join(COMMENT_MARKS)}",
         )
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
-    if audience and form is not _V2:
-        raise SigningError("format", f"a {form} line cannot name the audience {audience!r}", hint="use v2")
-    before, after = COMMENT_MARKS[suffix.lower()]
-    head, rest, line_break = _split(unsigned_bytes(data))
-    digest = hashlib.sha256(head + rest).hexdigest()
-    signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
-    message = signed_message(
-        form, digest, item_type=origin.item_type, item_id=origin.item_id, signed_at=signed_at, audience=audience
-    )
-    signature = encode_signature(key.sign(message))
-    if form is EnvelopeFormat.V2:
-        envelope = f"rye:signed:v2:{signed_at}:{digest}:{signature}:{key.public.fingerprint}"
-        envelope += f":{check_audience(audience)}" if audience else ""
-    elif form is EnvelopeFormat.V1:
-        envelope = f"rye:signed:{signed_at}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
-    else:
-        raise SigningError("format", f"the {form} format is read, not written", hint="use v2 or v1")
+    data = unsigned_bytes(data, suffix)
+    inside = front_matter(data, suffix) if terms.get("form", _V2) is _V2 else 0
+    head, rest, line_break = _split(data, inside)
+    before, after = _HASH if inside else COMMENT_MARKS[suffix]
+    envelope = _sign(head + rest, _INSIDE if inside else _TOP, **terms)
     return head + f"{before}{envelope}{after}".encode() + line_break + rest
 
 
-def unsigned_bytes(data: bytes) -> bytes:
+def sign_detached(data: bytes, *, placement: Placement = Placement.DETACHED, **terms: Unpack[SigningTerms]) -> bytes:
+    """Return the content of the file ``NAME.sig`` beside a file: one line of format v2 over all its bytes.
+
+    Args:
+        data: All bytes of the file, or the list of a skill's.
+        placement: Which of the two.
+        **terms: As in :class:`SigningTerms`.
+
+    Raises:
+        SigningError: ``format``: there is no detached form of it.
+        ArgumentError: ``bad-audience``.
+    """
+    if (form := terms.get("form", _V2)) is not _V2:
+        raise SigningError("format", f"a detached signature has no format {form}", hint="use v2")
+    return f"{_sign(data, placement, **terms)}\n".encode()
+
+
+def _sign(
+    content: bytes,
+    placement: Placement,
+    *,
+    origin: Origin,
+    key: SigningKey,
+    form: EnvelopeFormat = _V2,
+    audience: str = "",
+    now: datetime,
+) -> str:
+    """Return an envelope over all of a content."""
+    if audience and form is not _V2:
+        raise SigningError("format", f"a {form} line cannot name the audience {audience!r}", hint="use v2")
+    digest = hashlib.sha256(content).hexdigest()
+    signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
+    facts = {"item_type": origin.item_type, "item_id": origin.item_id, "signed_at": signed_at, "audience": audience}
+    signature = encode_signature(key.sign(signed_message(form, digest, **facts, placement=placement)))
+    if form is _V2:
+        envelope = f"{CONTEXT}:{signed_at}:{digest}:{signature}:{key.public.fingerprint}"
+        return f"{envelope}:{check_audience(audience)}" if audience else envelope
+    if form is EnvelopeFormat.V1:
+        return f"rye:signed:{signed_at}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
+    raise SigningError("format", f"the {form} format is read, not written", hint="use v2 or v1")
+
+
+def unsigned_bytes(data: bytes, suffix: str = "") -> bytes:
     """Return the file without its signature line, and without further ones that would move into its place."""
-    while envelope := find_envelope(data):
+    while envelope := find_envelope(data, suffix):
         data = data[: envelope.start] + data[envelope.end :]
     return data
 
 
-def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
+def _split(data: bytes, inside: int) -> tuple[bytes, bytes, bytes]:
     """Return the bytes before the envelope line, the bytes after it, and the line break to use."""
     first = data.find(b"\n")
     line_break = b"\r\n" if first > 0 and data[first - 1] == 0x0D else b"\n"
+    if inside:
+        return data[:inside], data[inside:], line_break
     start = len(BOM) if data.startswith(BOM) else 0
     if shebang := _SHEBANG.match(data, start):
         head = data[: shebang.end()]

@@ -9,13 +9,25 @@ those of the line itself, unless the digest proves that an older line signs a sm
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
 from rye._text import RawEnvelope, find_envelope
-from rye.signing.envelope import ParsedLine, decode_signature, foreign_mark, line_elsewhere, misplacement, parse_line
-from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin
+from rye.signing.envelope import (
+    COMMENT_MARKS,
+    ParsedLine,
+    decode_signature,
+    foreign_mark,
+    line_elsewhere,
+    misplacement,
+    parse_line,
+    placement_of,
+    read_detached,
+)
+from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Placement
+from rye.signing.skill import Skill, difference, uncovered
 
 _OPEN: Final = b"<directive"
 _CLOSE: Final = b"</directive>"
@@ -86,10 +98,12 @@ ITEM_TYPES: Final = ("directive", "tool", "knowledge")
 """The words that say what type an item is; any other value of a ``type`` key means something else."""
 
 _OPENINGS: Final = (b"#", b"<", b"/")
+_IN_FRONT_MATTER: Final = re.compile(rb"---[ \t]*\r?\n#[ \t]*rye:")
 _LONGEST_ID: Final = 1024
 _NAMES: Final = {form: form.value for form in EnvelopeFormat}
 _V2: Final = EnvelopeFormat.V2
 _RYEOS: Final = EnvelopeFormat.RYEOS
+_TOP: Final = Placement.TOP
 """Members are looked up here once: Python 3.11 takes longer to find one in its class than to parse a field."""
 
 
@@ -100,6 +114,7 @@ def inspect(
     declared: Mapping[str, str],
     suffix: str = "",
     content_digest: str | None = None,
+    detached: bytes | Skill | None = None,
 ) -> Evidence:
     """Return the evidence in the bytes of a file, whoever is trusted. Never raises, whatever the bytes.
 
@@ -109,12 +124,16 @@ def inspect(
         declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
             type and id by itself, so there it only helps to find where a file was moved from.
         suffix: Extension of the file, lower case, which says how its comments begin; empty accepts any comment mark.
-        content_digest: What to state as the SHA-256 of ``data``, for a caller who has it already or needs none; no
-            verdict depends on it. None computes it.
+        content_digest: What to state as the SHA-256 of ``data``; no verdict depends on it. None computes it.
+        detached: Its signature file, read if it can hold no line; or its skill, whose signature decides if it has one.
     """
     content = hashlib.sha256(data).hexdigest() if content_digest is None else content_digest
+    if isinstance(detached, Skill):
+        return _in_skill(data, detached, origin=origin, declared=declared, suffix=suffix, content=content)
     # 1. The line, on its line.
-    envelope = find_envelope(data)
+    envelope = find_envelope(data, suffix)
+    if envelope is None and detached is not None and suffix not in COMMENT_MARKS:
+        envelope = read_detached(detached)
     if envelope is None:
         number = line_elsewhere(data)
         return Evidence(content, "envelope-elsewhere" if number else "no-envelope", str(number) if number else "")
@@ -124,10 +143,11 @@ def inspect(
     # 3. Its form, its place, and the comment of such a file.
     line = parse_line(envelope.line)
     if line is None:
-        return Evidence(content, "malformed", _what_is_wrong(envelope.line))
+        return Evidence(content, "malformed", _what_is_wrong(envelope))
+    placement = placement_of(envelope)
     if wrong := misplacement(data, envelope, line.format):
         return Evidence(content, "malformed", wrong)
-    if suffix and (wrong := foreign_mark(envelope.line, suffix)):
+    if suffix and placement is _TOP and (wrong := foreign_mark(envelope.line, suffix)):
         return _fault(content, line, "malformed", wrong)
     # 4. The signature as 64 bytes, spelled in the one possible way.
     signature = decode_signature(line.signature, line.format)
@@ -143,9 +163,45 @@ def inspect(
         return _fault(content, line, "line-ends" if change else "digest", change)
     # by position, as for every file: to name them takes as long again
     form, signed_at, digest, _, key, audience = line
-    evidence = Evidence(content, "", "", _NAMES[form], coverage, "", (), digest, signature, key, signed_at, audience)
+    found = (_NAMES[form], coverage, "", (), digest, signature, key, signed_at, audience, placement)
+    evidence = Evidence(content, "", "", *found)
     # 6. Whether the file is where it says it is.
     return with_declared(evidence, declared, origin) if declared else evidence
+
+
+def _in_skill(
+    data: bytes, skill: Skill, *, origin: Origin, declared: Mapping[str, str], suffix: str, content: str
+) -> Evidence:
+    """Return the evidence of a file in a skill: that of the whole, or else of its own line, which covers it alone."""
+    if skill.data is not None:
+        return with_declared(_of_skill(data, content, skill, skill.data), declared, origin)
+    alone = inspect(data, origin=origin, declared=declared, suffix=suffix, content_digest=content)
+    left_out = "" if alone.code or alone.coverage is not Coverage.WHOLE else uncovered(skill)
+    return alone._replace(coverage=Coverage.SKILL_FILE, detail=left_out) if left_out else alone
+
+
+def _of_skill(data: bytes, content: str, skill: Skill, signature_file: bytes) -> Evidence:
+    """Return the evidence of a whole skill for one of its files: sound if every file is as it was signed."""
+    first, _, listed = signature_file.partition(b"\n")
+    # 1. The line: its form, and its signature.
+    envelope = read_detached(first + b"\n")
+    line = parse_line(envelope.line)
+    if line is None:
+        return Evidence(content, "malformed", "SKILL.sig does not begin with a line rye:signed:v2:…")
+    signature = decode_signature(line.signature, line.format)
+    if signature is None:
+        return _fault(content, line, "encoding")
+    # 2. The list is the one that was signed.
+    if not _matches(listed, line.digest):
+        return _fault(content, line, "skill-changed", "the list in SKILL.sig was altered")
+    # 3. The folder has the listed files and no others; of the file at hand, the very bytes that are judged.
+    here = hashlib.sha256(data).hexdigest()
+    files = [each._replace(sha256=here) if each.path == skill.path else each for each in skill.files]
+    if wrong := difference(listed, files):
+        return _fault(content, line, "skill-changed", wrong)
+    form, signed_at, digest, _, key, audience = line
+    found = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, audience)
+    return Evidence(content, "", "", *found, Placement.SKILL, skill.id)
 
 
 def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:
@@ -177,16 +233,19 @@ def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evide
 
 def _another_follows(data: bytes, envelope: RawEnvelope, suffix: str) -> bool:
     """Return whether another line follows; below one of RyeOS, one that is no comment in such a file is content."""
-    # only a comment mark or a shebang can begin another, so most files need no copy
-    if not data.startswith(_OPENINGS, envelope.end):
+    # only a comment mark, a shebang or front matter can begin another, so most files need no copy
+    if not (data.startswith(_OPENINGS, envelope.end) or _IN_FRONT_MATTER.match(data, envelope.end)):
         return False
-    other = find_envelope(data[: envelope.start] + data[envelope.end :])
-    if other is None or not suffix or "ryeos:signed:" not in envelope.line:
+    other = find_envelope(data[: envelope.start] + data[envelope.end :], suffix)
+    if other is None or other.inside or not suffix or "ryeos:signed:" not in envelope.line:
         return other is not None
     return not foreign_mark(other.line, suffix)
 
 
-def _what_is_wrong(line: str) -> str:
+def _what_is_wrong(envelope: RawEnvelope) -> str:
+    line = envelope.line
+    if envelope.number == 0:
+        return "the file beside it is not one line rye:signed:v2:… that ends with LF"
     if line.startswith("<!--") and not line.rstrip().endswith("-->"):
         return "the comment is not closed on its line"
     if "\r" in line:

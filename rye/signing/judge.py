@@ -27,6 +27,7 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
         Coverage.BELOW_LINE: "outside-shebang",
         Coverage.DIRECTIVE: "outside-directive",
         Coverage.BELOW_FRONT_MATTER: "outside-front-matter",
+        Coverage.SKILL_FILE: "outside-skill",
     }
 )
 
@@ -56,6 +57,16 @@ class _Case(NamedTuple):
     trust: TrustSet
     now: datetime
     verify: Verify
+
+    @property
+    def signed_place(self) -> Origin:
+        """What the signature must name: the place of the file, or of the skill's directive."""
+        skill = self.evidence.skill
+        return self.origin._replace(item_type="directive", item_id=skill) if skill else self.origin
+
+    def allows(self, entry: TrustEntry) -> bool:
+        """Return whether a key may sign the file, and the skill that was signed with it."""
+        return entry.allows(self.origin) and entry.allows(self.signed_place)
 
     def found(self, code: str, entry: TrustEntry | None = None, detail: str = "") -> Signature:
         """Return the judgement of a reason code."""
@@ -112,7 +123,7 @@ def judge(
     entry = (speaking or _read(entries))[0]
     if len(speaking) > 1:
         alive = [each for each in speaking if each.scope is entry.scope and not each.expired(now)]
-        entry = next((each for each in alive if each.allows(origin)), (alive or speaking)[0])
+        entry = next((each for each in alive if case.allows(each)), (alive or speaking)[0])
     # 6, 7. Expiry; namespace and audience.
     if speaking and (limited := _limited(entry, case)):
         return limited
@@ -121,7 +132,7 @@ def judge(
         return case.found("signed-elsewhere" if moved_from else "misplaced", entry, moved_from or evidence.misplaced)
     # 9. Coverage.
     if evidence.coverage is not _WHOLE:
-        return case.found(_PARTIAL_CODES[evidence.coverage], entry)
+        return case.found(_PARTIAL_CODES[evidence.coverage], entry, evidence.detail)
     # 10. A bundle's own key is not trust.
     if unheard is not None:
         return unheard
@@ -136,11 +147,11 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     id that the file claims for itself, then it was moved, and that is proven. Otherwise a move cannot be distinguished
     from an altered line, and the graver is assumed.
     """
-    evidence, origin = case.evidence, case.origin
-    if found := _holding(entries, case, origin.item_type, origin.item_id):
+    evidence, place = case.evidence, case.signed_place
+    if found := _holding(entries, case, place.item_type, place.item_id):
         return found, ""
     if evidence.format == _V2:
-        for item_id in (origin.item_id, *evidence.claims):
+        for item_id in (place.item_id, *evidence.claims):
             for item_type in ITEM_TYPES:
                 if found := _holding(entries, case, item_type, item_id):
                     return found, f"{item_type}:{item_id}"
@@ -156,6 +167,7 @@ def _holding(entries: tuple[TrustEntry, ...], case: _Case, item_type: str, item_
         item_id=item_id,
         signed_at=evidence.signed_at,
         audience=evidence.audience,
+        placement=evidence.placement,
     )
     if len(entries) == 1:
         return entries if verify(entries[0].public, evidence.signature, message) else ()
@@ -180,7 +192,7 @@ def _revoked(entries: tuple[TrustEntry, ...], case: _Case) -> Signature | None:
 def _limited(entry: TrustEntry, case: _Case) -> Signature | None:
     if entry.not_after is not None and entry.expired(case.now):
         return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
-    if not entry.allows(case.origin):
+    if not case.allows(entry):
         return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
     wanted, found = case.trust.demanded(case.origin), case.evidence.audience
     return case.found("audience", entry, audience_words(found, wanted)) if wanted not in {"", found} else None

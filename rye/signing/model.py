@@ -17,7 +17,7 @@ from rye.errors import SigningError
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-3"
+_RECORD: Final = "evidence-5"
 """First value of a record; another one is another layout."""
 
 
@@ -54,6 +54,16 @@ class Coverage(StrEnum):
     BELOW_LINE = "below-line"
     DIRECTIVE = "directive"
     BELOW_FRONT_MATTER = "below-front-matter"
+    SKILL_FILE = "skill-file"
+
+
+class Placement(StrEnum):
+    """Where a signature stands. A message of format v2 names it, so that no signature can be moved to another place."""
+
+    TOP = ""
+    FRONT_MATTER = "front-matter"
+    DETACHED = "detached"
+    SKILL = "skill"
 
 
 class Origin(NamedTuple):
@@ -105,7 +115,7 @@ class Evidence(NamedTuple):
     Attributes:
         content_digest: SHA-256 hex of all bytes of the file.
         code: Empty when a key may decide; else the reason code of the finding that no key can change.
-        detail: Words that go with ``code``.
+        detail: Words that go with ``code``, or with ``coverage``.
         format: ``v1``, ``v2``, ``ryeos``, or empty when there is no readable envelope.
         coverage: What the digest in the line covers.
         misplaced: Words on how type, id, name or category disagree with the path; empty when they agree.
@@ -115,6 +125,8 @@ class Evidence(NamedTuple):
         fingerprint: As written in the line (16 or 64 hex).
         signed_at: As written in the line.
         audience: As written in the line; empty for none.
+        placement: Where the signature stands.
+        skill: Id of the skill that was signed as a whole, which the signature binds instead of the item's; else empty.
     """
 
     content_digest: str
@@ -129,12 +141,14 @@ class Evidence(NamedTuple):
     fingerprint: str = ""
     signed_at: str = ""
     audience: str = ""
+    placement: Placement = Placement.TOP
+    skill: str = ""
 
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
         signature = base64.b64encode(self.signature).decode("ascii")
-        rest = (self.digest, signature, self.fingerprint, self.signed_at, self.audience, *self.claims)
-        return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *rest]
+        rest = (self.digest, signature, self.fingerprint, self.signed_at, self.audience, self.placement, self.skill)
+        return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *map(str, rest), *self.claims]
 
     @classmethod
     def from_record(cls, record: Sequence[str]) -> Evidence:
@@ -145,10 +159,11 @@ class Evidence(NamedTuple):
         """
         try:
             layout, content, code, detail, form, coverage, misplaced, *rest = record
-            digest, signature, key, when, audience, *claims = rest
+            digest, signature, key, when, audience, placement, skill, *claims = rest
             raw = base64.b64decode(signature, validate=True)
-            part, ids = Coverage(coverage), tuple(claims)
-            evidence = cls(content, code, detail, form, part, misplaced, ids, digest, raw, key, when, audience)
+            part, ids, place = Coverage(coverage), tuple(claims), Placement(placement)
+            line = (digest, raw, key, when, audience, place, skill)
+            evidence = cls(content, code, detail, form, part, misplaced, ids, *line)
         except (TypeError, ValueError):
             layout = ""
         if layout != _RECORD:

@@ -17,7 +17,7 @@ from typing import Final
 from rye.signing.model import Signature, Verdict
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, as_utc
 
-_SIGN: Final = "rye sign {ref}"
+_SIGN: Final = "rye sign {ref}  # once you have read it and know where it came from: nothing says who wrote it"
 _SIGN_ALL: Final = "rye sign {ref}  # once you have reviewed the whole file: all of it is signed then"
 _SIGN_AGAIN: Final = "rye sign {ref}  # once reviewed: it was signed with a key of yours that does not count here"
 _UNSIGNED: Final = "# none of your keys counts here: have it signed by whoever answers for it, or remove it"
@@ -135,6 +135,12 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             _WHOLE,
             _SIGN_ALL,
         ),
+        "outside-skill": Reason(
+            Verdict.PARTIAL,
+            "signed by {signer}, but only this one file: {detail}",
+            _WHOLE,
+            "rye sign {ref}  # once you have reviewed the whole folder: every file in it is signed then",
+        ),
         "misplaced": Reason(
             Verdict.MISPLACED,
             "signed by {signer}, but it is not where it says it is: {detail}",
@@ -159,6 +165,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "the content is not what was signed: its digest differs from the one in the signature line",
             _ORIGINAL,
         ),
+        "skill-changed": Reason(Verdict.TAMPERED, "the skill is not what was signed: {detail}", _ORIGINAL),
         "line-ends": Reason(
             Verdict.TAMPERED,
             "the content differs from what was signed in its line ends only ({detail})",
@@ -172,7 +179,8 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "no-envelope": Reason(Verdict.UNSIGNED, "there is no signature line", _UNSIGNED, _SIGN),
         "envelope-elsewhere": Reason(
             Verdict.UNSIGNED,
-            "line {detail} has the form of a signature, but one counts only on line 1, or on line 2 after a shebang",
+            "line {detail} has the form of a signature, but one counts only on line 1, or on line 2 below a shebang "
+            "or the --- of front matter",
             _UNSIGNED,
             _SIGN,
         ),

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +28,8 @@ from rye.signing.keys import refuse_key_text
 from rye.signing.ownership import refuse_others
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
+
+# ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered, or a name is too long
 
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
@@ -180,12 +182,12 @@ class _Found:
 
     def add_named(self, path: Path) -> None:
         """Read a file, or a folder of files, that the caller names."""
-        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises for a text that is too long for a name
+        if os.path.isdir(path):
             before = len(self.entries) + len(self._unread)
             self.add_folder(path, TrustScope.NAMED)
             if len(self.entries) + len(self._unread) == before:
                 self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
-        elif not os.path.exists(path):  # noqa: PTH110 - as above
+        elif not os.path.exists(path):
             refuse_key_text(str(path))
             raise NotFoundError(
                 "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
@@ -218,7 +220,7 @@ class _Found:
         except NotADirectoryError:
             pass
         except OSError as error:
-            dangling = any(place.is_symlink() and not place.exists() for place in (folder, *folder.parents))
+            dangling = any(os.path.islink(place) and not os.path.exists(place) for place in (folder, *folder.parents))
             if dangling or not isinstance(error, FileNotFoundError):
                 message = f"trust files in {folder} cannot be read: {error.strerror}"
                 fault = EnvironmentFault("unreadable", message, hint="check its permissions")
@@ -228,7 +230,7 @@ class _Found:
         for path in paths:
             endorsed_by = ""
             try:
-                if path.is_symlink():
+                if os.path.islink(path):
                     _refuse_leading_out(path, root)
                 if home is not None:
                     refuse_others(path)
@@ -309,7 +311,7 @@ def refuse_links(path: Path) -> None:
     checkout = _checkout(here)
     whole = here / path
     for place in (whole, *whole.parents):
-        if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):  # noqa: PTH114 - never raises
+        if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):
             message = f"{place} is a link; rye does not write through links"
             raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
 
@@ -335,11 +337,16 @@ def _is_within(folder: Path, base: Path) -> bool:
     return any(above.samefile(base) for above in (real, *real.parents))
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, ready: Callable[[], None] = lambda: None) -> None:
     """Replace a file's content, or create it: whoever looks sees the old bytes or the new, never a part.
 
     The bytes go to a hidden file beside it, reach the disk, and take the name in one step. The mode is kept; a link
     stays a link.
+
+    Args:
+        path: The file.
+        data: Its new content.
+        ready: Called once this is on the disk; an exception from it leaves the old file as it is.
 
     Raises:
         EnvironmentFault: ``cannot-write``; the old file is untouched.
@@ -358,6 +365,7 @@ def write_atomically(path: Path, data: bytes) -> None:
                 os.fsync(stream.fileno())
             if mode is not None:
                 temporary.chmod(mode)
+            ready()
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)

@@ -21,6 +21,8 @@ from rye.spaces.bundles import OWN, is_own, named_root, named_roots, system_root
 from rye.spaces.discover import (
     check_project,
     check_writable,
+    client_of,
+    client_roots,
     find_project,
     owner_warning,
     project_root,
@@ -44,6 +46,8 @@ __all__ = [
     "Space",
     "check_project",
     "check_writable",
+    "client_of",
+    "client_roots",
     "find_project",
     "is_own",
     "look_below",

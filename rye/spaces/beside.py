@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
+from rye.items.formats import CODE, SKILL_FILE
 from rye.spaces.model import LIBRARY, Root, is_of_ryeos
-from rye.spaces.read import OPEN_FILE
+from rye.spaces.read import OPEN_FILE, skill_of
 
 # ruff: noqa: PTH116, PTH118 - paths are text here, for there may be many
 
@@ -25,8 +26,8 @@ from rye.spaces.read import OPEN_FILE
 MAX_FILES = 100_000
 """Files of one root that are listed, at most."""
 
-LINK, PROGRAM, PLAIN = "120000", "100755", "100644"
-"""The mode of a file, as git writes it: a link, a file that may be executed, and any other."""
+LINK, PROGRAM, PLAIN, FOLDER = "120000", "100755", "100644", "040000"
+"""The mode of a file, as git writes it: a link, a file that may be executed, any other, and a folder."""
 
 _CODE = (
     *(".py", ".pyw", ".pyc", ".pyd", ".so", ".dll", ".dylib", ".pth"),
@@ -46,7 +47,7 @@ _FRESH = 10
 _TOOLS = PLAIN_EXTENSIONS[ItemType.TOOL]
 
 MODULES, CACHE = "node_modules", "__pycache__"
-_UNLISTED = frozenset({"config/manifest", "config/keys/signing"})
+MANIFEST, PRIVATE_KEYS = "config/manifest/", "config/keys/signing/"
 """Folders below a root that no manifest lists: its own, and that of private keys."""
 
 _HALF_WRITTEN = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
@@ -65,7 +66,7 @@ class FileMode(NamedTuple):
 def all_files(root: Root) -> Iterator[FileMode | OSError]:
     """Yield every file and link below a root, folder by folder, and the error of each folder that cannot be read.
 
-    Links are not followed. Left out are the manifest, private keys, ``.git``, and what a writer has not finished.
+    Links are not followed. A folder ``.git`` is yielded itself, and not entered.
     """
     folders = [""]
     while folders:
@@ -80,12 +81,18 @@ def all_files(root: Root) -> Iterator[FileMode | OSError]:
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if _HALF_WRITTEN.fullmatch(entry.name):
-                continue
             if not entry.is_dir(follow_symlinks=False):
                 yield FileMode(path, mode_of(entry))
-            elif entry.name != ".git" and path not in _UNLISTED:
+            elif entry.name == ".git":
+                yield FileMode(path, FOLDER)
+            else:
                 folders.append(path)
+
+
+def is_listable(path: str, mode: str) -> bool:
+    """Return whether a manifest lists a file: not its own files, private keys, ``.git``, or what is half written."""
+    unfinished = ".tmp" in path and any(map(_HALF_WRITTEN.fullmatch, path.split("/")))
+    return not (mode == FOLDER or unfinished or path.startswith((MANIFEST, PRIVATE_KEYS)))
 
 
 def mode_of(entry: os.DirEntry[str]) -> str:
@@ -112,13 +119,31 @@ def code_at(entry: os.DirEntry[str], library: str = "") -> Iterator[str]:
     """
     name = entry.name
     if name not in (MODULES, CACHE, library) or entry.is_file(follow_symlinks=False):
-        if not (entry.is_dir() or is_item_file(ItemType.TOOL, name)) and _is_runnable(entry):
+        if not (_is_folder(entry) or is_item_file(ItemType.TOOL, name)) and _is_runnable(entry):
             yield name
     elif name == MODULES:
         yield f"{name}/"
     else:
         code = cached_code if name == CACHE else library_code
         yield from (f"{name}/{path}" for path in code(entry.path))
+
+
+def code_of_client(entry: os.DirEntry[str]) -> Iterator[str]:
+    """Yield the same for what is no item in a folder of a client; of a hidden folder, whether clients find a skill."""
+    name = entry.name
+    if not _is_folder(entry):
+        if _is_runnable(entry):
+            yield name
+    elif name == MODULES or os.path.lexists(os.path.join(entry.path, SKILL_FILE)):
+        yield f"{name}/"
+    elif name == CACHE:
+        yield from (f"{name}/{path}" for path in cached_code(entry.path))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one; ``entry.is_dir()`` raises for a link to itself."""
+    is_link = entry.is_symlink()
+    return os.path.isdir(entry.path) if is_link else entry.is_dir()  # noqa: PTH112 - never raises
 
 
 def _is_runnable(entry: os.DirEntry[str]) -> bool:
@@ -184,7 +209,7 @@ def library_code(folder: str) -> Iterator[str]:
                     path = f"{inner}/{entry.name}" if inner else entry.name
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(path)
-                    elif entry.is_dir():
+                    elif _is_folder(entry):
                         yield f"{path}/"
                     elif _is_runnable(entry):
                         yield path
@@ -194,42 +219,48 @@ def library_code(folder: str) -> Iterator[str]:
             yield f"{inner}/" if inner else ""
 
 
-def runnable_beside(root: Root, rel_path: str) -> tuple[str, ...]:
-    """Return the paths of what a tool may run or import and no signature covers: beside it, and one folder deeper.
+def runnable_beside(root: Root, *tools: str) -> tuple[str, ...]:
+    """Return the paths of what tools may run or import and no signature covers: beside them, and one folder deeper.
 
     Args:
-        root: Its root.
-        rel_path: Its file below that.
+        root: Their root.
+        tools: Their files below that.
     """
-    base, folder = os.fspath(root.path), rel_path.rpartition("/")[0]
-    library = LIBRARY if is_of_ryeos(root) else ""
-    place = f"{base}/{folder}"
-    try:
-        changed = os.stat(place).st_mtime_ns
-    except OSError:
-        return ()
-    found = [f"{folder}/{name}" for name in _runnable_in(place, library, changed, int(time.monotonic()) // _FRESH)]
-    above = [folder[:at] for at, char in enumerate(folder) if char == "/"][::-1]
-    modules = [*(f"{each}/{MODULES}" for each in above), MODULES]
-    found += [f"{path}/" for path in modules if os.path.lexists(f"{base}/{path}")]
+    base, library = f"{root.path}/", LIBRARY if is_of_ryeos(root) else ""
+    found, above = list[str](), dict[str, None]()
+    for folder in dict.fromkeys(tool.rpartition("/")[0] for tool in tools):
+        if skill := skill_of(root, f"{folder}/"):  # whose signature covers what lies in it
+            folder = skill  # noqa: PLW2901
+        else:
+            try:
+                changed = os.stat(base + folder).st_mtime_ns
+            except OSError:
+                continue
+            now = int(time.monotonic()) // _FRESH
+            names = _runnable_in(base + folder, library, changed, now, is_client=bool(root.client))
+            found += [f"{folder}/{name}" for name in names]
+        while folder and (folder := folder.rpartition("/")[0]) not in above:
+            above[folder] = None
+    parents = [f"{folder}/" if folder else "" for folder in above]
+    found += [f"{parent}{MODULES}/" for parent in parents if os.path.lexists(f"{base}{parent}{MODULES}")]
     if library:
-        libraries = [f"{each}/{library}" for each in above]
-        found += [f"{path}/{each}" for path in libraries for each in library_code(f"{base}/{path}")]
-    return tuple(found)
+        libraries = [f"{parent}{library}" for parent in parents if parent]
+        found += [f"{path}/{each}" for path in libraries for each in library_code(base + path)]
+    return tuple(dict.fromkeys(found))
 
 
 @lru_cache(256)
-def _runnable_in(folder: str, library: str, _changed: int, _period: int) -> tuple[str, ...]:
+def _runnable_in(folder: str, library: str, _changed: int, _period: int, *, is_client: bool) -> tuple[str, ...]:
     """Return the names in a folder; searches ask for the same ones again and again, hence the time of its change."""
     found: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name
-                if name.endswith(_TOOLS) and name[0] not in "._":
+                if name.endswith(CODE if is_client else _TOOLS) and name[0] not in "._":
                     continue
-                found += code_at(entry, library)
-                if name[0] != "." and name not in (MODULES, CACHE, library) and entry.is_dir():
+                found += code_of_client(entry) if is_client else code_at(entry, library)
+                if name[0] != "." and name not in (MODULES, CACHE, library) and _is_folder(entry):
                     found += [f"{name}/{each}" for each in _INITIAL if _has_content(os.path.join(entry.path, each))]
     except OSError:
         pass

@@ -15,6 +15,8 @@ from typing import Any
 from rye._resources import items_root
 from rye.errors import ArgumentError, NotFoundError
 from rye.items import ItemType
+from rye.items.formats import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
+from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space
 
 # ruff: noqa: PTH112, PTH113 - Path.is_dir() and is_file() raise where a folder may not be entered
@@ -186,6 +188,10 @@ class RootCollector:
             return
         shares.add(root.categories)
         own = is_own(root)
+        parts = [each for each in self._roots if each.bundle == root.bundle and each.space is root.space]
+        if root.client and any(each.around == root.around for each in parts):
+            self._roots.append(root)
+            return
         numbered = chain([root.bundle], (f"{root.bundle}#{number}" for number in count(2)))
         bundle = OWN if own else next(name for name in numbered if name not in self._ids)
         if bundle != root.bundle and not own:
@@ -223,11 +229,31 @@ def _roots_below(folder: Path) -> Iterator[Root]:
             path = _root_at(place, itself=depth == 0)
             if path:
                 yield Root(Space.SYSTEM, path, *identify(place.parent if place.name == FOLDER else place))
+            elif clients := _client_roots(place, itself=depth == 0):
+                yield from clients
             else:
                 deeper += _folders_in(place)
             by_ryeos = (place if place.name == FOLDER else place / FOLDER) / _INSTALLED_BY_RYEOS
             deeper += [] if os.path.islink(by_ryeos) else _folders_in(by_ryeos)  # noqa: PTH114 - never raises
         level = deeper
+
+
+def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
+    """Return the roots in a plugin, a repository of skills, or a project of another client.
+
+    Only the named folder itself may hold skills directly, as there may be many others to look into.
+    """
+    names = frozenset[str]()
+    with suppress(OSError):
+        names = frozenset(os.listdir(folder))  # noqa: PTH208 - names only
+    if not (itself or names.intersection(MARKS) or PLUGIN in names):
+        return ()
+    bundle = identify(folder)[0]
+    known = OF_BUNDLES if PLUGIN in names else OF_BUNDLES[:1]
+    found = client_roots(Space.SYSTEM, folder, known, bundle=bundle)
+    if not found and itself and has_skills(folder):
+        found = (Root(Space.SYSTEM, folder, bundle, client=SKILLS),)
+    return found or client_roots(Space.SYSTEM, folder, OF_PROJECTS, bundle=bundle)
 
 
 def _folders_in(place: Path) -> list[Path]:

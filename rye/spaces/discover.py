@@ -4,13 +4,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from rye import signing
 from rye._text import quote
 from rye.errors import EnvironmentFault
-from rye.spaces.model import FOLDER, Root, Space
+from rye.items import ItemType
+from rye.items.formats import (
+    CLIENTS,
+    FIXED_NAMES,
+    OF_BUNDLES,
+    OF_PROJECTS,
+    OF_USERS,
+    SKILL_FILE,
+    SKILLS_FOLDER,
+    ClientFolder,
+)
+from rye.spaces.model import FOLDER, Root, Space, is_within
 
 
 def user_space(environ: Mapping[str, str] | None = None) -> Path:
@@ -31,7 +42,9 @@ def user_space(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def find_project(start: Path, *, user: Path | None = None) -> Path | None:
-    """Return the nearest folder, from ``start`` upwards, that has a ``.ai``; None when there is none.
+    """Return the nearest folder, from ``start`` upwards, that has a ``.ai``, or else files of clients of agents.
+
+    Of those, a repository comes before a folder in it. None when there is neither.
 
     Args:
         start: Where to begin.
@@ -44,7 +57,48 @@ def find_project(start: Path, *, user: Path | None = None) -> Path | None:
     for folder in (begin, *begin.parents):
         if os.path.lexists(folder / FOLDER) and not (user is not None and _is_users(folder, user)):
             return check_project(folder, user=user)
-    return None
+    home = user and os.path.realpath(user)
+    found = [
+        folder
+        for folder in (begin, *begin.parents)
+        if os.path.realpath(folder) != home and client_roots(Space.PROJECT, folder, OF_PROJECTS)
+    ]
+    return next((folder for folder in found if os.path.lexists(folder / ".git")), found[0] if found else None)
+
+
+def client_roots(
+    space: Space,
+    folder: Path,
+    known: Sequence[ClientFolder],
+    *,
+    clients: Collection[str] = CLIENTS,
+    bundle: str = "",
+) -> tuple[Root, ...]:
+    """Return the roots of the folders of clients that exist in a folder, each real folder once for each format.
+
+    Args:
+        space: What they belong to.
+        folder: A project, the home folder or a bundle.
+        known: Which to look for, those that win first.
+        clients: Whose count.
+        bundle: As in :class:`Root`.
+    """
+    found: dict[tuple[str, str], Root] = {}
+    around = os.path.realpath(folder)
+    for each in known:
+        if each.client not in clients:
+            continue
+        path = Path(os.path.abspath(folder), each.place)  # noqa: PTH100 - links stay as they are
+        real = os.path.realpath(path)
+        if not each.place:
+            there = any(os.path.lexists(path / name) for name in FIXED_NAMES)
+        elif each.place == SKILLS_FOLDER:
+            there = os.path.isdir(path) and has_skills(path)
+        else:  # a link out that leads nowhere here may lead somewhere on the machine of another
+            there = os.path.isdir(path) or (space is not Space.USER and not is_within(real, around))
+        if there:
+            found.setdefault((real, each.format), Root(space, path, bundle=bundle, client=each))
+    return tuple(found.values())
 
 
 def check_project(folder: Path, *, user: Path | None = None) -> Path:
@@ -83,6 +137,23 @@ def _unusable(path: Path, what: str) -> EnvironmentFault:
     )
 
 
+def has_skills(folder: Path) -> bool:
+    """Return whether there are skills in a folder, or in the folders in it."""
+    names = (SKILL_FILE, f"*/{SKILL_FILE}")
+    return any(next(folder.glob(f"*/{name}"), None) for name in names)
+
+
+def client_of(path: str, item_type: ItemType, item_id: str) -> tuple[str, ClientFolder | None]:
+    """Return the root and the folder of a client in which a file is a certain item; an empty path where in none."""
+    for parent in Path(path).parents:
+        folder, rel_path = str(parent), Path(path).relative_to(parent).as_posix()
+        for each in OF_PROJECTS + OF_USERS + OF_BUNDLES:
+            inside = folder.endswith(os.sep + each.place.replace("/", os.sep)) if each.place else True
+            if inside and (each.identify(rel_path) or ())[:2] == (item_type, item_id):
+                return folder, each
+    return "", None
+
+
 def owner_warning(root: Root) -> str:
     """Return a warning if others own a space or can write into it; empty if not, or if the user calls it safe."""
     why = signing.others_control(root.path, group=root.space is Space.USER)
@@ -102,10 +173,8 @@ def check_writable(root: Root) -> None:
     if warning := owner_warning(root):
         hint = f"review what lies there; then export {signing.SAFE_FOLDERS}={quote(str(path))}"
         raise EnvironmentFault("unsafe-owner", warning, hint=hint, path=str(path))
-    if root.space is Space.USER or not os.path.islink(path):
-        return
-    real, folder = os.path.realpath(path), os.path.realpath(path.parent)
-    if not real.startswith(folder.rstrip(os.sep) + os.sep):
+    real = os.path.realpath(path)
+    if root.space is not Space.USER and not is_within(real, os.path.realpath(root.around)):
         message = f"{str(path)!r} is a link out of the folder it lies in, to {real!r}; nothing is written there"
         hint = "go into the folder that it leads to and work there"
         raise EnvironmentFault("project-elsewhere", message, hint=hint, path=str(path))

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from rye import signing, spaces
+from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
+from rye.items.formats import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
 from rye.signing import TrustLoad
-from rye.spaces import Root
+from rye.spaces import Root, Space
 
 AUDIENCE: Final = "RYE_AUDIENCE"
 """Environment variable that names the audience where the caller does not."""
+
+CLIENTS_VARIABLE: Final = "RYE_CLIENTS"
+"""Environment variable that names the clients whose folders count where the caller does not."""
+
+NO_CLIENTS: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,7 @@ class Layout:
         user: The user space's ``.ai``; it need not exist.
         warnings: About bundles that could not be used.
         named: Bundles that the caller named; the others were found.
+        left_out: The sources of folders of clients that do not count, as the caller or the environment says.
         audience: The registry that signatures on the items of projects must name, and new ones do; empty for none.
     """
 
@@ -36,6 +44,7 @@ class Layout:
     warnings: tuple[str, ...] = ()
     named: tuple[Root, ...] = ()
     audience: str = ""
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def find(
@@ -46,6 +55,7 @@ class Layout:
         bundles: Sequence[Path] | None,
         more: Sequence[Path] = (),
         audience: str | None = None,
+        clients: Sequence[str] | None = None,
     ) -> Layout:
         """Find the spaces.
 
@@ -55,14 +65,16 @@ class Layout:
             bundles: As for :class:`rye.Registry`.
             more: Folders of bundles that count beside those.
             audience: As for :class:`rye.Registry`.
+            clients: As for :class:`rye.Registry`.
 
         Raises:
             NotFoundError: The project folder or a named bundle does not exist.
-            ArgumentError: ``bad-audience``.
+            ArgumentError: ``bad-audience`` or ``bad-client``.
             EnvironmentFault: ``unusable-project``, for a ``.ai`` that is no folder.
         """
         name = os.environ.get(AUDIENCE, "") if audience is None else audience
         name = name and signing.check_audience(name)
+        chosen = _check_clients(clients)
         home = spaces.user_space() if user is None else user
         if project is None:
             project = spaces.find_project(Path.cwd(), user=home)
@@ -71,13 +83,25 @@ class Layout:
             raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai", path=str(project))
         else:
             spaces.check_project(project, user=home)
-        roots = [] if project is None else [spaces.project_root(project)]
-        roots.append(spaces.user_root(home))
+        roots: list[Root] = []
+        if project is not None:
+            roots += [
+                spaces.project_root(project),
+                *spaces.client_roots(Space.PROJECT, project, OF_PROJECTS, clients=chosen),
+            ]
+        roots += [spaces.user_root(home), *spaces.client_roots(Space.USER, home, OF_USERS, clients=chosen)]
         found, warnings = spaces.system_roots(bundles)
         others, faults = spaces.named_roots(more, taken={root.bundle for root in found})
         named = others if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
         unsafe = filter(None, map(spaces.owner_warning, roots))
-        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*unsafe, *warnings, *faults), named, name)
+        faults = (*unsafe, *warnings, *faults)
+        left: tuple[str, ...] = ()
+        if len(chosen) < len(CLIENTS):
+            unchosen = frozenset(CLIENTS) - chosen
+            known = spaces.client_roots(Space.PROJECT, project, OF_PROJECTS, clients=unchosen) if project else ()
+            known += spaces.client_roots(Space.USER, home, OF_USERS, clients=unchosen)
+            left = tuple(root.source for root in known)
+        return cls((*roots, *found, *others), project, home / spaces.FOLDER, faults, named, name, left)
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; those ``named`` count as the user's own.
@@ -89,8 +113,12 @@ class Layout:
         load = signing.load_trust(
             user=self.user,
             project=None if self.project is None else self.project / spaces.FOLDER,
-            others={root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle},
-            bundles={root.bundle: root.path for root in self.roots if root.space == "system"},
+            others={
+                root.bundle: root.path
+                for root in self.roots
+                if root.space == "project" and root.bundle and not root.client
+            },
+            bundles={root.bundle: root.path for root in self.roots if root.space == "system" and not root.client},
             vouching=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,
         )
@@ -100,9 +128,55 @@ class Layout:
         """Return the roots of one space, or of all."""
         return tuple(root for root in self.roots if space in ("all", root.space))
 
+    def describe_empty(self, space: str = "all", filled: Collection[str] = ()) -> str:
+        """Return where items other than rye's own were looked for and what to do, where there are none; else empty.
+
+        Args:
+            space: The space that is asked about.
+            filled: Sources that have items.
+        """
+        roots = [root for root in self.in_space(space) if not spaces.is_own(root)]
+        if space == Space.SYSTEM or any(root.source in filled for root in roots):
+            return ""
+        looked = []
+        if space != Space.USER:
+            where = f"in {quote(str(self.project or Path.cwd()))}"
+            above = "" if self.project else " and the folders above it"
+            looked.append(
+                f"for {spaces.FOLDER}, {', '.join(FIXED_NAMES[:2])}, .claude/skills and the like {where}{above}"
+            )
+        looked += [
+            f"in {quote(str(root.path))}" for root in roots if root.client is None and root.space != Space.PROJECT
+        ]
+        whose = "of your own" if space == "all" else f"in {space} space"
+        advice = "rye init takes in what a folder holds, rye new writes a first one, --project DIR names another folder"
+        return f"there are no items {whose}: looked {', and '.join(looked)}; {advice}"
+
     def may_demand(self, root: Root) -> bool:
-        """Return whether a manifest may be required of a root: those of the user, and bundles that were named."""
-        return root.space != "system" or root in self.named
+        """Return whether a manifest may be required of a root: the user's, and bundles that were named.
+
+        The folders of clients have none.
+        """
+        return (root.client is None and root.space != "system") or root in self.named
+
+
+def _check_clients(clients: Sequence[str] | None) -> frozenset[str]:
+    """Return whose folders count: those named, else those that the environment names, else all.
+
+    Raises:
+        ArgumentError: ``bad-client``.
+    """
+    named = os.environ.get(CLIENTS_VARIABLE)
+    if clients is None and named is None:
+        return frozenset(CLIENTS)
+    given = (named or "").replace(",", " ").split() if clients is None else clients
+    wrong = [each for each in given if each not in (*CLIENTS, NO_CLIENTS)]
+    if wrong or (NO_CLIENTS in given and len(given) > 1):
+        where = CLIENTS_VARIABLE if clients is None else "clients"
+        message = f"{where} names {wrong[0]!r}" if wrong else f"{where} names {NO_CLIENTS!r} beside others"
+        hint = f"valid are {', '.join(CLIENTS)}, or {NO_CLIENTS} alone"
+        raise ArgumentError("bad-client", message, hint=hint, valid=[*CLIENTS, NO_CLIENTS])
+    return frozenset(given)
 
 
 def as_path(name: str, value: object) -> Path:

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from filecmp import cmp
+from functools import cached_property
 from itertools import combinations
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from rye.items import EXTENSIONS, ItemType
+from rye.items.formats import ClientFolder
 
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""
@@ -21,6 +25,11 @@ SUFFIXES = frozenset().union(*EXTENSIONS.values())
 """Every extension that an item may have, whatever its type."""
 
 _BY_FOLDER = {item_type.folder: item_type for item_type in ItemType}
+
+
+def spelled_as(name: str) -> str:
+    """Return the name that file systems take a name for that ignore case or, as Windows, dots and spaces at its end."""
+    return unicodedata.normalize("NFKC", name).casefold().rstrip(". ")
 
 
 class Space(StrEnum):
@@ -36,7 +45,7 @@ class Space(StrEnum):
         return list(Space).index(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Root:
     """One folder that holds ``directives``, ``tools`` and ``knowledge``; it need not exist.
 
@@ -48,6 +57,7 @@ class Root:
         version: The version that the bundle states, else empty.
         categories: The only namespaces whose items count; empty for all.
         stamp: Changes whenever an installed bundle may have changed; empty if only a walk can show that.
+        client: The folder of a client of agents that it is; None for one with ``directives``, ``tools``, ``knowledge``.
     """
 
     space: Space
@@ -56,16 +66,53 @@ class Root:
     version: str = ""
     categories: tuple[str, ...] = ()
     stamp: str = ""
+    client: ClientFolder | None = None
+
+    @cached_property
+    def source(self) -> str:
+        """``project``, ``user`` or ``system:<bundle>``; ``project:<name>`` of one named by its path.
+
+        That of a client's folder ends with its place: ``project:.claude/skills``.
+        """
+        place = self.client and (self.client.place or "files")
+        return ":".join(filter(None, (str(self.space), self.bundle, place)))
 
     @property
-    def source(self) -> str:
-        """``project``, ``user`` or ``system:<bundle>``; ``project:<name>`` of one named by its path."""
-        return f"{self.space}:{self.bundle}" if self.bundle else str(self.space)
+    def around(self) -> Path:
+        """The project, home folder or bundle that it belongs to."""
+        depth = 1 if self.client is None else len(Path(self.client.place).parts)
+        return self.path.parents[depth - 1] if depth else self.path
 
     @property
     def priority(self) -> int:
         """That of its space; among bundles, those found earlier come first."""
         return self.space.priority
+
+    @property
+    def has_skills(self) -> bool:
+        """Whether it holds Agent Skills."""
+        return self.client is not None and self.client.format == "skill"
+
+    def file(self, rel_path: str) -> ItemFile:
+        """Return the file that a path below the root stands for; it must have the name of an item."""
+        if self.client is None:
+            return ItemFile.at(rel_path)
+        found = self.client.identify(rel_path)
+        if found is None:
+            message = f"{rel_path!r} is no item of {self.source}"
+            raise ValueError(message)
+        return ItemFile(rel_path, *found)
+
+    def describe(self, rel_path: str) -> tuple[str, str]:
+        """Return the format and the client of a file; both are empty outside the folders of clients."""
+        return ("", "") if self.client is None else self.client.describe(rel_path)
+
+    def folder_of(self, item_type: ItemType, item_id: str) -> str:
+        """Return the path of the folder in which an item of this type and id would lie."""
+        if self.client is not None:
+            return self.client.folder_of(item_type, item_id)
+        folder = item_id.rpartition("/")[0]
+        return f"{item_type.folder}/{folder}" if folder else item_type.folder
 
     def holds(self, item_id: str) -> bool:
         """Return whether items of this id count, given the bundle's categories."""
@@ -91,7 +138,7 @@ class ItemFile(NamedTuple):
 
     @classmethod
     def at(cls, rel_path: str) -> ItemFile:
-        """Return the file that a path stands for; it must have the name of an item."""
+        """Return the file that a path below a root with the three folders stands for."""
         folder, _, below = rel_path.partition("/")
         item_id, _, extension = below.rpartition(".")
         return cls(rel_path, _BY_FOLDER[folder], item_id, f".{extension.lower()}")
@@ -130,6 +177,8 @@ def taken_by_ryeos(root: Root, paths: Sequence[str]) -> str:
 
 FileStat = tuple[int, int, int, int]
 """The values by which a changed file is recognised: size, mtime_ns, ctime_ns, inode; of a link, those of its target."""
+
+stat_of: Callable[[os.stat_result], FileStat] = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
 
 
 def is_within(path: str, folder: str) -> bool:

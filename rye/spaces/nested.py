@@ -16,15 +16,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError, RyeError
+from rye.items.formats import FIXED_FILES, FIXED_NAMES, MARKS, OF_PROJECTS, SKILLS_FOLDER
+from rye.spaces.beside import named_files
 from rye.spaces.bundles import RootCollector, has_items, identify, is_looked_into
-from rye.spaces.discover import check_project
-from rye.spaces.model import FOLDER, Root, Space, is_within
+from rye.spaces.discover import check_project, client_roots
+from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
 
 # ruff: noqa: PTH116, PTH118, PTH119 - paths are text here, for there may be many
 
 
 MAX_FOLDERS = 100_000
 """Folders in which projects are looked for, at most; some seconds."""
+
+_READ = MARKS.union(FIXED_NAMES, [each.place for each in OF_PROJECTS]) - {"", SKILLS_FOLDER}
+_MEANT = {each.casefold(): each for each in _READ}
+"""What clients of agents read below a project, by its spelling in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +40,12 @@ class ProjectsBelow:
     Attributes:
         roots: The project or bundle that the folder itself is, then the projects in it.
         problems: Errors about folders that may be or hold a project and could not be read, each with its ``path``.
+        unsearched: A sentence about the folders that were left out by their names; empty without any.
     """
 
     roots: tuple[Root, ...]
     problems: tuple[RyeError, ...] = ()
+    unsearched: str = ""
 
 
 def look_below(
@@ -59,7 +67,7 @@ def look_below(
     search = _Search(Path(os.path.abspath(folder)), taken, most)  # noqa: PTH100 - links stay
     search.left_out = frozenset(map(os.path.abspath, without))
     search.run()
-    return ProjectsBelow(search.roots.result()[0], tuple(search.problems))
+    return ProjectsBelow(search.roots.result()[0], tuple(search.problems), search.unsearched())
 
 
 class _Place(NamedTuple):
@@ -83,8 +91,10 @@ class _Search:
         self._outside: deque[_Place] = deque()
         self._escaped: set[str] = set()
         self._seen = {self._real}
+        self._unsearched: list[str] = []
         self.problems: list[RyeError] = []
         self.left_out: Collection[str] = ()
+        self._has_files = False
 
     def run(self) -> None:
         """Check whether the folder itself is a project or bundle, then search it."""
@@ -120,7 +130,7 @@ class _Search:
         if place.out in self._escaped:
             return
         try:
-            names = _list(place.path)
+            names, others, marks = _list(place.path)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
@@ -133,6 +143,12 @@ class _Search:
             message = f"{place.path!r} cannot be read, so its content is not known: {error.strerror}"
             self._report("unreadable", message, hint, place.path)
             return
+        for name in () if place.out else others:
+            self._pass_over(os.path.join(place.path, name), spelled_as(name))
+        for name in () if place.out else marks:
+            self._pass_over_misspelt(place.path, name)
+        if marks or any(name == SKILLS_FOLDER for name, _ in names):
+            self._add_clients(place)
         for name, is_link in names:
             path = os.path.join(place.path, name)
             if path in self.left_out:
@@ -145,6 +161,37 @@ class _Search:
                 self._links.append(_Place(path, os.path.realpath(path), place.out))
             else:
                 self._enter(_Place(path, os.path.join(place.real, name), place.out))
+
+    def _pass_over(self, path: str, name: str) -> None:
+        """Note a folder that is not searched by its name; on systems that ignore case it may be a project."""
+        if path in self.left_out:
+            return
+        if name == FOLDER:
+            message = f"{path!r} is {FOLDER} where case is ignored, and a project there"
+            self._report("bad-name", message, f"rename it, to {FOLDER} if it is one, or leave it out: --exclude", path)
+        elif name != ".git" and (name not in MARKS or os.path.lexists(os.path.join(path, FOLDER))):
+            self._unsearched.append(os.path.relpath(path, self._folder))
+
+    def _pass_over_misspelt(self, folder: str, name: str) -> None:
+        """Report what is a file or folder of a client only on systems that ignore case."""
+        try:
+            below = os.listdir(os.path.join(folder, name)) if name in MARKS else ()  # noqa: PTH208 - names only
+        except OSError:
+            below = ()
+        for path in [f"{name}/{each}" for each in below] if name in MARKS else [name]:
+            full, meant = os.path.join(folder, path), _MEANT.get(spelled_as(path), path)
+            if meant != path and full not in self.left_out:
+                message = f"{full!r} is {meant} where case is ignored, and read there by clients of agents"
+                self._report("bad-name", message, f"rename it, to {meant} if it is that", full)
+
+    def unsearched(self) -> str:
+        """Return a sentence about the folders that were not searched, and those among them that are projects."""
+        if not self._unsearched:
+            return ""
+        projects = [path for path in self._unsearched if os.path.lexists(os.path.join(self._folder, path, FOLDER))]
+        there = f"; there is a project in {named_files(projects)}" if projects else ""
+        names = named_files(self._unsearched)
+        return f"no projects are looked for in hidden folders and those of packages: {names}{there}"
 
     def _enter(self, place: _Place) -> None:
         if place.real not in self._seen:
@@ -179,6 +226,19 @@ class _Search:
         else:
             self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent)[0]))
 
+    def _add_clients(self, place: _Place) -> None:
+        """Add the folders of clients in a folder inside; files that the root of the top does not reach have one."""
+        if place.out:
+            return
+        above = len(Path(os.path.relpath(place.real, self._real)).parts)
+        deep = above > FIXED_FILES.depth or (above > 0 and not self._has_files)
+        for root in client_roots(Space.PROJECT, Path(place.path), OF_PROJECTS):
+            fixed = root.client is not None and root.client.is_fixed
+            self._has_files |= fixed and above == 0
+            if (not fixed or deep or above == 0) and str(root.path) not in self.left_out:
+                here = replace(root, client=root.client._replace(depth=0)) if deep and fixed and root.client else root
+                self.roots.add(replace(here, bundle=identify(Path(place.path))[0]))
+
     def _add_flat(self) -> None:
         """Add the folder itself as a bundle; inside a ``.ai`` it is part of a project instead."""
         root = Root(Space.SYSTEM, self._folder, *identify(self._folder))
@@ -187,17 +247,24 @@ class _Search:
         self.roots.add(root)
 
 
-def _list(folder: str) -> list[tuple[str, bool]]:
-    """Return the names of the folders to search in a folder, and whether they are links."""
-    names = []
+def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str]]:
+    """Return the names of the folders to search in a folder, and whether they are links; and those of other folders.
+
+    Third come the names, however spelled, of what clients of agents read.
+    """
+    names, others, marks = [], [], []
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
-            if name == FOLDER or (is_looked_into(name) and entry.is_dir(follow_symlinks=False)):
-                names.append((name, False))
-            elif is_looked_into(name) and entry.is_symlink() and _may_lead_to_folder(entry.path):
-                names.append((name, True))
-    return sorted(names)
+            if name[0] in ".acAC" and spelled_as(name) in _MEANT:
+                marks.append(name)
+            is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
+            is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)
+            if (is_folder or is_link) and (name == FOLDER or is_looked_into(name)):
+                names.append((name, is_link))
+            elif is_folder or is_link:
+                others.append(name)
+    return sorted(names), sorted(others), sorted(marks)
 
 
 def _may_lead_to_folder(link: str) -> bool:

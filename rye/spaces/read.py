@@ -1,4 +1,4 @@
-"""Reads one file of a root, its bytes or the item in it, safely even if it was swapped since it was listed.
+"""Reads the bytes of one file of a root, safely even if it was swapped since it was listed.
 
 A path is never opened as a whole: each folder is opened below the one before, without following links, and the file
 below the last. What was opened is then judged by its handle, so no check can be outrun by a rename.
@@ -9,17 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from posixpath import splitext
-from typing import NamedTuple
 
-from rye import items, signing
+from rye import signing
 from rye.errors import ItemError
 from rye.items import MAX_BYTES
-from rye.signing import Evidence, Origin
-from rye.spaces.model import Root
+from rye.items.formats import SKILL_FILE
+from rye.spaces.model import FileStat, Root, stat_of
 
 MAX_OTHER = 268_435_456
 """How long a file that is no item may be where a manifest covers it, in bytes."""
@@ -29,7 +27,14 @@ OPEN_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_
 """Flags that open a file to read it: not through a link, and a pipe without waiting for its writer."""
 
 _DIRECTORY = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
+_ROOT = _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0)
 _BELOW = os.open in os.supports_dir_fd
+_WITH_LINE = tuple(signing.COMMENT_MARKS)
+_MOST_OPEN = 32
+"""Folders, beside those above one file, that a :class:`FolderReader` keeps open."""
+
+Read = Callable[[Root, str], bytes]
+"""Reads a file below a root as :func:`read_file` does."""
 
 
 def read_file(root: Root, rel_path: str) -> bytes:
@@ -57,17 +62,20 @@ def read_file(root: Root, rel_path: str) -> bytes:
         raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
 
 
-def read_chunks(root: Root, rel_path: str, size: int = 1 << 20) -> Iterator[bytes]:
+def read_chunks(root: Root, rel_path: str, size: int = 1 << 20, *, expected: FileStat | None = None) -> Iterator[bytes]:
     """Yield the bytes of a regular file that need be no item, opened as by :func:`read_file`.
 
     Raises:
-        ItemError: ``not-a-file``, ``link-escape``, or ``too-large``: over :data:`MAX_OTHER`.
+        ItemError: ``not-a-file``, ``link-escape``, ``too-large``: over :data:`MAX_OTHER`, or ``vanished``: what was
+            opened has another status than the ``expected`` one.
         OSError: It cannot be read.
     """
     handle = _open(root, rel_path.split("/"), rel_path)
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ItemError("not-a-file", f"{rel_path} is not a regular file", hint="remove it", path=rel_path)
+        if expected is not None and stat_of(os.fstat(handle)) != expected:
+            raise ItemError("vanished", f"{rel_path}: the file has just changed", hint="try again", path=rel_path)
         length = 0
         while chunk := stream.read(size):
             length += len(chunk)
@@ -77,65 +85,39 @@ def read_chunks(root: Root, rel_path: str, size: int = 1 << 20) -> Iterator[byte
             yield chunk
 
 
-class ReadItem(NamedTuple):
-    """One file as it is on disk at this moment: bytes, item and what the bytes prove."""
-
-    data: bytes
-    item: items.Item
-    evidence: Evidence
-    origin: Origin
-    suffix: str
+def is_detached(rel_path: str) -> bool:
+    """Return whether an item can hold no signature line, so that its signature is the file ``NAME.sig`` beside it."""
+    return not rel_path.endswith(_WITH_LINE) and suffix_of(rel_path) not in signing.COMMENT_MARKS
 
 
-def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str) -> ReadItem:
-    """Read, parse and inspect one file.
+def skill_of(root: Root, rel_path: str) -> str:
+    """Return the folder of the skill with whose signature a file stands or falls: the nearest that has one, or empty.
 
-    Args:
-        root: The space root.
-        path: Path of the file relative to the root.
-        item_type: The type that the path stands for.
-        item_id: The id that the path stands for.
-
-    Raises:
-        ItemError: The file cannot be read, or is no item.
+    A folder without the file of a skill is none, whatever signature lies in it.
     """
-    if not path.isprintable():
-        code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
-        raise ItemError(code, message, hint="rename the file", path=path)
-    return parse_item(read_file(root, path), Origin(root.space, root.bundle, str(item_type), item_id), path)
+    folder = rel_path
+    while root.has_skills and (folder := folder.rpartition("/")[0]):
+        place = f"{root.path}/{folder}/"
+        if os.path.lexists(place + signing.SKILL_SIGNATURE) and os.path.lexists(place + SKILL_FILE):
+            return folder
+    return ""
 
 
-def parse_item(data: bytes, origin: Origin, path: str, *, content_digest: str | None = None) -> ReadItem:
-    """Parse and inspect the bytes of a file.
-
-    Args:
-        data: All of them.
-        origin: Where they were found.
-        path: The path of the file, whose extension decides the format.
-        content_digest: Their SHA-256 if the caller has it.
-
-    Raises:
-        ItemError: The file is no item.
-    """
-    suffix = splitext(path)[1].lower()
-    item = items.parse(data, item_type=items.ItemType(origin.item_type), item_id=origin.item_id, suffix=suffix)
-    evidence = signing.inspect(
-        data, origin=origin, declared=item.declared, suffix=suffix, content_digest=content_digest
-    )
-    return ReadItem(data, item, evidence, origin, suffix)
+def suffix_of(rel_path: str) -> str:
+    """Return the extension that says how a file is read; a rule of Cursor is Markdown."""
+    return splitext(rel_path)[1].lower().replace(".mdc", ".md")
 
 
 class FolderReader:
-    """Reads as :func:`read_file`, and keeps the folder of the last file open, for callers that go folder by folder.
+    """Reads as :func:`read_file`, and keeps folders open, for callers that read many files of one root.
 
-    The folder was opened below the ones before it and through no link, as for a single file; what is put in its place
+    Each folder was opened below the one above it and through no link, as for a single file; what is put in its place
     later does not matter, since files are opened below the folder that is open.
     """
 
     def __init__(self) -> None:
         self._root: Root | None = None
-        self._path = ""
-        self._folder = -1
+        self._open: dict[str, int] = {}
 
     def read(self, root: Root, rel_path: str) -> bytes:
         """Return the bytes of a regular file inside a root.
@@ -144,31 +126,42 @@ class FolderReader:
             ItemError: As :func:`read_file`.
         """
         folder, _, name = rel_path.rpartition("/")
-        if folder != self._path or root is not self._root:
-            self._enter(root, folder)
-        if self._folder >= 0 and name not in (".", ".."):
-            with suppress(OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
-                return _read(os.open(name, OPEN_FILE, dir_fd=self._folder), rel_path)
+        if root is not self._root or len(self._open) > _MOST_OPEN:
+            self.close()
+            self._root = root
+        if _BELOW and name not in (".", ".."):
+            try:
+                handle = self._open.get(folder)
+                handle = self._enter(root, folder) if handle is None else handle
+                return _read(os.open(name, OPEN_FILE, dir_fd=handle), rel_path)
+            except (OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
+                pass
         return read_file(root, rel_path)
 
-    def _enter(self, root: Root, folder: str) -> None:
-        self.close()
-        self._root, self._path = root, folder
-        parts = folder.split("/")
-        if _BELOW and _is_plain(parts):
-            with suppress(OSError):  # a link on the way, or no folder at all: each file is opened by its whole path
-                self._folder = _open_below(os.fspath(root.path), parts, _DIRECTORY)
+    def _enter(self, root: Root, folder: str) -> int:
+        if folder.count("/") > _MOST_OPEN:
+            raise OSError(errno.EMFILE, "too deep to keep every folder above it open")
+        if not folder:
+            handle = os.open(os.fspath(root.path), _ROOT)
+        else:
+            above, slash, name = folder.rpartition("/")
+            if (slash and not above) or name in ("", ".", ".."):
+                raise ValueError(f"{folder!r} is no path below a root")
+            within = self._open.get(above)
+            handle = os.open(name, _DIRECTORY, dir_fd=self._enter(root, above) if within is None else within)
+        self._open[folder] = handle
+        return handle
 
     def close(self) -> None:
-        """Close the folder."""
-        if self._folder >= 0:
-            os.close(self._folder)
-        self._root, self._path, self._folder = None, "", -1
+        """Close the folders."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+        self._root = None
 
 
 def _is_plain(parts: list[str]) -> bool:
     """Return whether a path below the root names something below it, with no ``..`` or empty part on the way."""
-    return all(parts) and not any(part in (".", "..") or "\0" in part for part in parts)
+    return "" not in parts and "." not in parts and ".." not in parts and "\0" not in "".join(parts)
 
 
 def _open(root: Root, parts: list[str], rel_path: str) -> int:
@@ -188,15 +181,15 @@ def _open(root: Root, parts: list[str], rel_path: str) -> int:
     return _open_below(str(real_base), real.relative_to(real_base).parts) if _BELOW else os.open(real, OPEN_FILE)
 
 
-def _open_below(base: str, parts: Sequence[str], flags: int = OPEN_FILE) -> int:
+def _open_below(base: str, parts: Sequence[str]) -> int:
     """Open folder after folder, each below the one before and none through a link."""
-    folder = os.open(base, _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0))
+    folder = os.open(base, _ROOT)
     try:
         for part in parts[:-1]:
             inner = os.open(part, _DIRECTORY, dir_fd=folder)
             os.close(folder)
             folder = inner
-        return os.open(parts[-1], flags, dir_fd=folder)
+        return os.open(parts[-1], OPEN_FILE, dir_fd=folder)
     finally:
         os.close(folder)
 

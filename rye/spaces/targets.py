@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 from rye import spaces
-from rye.errors import ArgumentError, RyeError
+from rye.errors import ArgumentError, ItemError, RyeError
 from rye.items import ItemType
+from rye.items.formats import SKILL_FILE
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE
 from rye.spaces import ItemFile, ProjectsBelow, Root
 from rye.spaces.layout import Layout
-from rye.spaces.model import is_within
+from rye.spaces.model import is_within, spelled_as
+from rye.spaces.read import skill_of
+
+NamedFile = tuple[Root, ItemFile, str]
+"""A file to sign, and the folder of the skill that is signed as a whole with it; empty for that file alone."""
 
 Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
@@ -29,8 +36,8 @@ class Target:
     """One argument: its text, the roots to look in, and the files in them that it names.
 
     ``covers`` returns whether files that it names may be at or below a path of a root that could not be listed;
-    ``problems`` are errors about folders, below the named one, that may be or hold a project; ``whole`` are the roots
-    that it names entirely.
+    ``problems`` are errors about folders, below the named one, that may be or hold a project, and ``unsearched`` says
+    in which none was looked for; ``whole`` are the roots that it names entirely.
     """
 
     text: str
@@ -38,6 +45,7 @@ class Target:
     accepts: Accepts
     covers: Covers = lambda _root, _path: True
     problems: tuple[RyeError, ...] = ()
+    unsearched: str = ""
     whole: tuple[Root, ...] = ()
 
 
@@ -79,7 +87,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
             text,
             roots,
             lambda _root, file: kind in ("", file.item_type) and fnmatchcase(file.item_id, item_id),
-            lambda _root, rel: kind in ("", _type_of(rel)) and _may_match(rel, item_id),
+            lambda root, rel: root.client is not None or (kind in ("", _type_of(rel)) and _may_match(rel, item_id)),
         )
     if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
         return _path_target(text, path.expanduser(), known)
@@ -91,13 +99,13 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
         text,
         roots,
         lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes),
-        lambda _root, rel: any(_may_hold(scope, rel) for scope in scopes),
+        lambda root, rel: root.client is not None or any(_may_hold(scope, rel) for scope in scopes),
         whole=roots if scopes == EVERY_SCOPE else (),
     )
 
 
 def _type_of(rel: str) -> str:
-    return _TYPES[rel.partition("/")[0]]
+    return _TYPES.get(spelled_as(rel.partition("/")[0]), "")
 
 
 def _may_match(rel: str, pattern: str) -> bool:
@@ -123,6 +131,10 @@ def _may_lead_to(folder: str, prefix: str) -> bool:
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
     """Return the target of a path: inside a known root its items, else a bundle or project of its own."""
     place = os.path.abspath(path)  # noqa: PTH100 - a link in a root is judged where it stands, not where it leads
+    if os.path.isfile(item := place.removesuffix(DETACHED_SUFFIX)):  # noqa: PTH113 - never raises
+        place = item
+    elif place.endswith(f"{os.sep}{SKILL_SIGNATURE}"):
+        place = place.removesuffix(f"{os.sep}{SKILL_SIGNATURE}")
     if not os.path.lexists(place):
         message = f"there is no file or folder {text!r}"
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope such as tool.rye.*")
@@ -146,11 +158,13 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             "bad-target", message, hint="name a file below .ai or a bundle's root, or a bundle's folder"
         )
     known += [root for root in below.roots if root not in known]
-    return Target(text, below.roots, lambda _root, _file: True, problems=below.problems, whole=below.roots)
+    return _of_projects(text, below)
 
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     """Return the roots that contain a path, each with the path below it: as written, else as resolved."""
+    if os.path.isdir(place):  # noqa: PTH112 - text; what lies in a folder of the project is looked for below it
+        known = [root for root in known if root.client is None or root.client.place]
     written = {root: place for root in known if is_within(place, os.path.abspath(root.path))}  # noqa: PTH100 - as above
     if written:
         return written
@@ -163,6 +177,80 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     }
 
 
+def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[NamedFile], list[str]]:
+    """Return the files that the texts name, each once, and what could not be listed where such files may be.
+
+    Raises:
+        ArgumentError: ``bad-target``, ``nothing-to-sign``, or as :func:`read_targets`.
+    """
+    files: dict[tuple[str, str], tuple[Root, ItemFile, bool]] = {}
+    problems: dict[str, None] = {}
+
+    @cache
+    def walk(root: Root) -> tuple[Mapping[str, ItemFile], Sequence[ItemError]]:
+        listed, faults = spaces.walk(root)
+        return {str(root.path / file.rel_path): file for file in listed}, faults
+
+    for target in read_targets(texts, layout, space):
+        path = os.path.abspath(Path(target.text).expanduser())  # noqa: PTH100 - links stay as they are
+        found, missed = [], [problem.message for problem in target.problems if not target.roots]
+        here = [root for root in target.roots if root in layout.roots]
+        for root in here or target.roots:  # what lies below the project is another one's to sign
+            listed, faults = walk(root)
+            candidates = [listed[path]] if path in listed else listed.values()
+            found += [(root, file) for file in candidates if target.accepts(root, file)]
+            missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]
+        problems |= dict.fromkeys(missed)
+        if not (found or missed):
+            message = f"nothing matches {target.text!r} in {space} space"
+            filled = [root.source for root in layout.in_space(space) if walk(root)[0]]
+            hint = layout.describe_empty(space, filled) or "rye search --ids lists what there is"
+            raise ArgumentError("nothing-to-sign", message, hint=hint)
+        outside = [root.source for root, _ in found if root not in layout.in_space(space)]
+        if outside:
+            message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
+            raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
+        for root, file in found:
+            name = root.source, file.rel_path
+            is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
+            files[name] = root, file, is_alone
+    return _whole_skills(list(files.values())), list(problems)
+
+
+def _whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile]:
+    """Return what to sign: a skill as a whole, unless its file was named by its own path and holds a line at most.
+
+    What else was named in a skill goes with it.
+
+    Raises:
+        ArgumentError: ``bad-target``: something in a skill that is signed as a whole, and not the skill, was named.
+    """
+    skills: dict[tuple[str, str], ItemFile] = {}
+    for root, file, is_alone in files:
+        folder, _, name = file.rel_path.rpartition("/")
+        if root.has_skills and name == SKILL_FILE and not (is_alone and skill_of(root, file.rel_path) != folder):
+            skills[root.source, folder] = file
+    named: list[NamedFile] = []
+    for root, file, _ in files:
+        folder = file.rel_path.rpartition("/")[0]
+        is_skill = skills.get((root.source, folder)) == file
+        above = [str(each) for each in PurePosixPath(folder if is_skill else file.rel_path).parents]
+        if not is_skill and any((root.source, each) in skills for each in above):
+            continue
+        signed = skill_of(root, folder if is_skill else file.rel_path)
+        if signed and (root.source, signed) not in skills:
+            message = f"{file.rel_path} belongs to the skill {signed}, which is signed as a whole"
+            raise ArgumentError("bad-target", message, hint=f"rye sign directive:{signed}")
+        named.append((root, file, folder if is_skill else ""))
+    # a skill inside another one first: its signature is a file of the other
+    return sorted(named, key=lambda each: -each[2].count("/"))
+
+
+def _place(root: Root) -> tuple[str, str]:
+    """Return where a root really is, and as which format its files are read."""
+    return os.path.realpath(root.path), root.client.format if root.client else ""
+
+
 def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
     """Return the target of the projects below the project of a layout, other than the layout's own."""
     folder = layout.project or (Path.cwd() if space == "project" else None)
@@ -170,21 +258,28 @@ def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
     if folder is not None and space in ("project", "all"):
         for each in without:
             _check_excluded(each, folder, layout.in_space(space))
-        known = {os.path.realpath(root.path) for root in layout.roots}
+        known = set(map(_place, layout.roots))
         found = spaces.look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
-        new = (root for root in found.roots if root.space == "project" and os.path.realpath(root.path) not in known)
+        new = (root for root in found.roots if root.space == "project" and _place(root) not in known)
         found = replace(found, roots=tuple(new))
     elif without:
         why = f"with --space {space}" if folder is not None or space != "all" else "without a project"
         message = f"--exclude has no effect: {why} no projects are looked for"
         raise ArgumentError("bad-exclude", message, hint="leave --exclude out, or verify with --space project")
-    return Target("*", found.roots, lambda _root, _file: True, problems=found.problems, whole=found.roots)
+    return _of_projects("*", found)
+
+
+def _of_projects(text: str, found: ProjectsBelow) -> Target:
+    """Return the target of all projects that were found below a folder."""
+    roots, problems, unsearched = found.roots, found.problems, found.unsearched
+    return Target(text, roots, lambda _root, _file: True, problems=problems, unsearched=unsearched, whole=roots)
 
 
 def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:
     """Refuse to leave out what lies in no folder that is searched for projects, or is verified all the same."""
     here, base = os.path.abspath(path), os.path.abspath(folder)  # noqa: PTH100 - as above
-    own = [place for place in (os.path.abspath(root.path) for root in roots) if is_within(place, base)]  # noqa: PTH100
+    places = (os.path.abspath(root.path) for root in roots if root.client is None or root.client.place)  # noqa: PTH100
+    own = [place for place in places if is_within(place, base)]
     if not (os.path.lexists(here) and is_within(here, base)):
         why = f"which is not in {str(folder)!r}"
     elif here == base:
@@ -207,10 +302,10 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
         return ProjectsBelow(())
     written, real = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - as above
     around = {
-        root: place
-        for root, place in ((root, os.path.realpath(root.path)) for root in known)
-        if is_within(os.path.abspath(root.path), written) or is_within(place, real)  # noqa: PTH100
+        root: _place(root)
+        for root in known
+        if is_within(os.path.abspath(root.path), written) or is_within(os.path.realpath(root.path), real)  # noqa: PTH100
     }
     found = spaces.look_below(path, taken={root.bundle for root in known})
-    new = [root for root in found.roots if os.path.realpath(root.path) not in around.values()]
+    new = [root for root in found.roots if _place(root) not in around.values()]
     return replace(found, roots=(*around, *new))

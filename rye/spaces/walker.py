@@ -14,24 +14,36 @@ import os
 import stat
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
-from rye.spaces.beside import CACHE, MODULES, code_at
-from rye.spaces.model import LIBRARY, FileStat, ItemFile, Root, is_of_ryeos
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE
+from rye.spaces.beside import MODULES, code_at
+from rye.spaces.client_walker import BAD_NAME, SKIPPED_FOLDERS, ClientWalker, FolderWalk, Listed
+from rye.spaces.model import LIBRARY, FileStat, ItemFile, Root, is_of_ryeos, spelled_as, stat_of
+from rye.spaces.read import is_detached
+from rye.spaces.signed import skill_status
 
-# ruff: noqa: PTH116, PTH118, PTH119 - paths are text here: a walk may handle ten thousand
+# ruff: noqa: PTH112, PTH116, PTH119 - paths are text here: a walk may handle ten thousand
 
 
-_SKIPPED_FOLDERS = frozenset({CACHE, MODULES})
-_BAD_NAME = "the name has characters that no item id may have"
+_TOP = frozenset({"config", *(each.folder for each in ItemType)})
 
-_stat_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
 
-_Listed: TypeAlias = list[tuple[str, "os.DirEntry[str] | os.stat_result"]]
-"""The items of one folder: the path of each below the root, and its entry or, of a link, the status of its target."""
+def _stat_of_pair(item: os.stat_result, entry: os.DirEntry[str]) -> FileStat:
+    """Return values that change when an item or its detached signature does, with the later times of both."""
+    try:
+        signature = entry.stat(follow_symlinks=False)
+    except OSError:  # it has just gone
+        return stat_of(item)
+    times = (max(item.st_mtime_ns, signature.st_mtime_ns), max(item.st_ctime_ns, signature.st_ctime_ns))
+    return item.st_size, *times, hash((stat_of(item), stat_of(signature)))
+
+
+def _joined(one: FileStat, other: FileStat) -> FileStat:
+    """Return the status of two together, with the later times of both."""
+    return one[0], max(one[1], other[1]), max(one[2], other[2]), hash((one[3], other[3]))
 
 
 def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
@@ -44,31 +56,48 @@ def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
         The files, and one error for each file or folder that is left out although it could hold an item: ``bad-name``,
         ``broken-link``, ``link-escape``, ``not-a-file`` or ``unreadable``, with its ``path`` below the root.
     """
-    walker = _Walker(root)
-    files = sorted(ItemFile.at(path) for listed in walker.folders() for path, _ in listed)
+    walker = _walker(root)
+    files = sorted(root.file(path) for listed in walker.folders() for path, _ in listed)
     return tuple(files), walker.sorted_problems()
 
 
 def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:
-    """Return path and :data:`FileStat` of each file that :func:`walk` returns, and the same problems."""
-    walker = _Walker(root)
+    """Return path and :data:`FileStat` of each file that :func:`walk` returns, and the same problems.
+
+    The status of an item with a detached signature changes with that, too, and that of an item of a signed skill with
+    every file of the skill. Of a skill that is not signed as a whole, its own file changes with the names in it.
+    """
+    walker = _walker(root)
     paths: list[str] = []
     stats: list[FileStat] = []
+    skills: dict[str, FileStat] = {}
     for listed in walker.folders():
         for path, entry in listed:
             try:
                 status = entry if isinstance(entry, os.stat_result) else entry.stat(follow_symlinks=False)
-                stats.append(_stat_of(status))
+                signature = walker.signatures.get(path) if walker.signatures and is_detached(path) else None
+                found = _stat_of_pair(status, signature) if signature else stat_of(status)
+                if walker.skill:
+                    if walker.skill not in skills:
+                        skills[walker.skill] = skill_status(root, walker.skill)
+                    found = _joined(found, skills[walker.skill])
+                stats.append(found)
                 paths.append(path)
             except FileNotFoundError:  # it has just gone
                 pass
             except OSError as error:
                 walker.report("unreadable", path, f"the file cannot be read: {error.strerror}", "check permissions")
+    for at, path in enumerate(paths) if walker.alone else ():
+        if path in walker.alone:
+            names = int.from_bytes(walker.names[walker.alone[path]][:7])
+            stats[at] = _joined(stats[at], (0, 0, 0, names))
     order = sorted(range(len(paths)), key=paths.__getitem__)
     return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), walker.sorted_problems()
 
 
-def walk_along(root: Root, beside: list[str] | None = None) -> Iterator[ItemFile | ItemError]:
+def walk_along(
+    root: Root, beside: list[str] | None = None, strays: list[str] | None = None
+) -> Iterator[ItemFile | ItemError]:
     """Yield what :func:`walk` returns folder by folder, so that memory does not grow with the number of files.
 
     The files of a folder come in the order of their names, before those of the folders in it.
@@ -76,13 +105,22 @@ def walk_along(root: Root, beside: list[str] | None = None) -> Iterator[ItemFile
     Args:
         root: The root.
         beside: Takes the paths of what is no item and a tool may run or import.
+        strays: Takes the paths of signature files that count for no item.
     """
-    walker = _Walker(root, beside)
+    walker = _walker(root, beside)
     for listed in walker.folders():
-        yield from sorted(ItemFile.at(path) for path, _ in listed)
+        yield from sorted(root.file(path) for path, _ in listed)
+        if strays is not None and walker.signatures:
+            here = {path for path, _ in listed if is_detached(path)}
+            here |= {f"{walker.skill}/{SKILL_SIGNATURE}".removesuffix(DETACHED_SUFFIX)} if walker.skill else set()
+            strays += [f"{path}{DETACHED_SUFFIX}" for path in sorted(walker.signatures) if path not in here]
         yield from walker.problems
         walker.problems.clear()
     yield from walker.problems
+
+
+def _walker(root: Root, beside: list[str] | None = None) -> _Walker | ClientWalker:
+    return _Walker(root, beside) if root.client is None else ClientWalker(root, root.client, beside)
 
 
 class _Folder(NamedTuple):
@@ -94,10 +132,11 @@ class _Folder(NamedTuple):
     real: str
 
 
-class _Walker:
+class _Walker(FolderWalk):
     """Lists the files of a root folder by folder."""
 
     def __init__(self, root: Root, beside: list[str] | None = None) -> None:
+        super().__init__()
         self._root = root
         self._beside = beside
         self._library = LIBRARY if is_of_ryeos(root) else ""
@@ -106,26 +145,20 @@ class _Walker:
         self._folders: list[_Folder] = []
         self._links: list[_Folder] = []
         self._seen: set[str] = set()
-        self._listed: _Listed = []
-        self.problems: list[ItemError] = []
+        self._listed: Listed = []
 
-    def folders(self) -> Iterator[_Listed]:
+    def folders(self) -> Iterator[Listed]:
         """Yield the items of each folder: first of those reached by their own path, then of those behind links."""
-        if self._beside is not None and os.path.lexists(os.path.join(self._base, MODULES)):
+        top = self._list_top()
+        if self._beside is not None and MODULES in top:
             self._beside.append(f"{MODULES}/")
         for item_type in reversed(ItemType):
-            path = os.path.join(self._base, item_type.folder)
-            try:
-                mode = os.lstat(path).st_mode
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except OSError as error:
-                self._unreadable(item_type.folder, error)
-                continue
-            if stat.S_ISLNK(mode):
-                self._link(item_type, path, item_type.folder)
-            elif stat.S_ISDIR(mode):
-                self._folders.append(_Folder(item_type.folder, item_type, path, item_type.folder))
+            name = item_type.folder
+            if entry := top.get(name):
+                if entry.is_symlink():
+                    self._link(item_type, entry.path, name)
+                elif entry.is_dir(follow_symlinks=False):
+                    self._folders.append(_Folder(name, item_type, entry.path, name))
         while self._folders or self._links:
             folder = self._folders.pop() if self._folders else heappop(self._links)
             if folder.real not in self._seen:
@@ -133,18 +166,30 @@ class _Walker:
                 self._list(folder)
                 yield self._listed
 
-    def sorted_problems(self) -> tuple[ItemError, ...]:
-        """Return the problems of a finished walk."""
-        return tuple(sorted(self.problems, key=lambda problem: problem.message))
+    def _list_top(self) -> dict[str, os.DirEntry[str]]:
+        """Return what lies in the root by its name; report what is one of its folders on other systems alone."""
+        try:
+            with os.scandir(self._base) as found:
+                top = {entry.name: entry for entry in found}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except OSError as error:
+            for item_type in ItemType:
+                self.unreadable(item_type.folder, error)
+            return {}
+        for name, entry in top.items():
+            if name not in _TOP and (meant := spelled_as(name)) in _TOP and os.path.isdir(entry.path):
+                self.report("bad-name", name, f"where case is ignored, this is {meant}", f"rename it to {meant}")
+        return top
 
     def _list(self, folder: _Folder) -> None:
         """List one folder, and queue the folders in it so that the first by its name is listed next."""
-        self._listed = []
+        self._listed, self.signatures = [], {}
         try:
             with os.scandir(folder.path) as found:
                 entries = list(found)
         except OSError as error:
-            self._unreadable(folder.rel, error)
+            self.unreadable(folder.rel, error)
             return
         before = len(self._folders)
         item_type, prefix = folder.item_type, f"{folder.rel}/"
@@ -165,8 +210,10 @@ class _Walker:
                 if name.isprintable():
                     self._listed.append((path, entry))
                 else:
-                    self.report("bad-name", path, _BAD_NAME, "rename the file")
+                    self.report("bad-name", path, BAD_NAME, "rename the file")
             else:
+                if name.endswith(DETACHED_SUFFIX):
+                    self._note_signature(folder, entry)
                 self._note_beside(folder, entry)
         if len(self._folders) > before + 1:
             self._folders[before:] = sorted(self._folders[before:], reverse=True)
@@ -179,11 +226,17 @@ class _Walker:
         elif not entry.is_dir(follow_symlinks=False):
             if is_item_file(parent.item_type, name):
                 self.report("not-a-file", rel, "this is a pipe, socket or device", "items are regular files")
-        elif name not in _SKIPPED_FOLDERS and not (name == self._library and parent.item_type is ItemType.TOOL):
+        elif name not in SKIPPED_FOLDERS and not (name == self._library and parent.item_type is ItemType.TOOL):
             if name.isprintable():
                 self._folders.append(_Folder(rel, parent.item_type, entry.path, f"{parent.real}/{name}"))
             else:
-                self.report("bad-name", rel, _BAD_NAME, "rename the folder")
+                self.report("bad-name", rel, BAD_NAME, "rename the folder")
+
+    def _note_signature(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
+        name = entry.name.removesuffix(DETACHED_SUFFIX)
+        path = f"{parent.rel}/{name}"
+        if is_item_file(parent.item_type, name) and self._root.holds(ItemFile.at(path).item_id):
+            self.signatures[path] = entry
 
     def _note_beside(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
         """Note what a tool may run or import, if that is asked for."""
@@ -201,13 +254,13 @@ class _Walker:
                 self.report("broken-link", rel, "the link leads nowhere", "remove it or fix its target")
             return
         is_folder = stat.S_ISDIR(status.st_mode)
-        if name in _SKIPPED_FOLDERS or not (is_folder or named):
+        if name in SKIPPED_FOLDERS or not (is_folder or named):
             return
         real = os.path.realpath(path)
         if not real.startswith(self._real_base + os.sep):
             self.report("link-escape", rel, "the link leads out of the space root", "copy the files instead")
         elif not name.isprintable():
-            self.report("bad-name", rel, _BAD_NAME, "rename the link")
+            self.report("bad-name", rel, BAD_NAME, "rename the link")
         elif is_folder:
             below = real[len(self._real_base) + 1 :].replace(os.sep, "/")
             heappush(self._links, _Folder(rel, item_type, path, below))
@@ -215,11 +268,3 @@ class _Walker:
             self.report("not-a-file", rel, "the link leads to a pipe, socket or device", "items are regular files")
         elif self._root.holds(ItemFile.at(rel).item_id):
             self._listed.append((rel, status))
-
-    def _unreadable(self, rel: str, error: OSError) -> None:
-        self.report("unreadable", rel, f"the folder cannot be read: {error.strerror}", "check permissions")
-
-    def report(self, code: str, rel: str, problem: str, hint: str) -> None:
-        """Note why a file or folder is left out."""
-        path = rel if rel.isprintable() else ascii(rel)[1:-1]
-        self.problems.append(ItemError(code, f"{path}: {problem}", hint=hint, path=path))

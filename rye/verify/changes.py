@@ -13,8 +13,12 @@ from pathlib import Path
 from rye._process import find_program
 from rye._text import inline
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
-from rye.signing import TRUSTED_FOLDER
+from rye.items.formats import SKILL_FILE
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file
+from rye.spaces.beside import PLAIN
+from rye.spaces.read import is_detached
+from rye.spaces.signed import scan_skill
 
 _TIMEOUT = 120
 _SETTINGS = (
@@ -79,13 +83,46 @@ def changed_since(
         if root.source in places and not _trust_changed(root, places[root.source], committed):
             whole.discard(root.source)
 
+    skills: dict[tuple[str, str], bool] = {}
+
     def is_changed(root: Root, file: ItemFile) -> bool:
         if root.source in whole:
             return True
         place = places.get(root.source)
-        return place is not None and not _is_same(root, file.rel_path, f"{place}/{file.rel_path}", committed)
+        if place is None:
+            return False
+        if root.has_skills:
+            folder = _skill_folder(file.rel_path, place, committed)
+            if (place, folder) not in skills:
+                skills[place, folder] = _is_skill_changed(root, folder, place, committed)
+            return skills[place, folder]
+        path, signature = file.rel_path, f"{file.rel_path}{DETACHED_SUFFIX}"
+        known = is_detached(path) and (f"{place}/{signature}" in committed or os.path.lexists(f"{place}/{signature}"))
+        return not all(_is_same(root, each, f"{place}/{each}", committed) for each in (path, signature)[: 1 + known])
 
     return is_changed
+
+
+def _skill_folder(rel_path: str, place: str, committed: Mapping[str, str]) -> str:
+    """Return the folder of the outermost skill that a file belongs to, or did."""
+    above = [rel_path[:at] for at, char in enumerate(rel_path) if char == "/"]
+    marks = ((each, f"{place}/{each}/{SKILL_FILE}") for each in above)
+    return next((each for each, mark in marks if mark in committed or os.path.lexists(mark)), above[-1])
+
+
+def _is_skill_changed(root: Root, folder: str, place: str, committed: Mapping[str, str]) -> bool:
+    """Return whether any file in the folder of a skill differs, in its bytes or its mode."""
+    try:
+        found = {f"{folder}/{each.path}": each.mode for each in scan_skill(root, folder)}
+    except ItemError:
+        return True
+    signature = f"{folder}/{SKILL_SIGNATURE}"
+    found |= {signature: PLAIN} if os.path.lexists(f"{place}/{signature}") else {}
+    above = f"{place}/{folder}/"
+    before = {
+        path[len(place) + 1 :]: name.partition(" ")[0] for path, name in committed.items() if path.startswith(above)
+    }
+    return found != before or not all(_is_same(root, each, f"{place}/{each}", committed) for each in found)
 
 
 def staged(folder: Path, project: str) -> dict[str, str]:
@@ -144,8 +181,8 @@ def _locate(root: Path, top: str) -> str:
 
 def _is_same(root: Root, rel_path: str, place: str, committed: Mapping[str, str]) -> bool:
     """Return whether a file is the regular one of the revision, byte for byte, and not reached by a link."""
-    name = committed.get(place)
-    if name is None or os.path.realpath(place) != place:
+    name = committed.get(place, "").partition(" ")[2]
+    if not name or os.path.realpath(place) != place:
         return False
     try:
         content = read_file(root, rel_path)
@@ -208,7 +245,7 @@ class _Repository:
         return commit.strip().decode("ascii")
 
     def files(self, commit: str, places: Sequence[str]) -> dict[str, str]:
-        """Return the digest that git has of each regular file below some folders, by its path.
+        """Return mode and digest that git has of each regular file below some folders, by its path: ``100644 ab12…``.
 
         Raises:
             EnvironmentFault: ``no-git``.
@@ -222,7 +259,8 @@ class _Repository:
         if not ok:
             raise EnvironmentFault("no-git", "git ls-tree failed", hint="run it by hand to see why")
         rows = (row.partition(b"\t") for row in out.split(b"\0") if row.startswith(b"100"))
-        return {f"{self.top}/{os.fsdecode(path)}": facts.split()[2].decode("ascii") for facts, _, path in rows}
+        split = ((os.fsdecode(path), facts.decode("ascii").split()) for facts, _, path in rows)
+        return {f"{self.top}/{path}": f"{mode} {name}" for path, (mode, _, name, *_) in split}
 
     def starts_programs(self) -> bool:
         """Return whether settings of the repository itself may start a program when a file is checked out."""

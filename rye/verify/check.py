@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Final
 
 from rye import items, signing, spaces
-from rye._text import BOM
+from rye._text import BOM, front_matter
 from rye.errors import ItemError
 from rye.items import ItemType
 from rye.items.reader import split_name
-from rye.signing import EnvelopeFormat, Evidence, Origin, TrustSet, Verdict
+from rye.signing import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict
+from rye.signing.model import Placement
 from rye.signing.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
+from rye.signing.skill import list_files
 from rye.spaces import ItemFile, Root, Space
+from rye.spaces.read import Read
+from rye.spaces.signed import Detached, read_signed
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
-Read = Callable[[Root, str], bytes]
-
-_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence]
-"""The whole path of a file, its place, its bytes, where these count, and what they prove."""
+_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes]
+"""The whole path of a file, its place, its bytes, where these count, what they prove, and the list of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
 _SPACES = {each: each.value for each in Space}
 _V2 = EnvelopeFormat.V2.value
 _TRUSTED, _UNSIGNED = Verdict.TRUSTED, Verdict.UNSIGNED
+_INSIDE = Placement.FRONT_MATTER
 _SHEBANGS = (b"#!", BOM + b"#!")
 
 
@@ -65,7 +67,7 @@ class Verifier:
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
     def _judge(self, inspected: _Inspected) -> Outcome:
-        path, file, data, origin, evidence = inspected
+        path, file, data, origin, evidence, listed = inspected
         trust, now = self.trust, self.now
         signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
         if signature.code == "signature" or signature.verdict is _UNSIGNED:
@@ -75,29 +77,38 @@ class Verifier:
                 return _unchecked(error, path)
             signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
         space, bundle, kind, item_id = origin
-        digest = sha256(data).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
-        return VerifiedItem(kind, item_id, space, bundle, path, signature, _line(data, evidence), digest, len(data))
+        digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
+        line = _line(data, file.suffix, evidence)
+        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data))
 
 
-def _content(root: Root, file: ItemFile, read: Read) -> bytes | ItemError:
+_Content = tuple[bytes, Detached] | ItemError
+"""What :func:`read_signed` returns, or why it cannot be read."""
+
+
+def _content(root: Root, file: ItemFile, read: Read) -> _Content:
     try:
-        return read(root, file.rel_path)
+        return read_signed(root, file.rel_path, read)
     except ItemError as error:
         return error
 
 
-def _inspect(root: Root, path: str, file: ItemFile, content: bytes | ItemError) -> _Inspected | Unchecked:
+def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspected | Unchecked:
     """Return what :meth:`Verifier._judge` needs, or why there can be no verdict."""
     if isinstance(content, ItemError):
         return _unchecked(content, path)
+    data, detached = content
     origin = Origin(_SPACES[root.space], root.bundle, _TYPES[file.item_type], file.item_id)
-    evidence = signing.inspect(content, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="")
+    evidence = signing.inspect(
+        data, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="", detached=detached
+    )
     if evidence.format != _V2 and not evidence.code:
         try:
-            evidence = _with_declared(evidence, content, file, origin)
+            evidence = _with_declared(evidence, data, file, origin)
         except ItemError as error:
             return _unchecked(error, path)
-    return path, file, content, origin, evidence
+    listed = list_files(detached.files) if isinstance(detached, Skill) else b""
+    return path, file, data, origin, evidence, listed
 
 
 def _unchecked(error: ItemError, path: str) -> Unchecked:
@@ -106,15 +117,18 @@ def _unchecked(error: ItemError, path: str) -> Unchecked:
 
 def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Origin) -> Evidence:
     """Return the evidence with the name, category, type and id that the file states."""
-    declared = items.declared(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
+    declared = items.declared(
+        data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=file.rel_path
+    )
     return signing.with_declared(evidence, declared, origin)
 
 
-def _line(data: bytes, evidence: Evidence) -> int:
+def _line(data: bytes, suffix: str, evidence: Evidence) -> int:
     """Return the 1-based line on which the signature stands, or would have to."""
     if evidence.code == "envelope-elsewhere":
         return int(evidence.detail)
-    return 2 if data.startswith(_SHEBANGS) and b"\n" in data else 1
+    is_second = evidence.placement is _INSIDE or (data.startswith(_SHEBANGS) and b"\n" in data)
+    return 2 if is_second or front_matter(data, suffix) else 1
 
 
 _Group = dict[tuple[ItemType, str], list[str]]
@@ -167,9 +181,6 @@ def _ambiguous(group: _Group, root: Root, warnings: list[str]) -> Iterator[ItemE
 
 _FOLDERS: Final = 1 << 10
 
-_Folder = tuple[Root, str, list[str]]
-"""A root, a folder below it, and the names in that."""
-
 
 class Shadowing:
     """Looks for the hidden copies of verified items. Memory does not grow with their number.
@@ -180,12 +191,12 @@ class Shadowing:
     """
 
     def __init__(self, roots: Sequence[Root], verifier: Verifier) -> None:
-        self._roots = roots
+        # per root, since to hash one takes longer than the rest of a look
+        self._roots = [(root, lru_cache(_FOLDERS)(partial(_names_in, root))) for root in roots]
         self._verifier = verifier
         self._place = {root.source: at for at, root in enumerate(roots)}
         self._said: list[str] = []
         self._more = 0
-        self._below = lru_cache(_FOLDERS)(self._find_below)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -194,11 +205,12 @@ class Shadowing:
 
     def look(self, item: VerifiedItem) -> None:
         """Record a warning if an item hides one that another key signed."""
-        category, _, stem = item.id.rpartition("/")
-        for root, folder, names in self._below(item.space, item.bundle, item.type, category):
-            for name in names if root.holds(item.id) else ():
-                if name.startswith(stem) and split_name(ItemType(item.type), name)[0] == stem:
-                    self._compare(item, root, ItemFile.at(f"{folder}/{name}"))
+        kind = ItemType(item.type)
+        for root, names_in in self._roots[self._place.get(item.source, len(self._roots)) + 1 :]:
+            folder = root.folder_of(kind, item.id)
+            for name in names_in(folder) if root.holds(item.id) else ():
+                if file := _named(root, f"{folder}/{name}" if folder else name, item):
+                    self._compare(item, root, file)
 
     def _compare(self, item: VerifiedItem, root: Root, file: ItemFile) -> None:
         copy = self._verifier.check(root, file)
@@ -210,14 +222,19 @@ class Shadowing:
         elif text:
             self._more += 1
 
-    def _find_below(self, space: str, bundle: str, item_type: str, category: str) -> list[_Folder]:
-        """Return the folders of lower spaces that could hold copies of the items in one: mostly there are none."""
-        source = f"{space}:{bundle}" if bundle else space
-        kind = ItemType(item_type)
-        folder = f"{kind.folder}/{category}" if category else kind.folder
-        found = []
-        for root in self._roots[self._place.get(source, len(self._roots)) + 1 :]:
-            with suppress(OSError):
-                names = os.listdir(os.path.join(root.path, folder))  # noqa: PTH118, PTH208 - names only, for every folder
-                found.append((root, folder, names))
-        return found
+
+def _named(root: Root, rel_path: str, item: VerifiedItem) -> ItemFile | None:
+    """Return a file if it has the name of an item."""
+    if root.client is not None:
+        found = root.client.identify(rel_path)
+        return root.file(rel_path) if found and found[:2] == (item.type, item.id) else None
+    stem, name = item.id.rpartition("/")[2], rel_path.rpartition("/")[2]
+    matches = name.startswith(stem) and split_name(ItemType(item.type), name)[0] == stem
+    return root.file(rel_path) if matches else None
+
+
+def _names_in(root: Root, folder: str) -> tuple[str, ...]:
+    try:
+        return tuple(os.listdir(os.path.join(root.path, folder)))  # noqa: PTH118, PTH208 - names only, for every folder
+    except OSError:
+        return ()

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,13 +24,16 @@ from rye import spaces
 from rye._text import Advice, find_envelope, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items import ItemType
+from rye.items.formats import OF_PROJECTS
 from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
-from rye.signing import REASONS, Origin, TrustSet, Verdict, system_clock
+from rye.signing import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, system_clock
 from rye.spaces import Root
+from rye.spaces.beside import FOLDER, is_listable
+from rye.spaces.read import is_detached, suffix_of
 from rye.verify.changes import committed, is_blob, read_blob, staged
 
 if TYPE_CHECKING:
-    from rye.manifest.model import ManifestFinding
+    from rye.manifest.model import ListedItem, ManifestFinding
     from rye.verify.reports import VerifiedItem, Violation
 
 _PATTERN: Final = re.compile(r"[*?\[]")
@@ -128,10 +131,10 @@ class Fixes:
     audience: str = ""
     _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """Root → the files that git could restore below it."""
-    _signed: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = field(
+    _signed: dict[str, tuple[Mapping[str, ListedItem], Mapping[str, str]]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """Root → the digests of the signed files that its manifest lists, and those of the last commit."""
+    """Root → the files that its manifest lists, and the digests of those of the last commit."""
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Fixes:
@@ -161,7 +164,7 @@ class Fixes:
         if key is None and item.space == "system" and template.startswith("# "):
             template = _OF_BUNDLE
         path = item.path.removeprefix(f"{root}/")
-        if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self._was_signed(root, path):
+        if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(root, path):
             key, code = None, "digest"
             template = template if item.space == "system" else REASONS[code].remedy
         named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
@@ -173,7 +176,14 @@ class Fixes:
         fix = (template if key is None else signing).format(**facts, key=quote(item.signature.signer), form=form)
         if key is not None and (why := _why_unsignable(item, root)):
             fix = f"# {why}; fix that, then: {Advice.read(fix).command}"
+        elif key is not None and item.verdict == Verdict.UNSIGNED and self._is_planted(root, path):
+            fix = f"# its manifest does not list it: find out where it came from and read it; then: {fix}"
         return Advice.read(self._restoring(code, root, path, fix, space=item.space))
+
+    def _is_planted(self, root: str, path: str) -> bool:
+        """Return whether the manifest of a root lists other files, and not this one."""
+        listed = self._known(root)[0]
+        return bool(listed) and path not in listed
 
     def _signing_key(self, item: VerifiedItem) -> str | None:
         """Return the option that names a key to sign an item with, if the user may: it is unsigned, or their own.
@@ -194,6 +204,10 @@ class Fixes:
         path = found.path or "config/manifest"
         root = violation.path.removesuffix(f"/{path}")
         fix = self.of_code(found.code, violation.space, violation.bundle, root)
+        if found.code == "uncovered" and not is_listable(path, FOLDER if os.path.isdir(violation.path) else ""):  # noqa: PTH112
+            return Advice("", "remove it, as no manifest can list it, or accept it in a baseline")
+        if found.code == "uncovered" and violation.space != "system" and ".ai" not in Path(root).parts:
+            return Advice("", "remove it, or accept it in a baseline: no manifest covers the files of other clients")
         advice = Advice.read(self._restoring(found.code, root, path, fix, space=violation.space))
         if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
             then = advice.command or advice.words
@@ -210,53 +224,72 @@ class Fixes:
         """Return a command of ``rye manifest`` with the options that name a space, whose items are below ``root``."""
         where = f" --bundle {quote(root)}" if space == "system" else self._project(space, root)
         where += " --space user" if space == "user" else ""
+        where += f" --audience {quote(self.audience)}" if space == "project" and self.audience else ""
         return _MANIFEST.sub(lambda match: match[0] + where, command)
 
     def _project(self, space: str, root: str) -> str:
         """Return the option that names the project, where a command would not find it by itself."""
-        project = root.removesuffix(f"/{spaces.FOLDER}")
+        project = _project_around(root)
         if space != "project" or (project in {self.project, self.project or self.here}):
             return ""
         return f" --project {quote(project)}"
 
     def _cloned(self, space: str, root: str) -> str:
         """Return the project whose repository is the user's; one below it, or of a bundle, came with what it holds."""
-        project = root.removesuffix(f"/{spaces.FOLDER}") if space == "project" else self.project
+        project = _project_around(root) if space == "project" else self.project
         return self.project if self.project and f"{project}/".startswith(f"{self.project}/") else project
 
     def _restoring(self, code: str, root: str, path: str, fix: str, *, space: str) -> str:
         """Put the command first that brings a file back as git has it, where that is not what stands there."""
-        if code not in _COMMITTED or not self._is_restorable(space, root, path):
+        signed = (path, f"{path}{DETACHED_SUFFIX}")[: 1 + is_detached(path)]
+        paths = [each for each in signed if code in _COMMITTED and self._is_restorable(space, root, each)]
+        if not paths:
             return fix
         folder = root.removeprefix(f"{self.here}/") if self.here else root
         folder = f"./{folder}" if folder.startswith("-") else folder
-        name = f"./{path}" if path.startswith(":") else path
+        names = " ".join(quote(f"./{each}" if each.startswith(":") else each) for each in paths)
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
-        back = f"git {_SAFELY}{literal} -C {quote(folder)} checkout -- {quote(name)}"
+        back = f"git {_SAFELY}{literal} -C {quote(folder)} checkout -- {names}"
         back = f"{back}  # brings back the version in git; read first what stands there"
         _, either, otherwise = fix.partition(", or once ")
         return f"{back}{either}{otherwise}"
 
-    def _was_signed(self, root: str, path: str) -> bool:
+    def is_committed(self, root: str, path: str) -> bool:
+        """Return whether a file is as the last commit has it."""
+        try:
+            name = self._known(root)[1].get(path, "")
+            return bool(name) and is_blob(Path(root, path).read_bytes(), name)
+        except (OSError, ValueError):
+            return False
+
+    def was_signed(self, root: str, path: str) -> bool:
         """Return whether the last commit or the manifest has another version of a file, which is signed."""
+        listed, known = self._known(root)
+        if is_detached(path) and (path in listed or f"{path}{DETACHED_SUFFIX}" in known):
+            return True
+        if any(f"{above}/{SKILL_SIGNATURE}" in known for above in PurePosixPath(path).parents):
+            return True
+        try:
+            content = Path(root, path).read_bytes() if path in listed or path in known else b""
+        except (OSError, ValueError):
+            return False
+        if path in listed and listed[path].signed_at and hashlib.sha256(content).hexdigest() != listed[path].sha256:
+            return True
+        if path not in known or is_blob(content, known[path]):
+            return False
+        return find_envelope(read_blob(Path(root), known[path]), suffix_of(path)) is not None
+
+    def _known(self, root: str) -> tuple[Mapping[str, ListedItem], Mapping[str, str]]:
+        """Return the files that a root's manifest lists, and the digests of the files last committed."""
         if root not in self._signed:
-            from rye.manifest.metadata import signed_files
+            from rye.manifest.metadata import listed_files
             from rye.manifest.store import read_manifest
 
             files: Mapping[str, bytes] = {}
             with suppress(EnvironmentFault):
                 files = read_manifest(Path(root))
-            self._signed[root] = signed_files(files), committed(Path(root))
-        listed, known = self._signed[root]
-        try:
-            content = Path(root, path).read_bytes() if path in listed or path in known else b""
-        except (OSError, ValueError):
-            return False
-        if path in listed and hashlib.sha256(content).hexdigest() != listed[path]:
-            return True
-        if path not in known or is_blob(content, known[path]):
-            return False
-        return find_envelope(read_blob(Path(root), known[path])) is not None
+            self._signed[root] = listed_files(files), committed(Path(root))
+        return self._signed[root]
 
     def _is_restorable(self, space: str, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""
@@ -277,12 +310,13 @@ class Fixes:
 def _why_unsignable(item: VerifiedItem, root: str) -> str:
     """Return why signing would refuse an item as it is; empty if it would not."""
     from rye.keys.validate import faults, link_problems
-    from rye.spaces.read import read_item
+    from rye.spaces.signed import read_item
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
-    where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle)
+    client = spaces.client_of(item.path, ItemType(kind), item_id)[1]
+    where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle, client=client)
     try:
-        problems = (*faults(read_item(where, path, ItemType(kind), item_id)), *link_problems(where, path))
+        problems = (*faults(read_item(where, path, ItemType(kind), item_id), where), *link_problems(where, path))
     except ItemError as error:
         if error.code == "vanished":
             return ""
@@ -291,7 +325,14 @@ def _why_unsignable(item: VerifiedItem, root: str) -> str:
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
+def _project_around(root: str) -> str:
+    places = (spaces.FOLDER, *(each.place for each in OF_PROJECTS if each.place))
+    return next((root.removesuffix(f"/{place}") for place in places if root.endswith(f"/{place}")), root)
+
+
 def _root_of(ref: str, path: str) -> str:
     kind, _, item_id = ref.partition(":")
+    if folder := spaces.client_of(path, ItemType(kind), item_id)[0]:
+        return folder
     at = path.rfind(f"/{ItemType(kind).folder}/{item_id}.")
     return path[:at] if at > 0 else os.path.dirname(path)  # noqa: PTH120 - text, as the path is

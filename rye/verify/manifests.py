@@ -10,7 +10,7 @@ from rye.errors import EnvironmentFault
 from rye.keys import manifests as inventory
 from rye.manifest.model import ListedItem, ManifestFinding, ManifestReport, Severity
 from rye.manifest.space import Observed, compare
-from rye.spaces import ItemFile, Root
+from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import beside_warning, named_files
 from rye.verify.reports import Outcome, Unchecked, Violation
 
@@ -46,14 +46,16 @@ class Manifests:
         self._observed = tuple(
             Observed(root)
             for root in (self.stream.roots if self.require or self.strict else self.stream.whole)
-            if self._demands(root) or inventory.concerns(root)
+            if self._demands(root) or _has_manifest(root)
         )
         if self._observed:
             self.stream.observe(self._read, [observed.root for observed in self._observed])
 
     def _demands(self, root: Root) -> bool:
-        """Return whether all files of a root must be covered."""
-        return (self.require or self.strict) and self.stream.layout.may_demand(root)
+        """Return whether all files of a root must be covered; below a project's folder itself, of which no file is."""
+        if not (self.require or self.strict) or (root.client and root.client.is_fixed):
+            return False
+        return self.stream.layout.may_demand(root) or (root.client is not None and root.space is not Space.SYSTEM)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,7 +81,7 @@ class Manifests:
                     continue
                 if isinstance(outcome, Unchecked):
                     observed.unread[outcome.path.removeprefix(prefix)] = outcome.message
-                elif outcome.source == observed.root.source:
+                elif observed.root.client or outcome.source == observed.root.source:
                     path, signed_at = outcome.path.removeprefix(prefix), outcome.signature.signed_at
                     item = ListedItem(path, outcome.type, outcome.id, outcome.length, outcome.digest, signed_at)
                     observed.found[path] = item
@@ -100,9 +102,10 @@ class Manifests:
         self.finished = True
         for observed in self._observed:
             root = observed.root
-            if not (observed.found or observed.unread or inventory.concerns(root)):
+            if not (observed.found or observed.unread or root.client or inventory.concerns(root)):
                 continue
-            observed.read_trust()
+            if root.client is None:
+                observed.read_trust()
             for path, why in observed.read_others().items():
                 yield Unchecked(why, "unreadable", "fix or remove it", f"{root.path}/{path}")
             try:
@@ -110,22 +113,28 @@ class Manifests:
             except EnvironmentFault as fault:
                 yield Unchecked(fault.message, fault.code, fault.hint, str(root.path))
                 continue
-            self.reports = (*self.reports, report)
+            if report.findings or root.client is None:
+                self.reports = (*self.reports, report)
             for found in report.errors:
                 yield _violation(root, found, report.digest), found
 
     def _report(self, observed: Observed) -> ManifestReport:
         """Check a manifest; where there is none and none is required, the report says what is not covered."""
         root, verifier = observed.root, self.stream.verifier
-        if self.require or inventory.concerns(root):
+        if _has_manifest(root) or (self.require and root.client is None):
             report = inventory.check_root(root, trust=verifier.trust, now=verifier.now, observed=observed)
         else:
-            findings = compare({}, observed.others.values())
+            findings = compare({}, observed.unproven)
             report = ManifestReport(findings, source=root.source, root=str(root.path))
         if not self._demands(root):
             return report
         demanded = (replace(each, demanded=each.code == "uncovered") for each in report.findings)
         return replace(report, findings=tuple(demanded))
+
+
+def _has_manifest(root: Root) -> bool:
+    """Return whether a root has or had a manifest; what looks like one in the folder of a client is just a file."""
+    return root.client is None and inventory.concerns(root)
 
 
 def _violation(root: Root, found: ManifestFinding, manifest_digest: str) -> Violation:

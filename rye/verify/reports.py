@@ -17,8 +17,8 @@ from rye.signing.model import Signature
 class VerifiedItem(NamedTuple):
     """The verdict on one file. A named tuple, as :class:`rye.signing.Signature` and for the same reason.
 
-    ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on, ``length``
-    their number, for what else is to be said of the very same bytes.
+    ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on (in a
+    skill, with the list of its files behind them), ``length`` their number.
     """
 
     type: str

@@ -11,6 +11,7 @@ from rye._process import cores
 from rye.errors import ItemError
 from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
+from rye.spaces.beside import MODULES, named_files
 from rye.spaces.layout import Layout
 from rye.spaces.targets import Target, read_targets
 from rye.verify.check import Shadowing, Verifier, with_duplicates
@@ -18,7 +19,7 @@ from rye.verify.pool import verify_files
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
 Progress = Callable[[int, int, str], None]
-"""Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
+"""Called with the number of files verified, that of all, and an empty source."""
 
 Wanted = Callable[[Root, ItemFile], bool]
 LeftOut = Callable[[Root, ItemFile], None]
@@ -38,6 +39,7 @@ class OutcomeStream:
         wanted: Says which of the named files to verify; None for all.
         processes: How many may work.
         progress: Called while it goes on.
+        space: The space that was asked for, or ``all``: a warning says where its items would lie if there are none.
     """
 
     layout: Layout
@@ -49,7 +51,9 @@ class OutcomeStream:
     wanted: Wanted | None = None
     processes: int = 1
     progress: Progress | None = None
+    space: str = "all"
     _all_named: bool = True
+    _found: bool = False
     _problems: list[Unchecked] = field(default_factory=list)
     _left_out: LeftOut | None = None
     _observed: tuple[Root, ...] = ()
@@ -74,22 +78,26 @@ class OutcomeStream:
         """Yield what tools may run or import and is no item, of each root where that was named; known at the end."""
         for root, paths in self._beside.items():
             covers = [target.covers for target in self.targets if root in target.roots]
-            yield root, [path for path in paths if path[:6] != "tools/" or any(each(root, path) for each in covers)]
+            modules = () if root.client else (f"{MODULES}/",)  # above the tools
+            yield root, [path for path in paths if path in modules or any(each(root, path) for each in covers)]
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
         matched: set[str] = set()
         roots = self.roots
-        outcomes = verify_files(self._files(roots, matched), roots, self.verifier, processes=self.processes)
+        files = list(self._files(roots, matched))
+        outcomes = verify_files(files, roots, self.verifier, processes=self.processes)
         shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
         for done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome, VerifiedItem):
                 shadowing.look(outcome)
             yield outcome
             if self.progress is not None:
-                self.progress(done, 0, "")
+                self.progress(done, len(files), "")
         self.warnings += shadowing.warnings
         yield from self._problems
+        if self._all_named and not (self._found or self._problems):
+            self.warnings += tuple(filter(None, [self.layout.describe_empty(self.space)]))
         if not self._all_named:
             for target in self.targets:
                 if target.text not in matched and not target.problems:
@@ -104,7 +112,8 @@ class OutcomeStream:
             empty = _is_other(root)
             beside = self._beside.setdefault(root, [])
             pairs: list[str] = []
-            for file in with_duplicates(spaces.walk_along(root, beside), root, pairs):
+            strays: list[str] = []
+            for file in with_duplicates(spaces.walk_along(root, beside, strays), root, pairs):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named
@@ -114,6 +123,7 @@ class OutcomeStream:
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
                     continue
                 empty = False
+                self._found = self._found or not spaces.is_own(root)
                 if not self._all_named:
                     naming = [target.text for target in targets if target.accepts(root, file)]
                     if not naming:
@@ -126,6 +136,8 @@ class OutcomeStream:
                     self.passed_over += 1
                     self._leave_out(root, file)
             self.warnings += tuple(pairs)
+            if named := [path for path in strays if any(target.covers(root, path) for target in targets)]:
+                self.warnings += (f"{root.source}: no item is signed by {named_files(named)} [stray-signature]",)
             if empty:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
 
@@ -175,12 +187,15 @@ def stream_outcomes(
         Verifier(load.trust, signing.system_clock(), digests),
         (
             *layout.warnings,
+            *(f"{source} is left out by --client or RYE_CLIENTS, and not verified" for source in layout.left_out),
             *(f"left out: {each}" for each in without or ()),
+            *filter(None, (target.unsearched for target in targets)),
             *(text for text in load.warnings if text not in unread),
             *filter(None, [load.emptiness]),
         ),
         processes=cores() if processes is None else max(1, processes),
         progress=progress,
+        space=space,
         _all_named=not texts,
         _problems=[*map(_of_trust_file, load.unreadable), *_of_folders(targets)],
     )

@@ -57,6 +57,62 @@ def test_search_answers_programs(shop: Workshop) -> None:
     assert shop.process(*args, "--ids", "-0").out == "".join(f"{name}\0" for name in ids)
 
 
+def test_hits_name_file_and_line(shop: Workshop) -> None:
+    """``--paths`` shows where the match is: the symbol of a tool, the passage of a page; else 1."""
+    found = shop.run("search", "run", "--space", "project", "--paths").out
+    assert "\n    .ai/tools/demo/deploy.py:6\n" in found
+    assert "\n    .ai/knowledge/demo/guide.md:8\n" in found
+    assert ".ai/directives/demo/release.md:1\n" in shop.run("list", "directive", "--paths").out
+    assert ".ai/" in shop.run("similar", "demo/guide", "--paths", "--space", "project").out
+    refused = shop.run("search", "run", "--paths", "--json")
+    assert (refused.status, "--json and --paths exclude each other" in refused.out) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("nano -w demo/deploy:6", ["-w", "+6", "{}"]),
+        ("code --wait tool:demo/deploy:6", ["--wait", "--goto", "{}:6"]),
+        ("hx demo/deploy:6", ["{}:6"]),
+        ("unheard-of '$(touch owned)' demo/deploy:6", ["$(touch owned)", "{}"]),
+        ("nano demo/deploy", ["{}"]),
+    ],
+)
+def test_the_editor_is_started_without_a_shell(shop: Workshop, tmp_path: Path, call: str, words: list[str]) -> None:
+    """It gets the file, and the line as it takes one; what a shell would run is a plain word."""
+    program, _, item = call.rpartition(" ")
+    script = tmp_path / program.split(maxsplit=1)[0]
+    script.write_text('#!/bin/sh\nfor word; do echo "$word"; done\n', encoding="utf-8")
+    script.chmod(0o755)
+    env = {"VISUAL": program, "PATH": f"{tmp_path}:{shop.env['PATH']}"}
+    done = shop.process("edit" if "nano" in program else "open", item, **env)
+    path = str(shop.project / ".ai/tools/demo/deploy.py")
+    assert (done.status, done.out.splitlines()) == (0, [word.format(path) for word in words])
+    assert not (shop.project / "owned").exists()
+
+
+def test_no_editor_is_an_error_that_names_the_file(shop: Workshop) -> None:
+    """So is one that a checkout would bring, by a relative entry of PATH, and one that fails."""
+    bare = shop.run("open", "demo/deploy", VISUAL="", EDITOR="")
+    assert (bare.status, "error[no-editor]" in bare.err, "tools/demo/deploy.py" in bare.err) == (2, True, True)
+    mine = shop.project / "mine"
+    mine.write_text("#!/bin/sh\ntouch owned\n", encoding="utf-8")
+    mine.chmod(0o755)
+    assert "error[no-editor]" in shop.run("open", "demo/deploy", EDITOR="mine", PATH=".:/usr/bin:/bin").err
+    assert "error[editor-failed]" in shop.run("open", "demo/deploy", EDITOR="false").err
+    assert not (shop.project / "owned").exists()
+    assert shop.run("open", "demo/nothing", EDITOR="true").status == 1
+
+
+def test_an_item_that_was_edited_is_to_be_signed_again(tmp_path: Path) -> None:
+    """After a change the command to sign it is shown; without one nothing is."""
+    shop = lay(tmp_path)
+    assert shop.run("keys", "generate", "--owner", "ada").status == 0
+    assert shop.run("sign", "tool:demo/deploy").status == 0
+    assert shop.run("open", "demo/deploy", EDITOR="true").err == ""
+    assert "fix: rye sign tool:demo/deploy" in shop.run("open", "demo/deploy", EDITOR="sed -i s/Deploy/Send/").err
+
+
 def test_search_options_reach_the_search(shop: Workshop) -> None:
     """Scope, filter, field, fuzzy, limit and the rest each change the answer."""
 

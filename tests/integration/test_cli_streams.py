@@ -74,7 +74,49 @@ def test_a_full_disk_is_an_error(shop: Workshop) -> None:
             check=False,
         )
     assert done.returncode == 2
-    assert done.stderr.decode() == "error[system]: No space left on device\nhint: RYE_DEBUG=1 shows where it happened\n"
+    assert done.stderr.decode().splitlines() == [
+        "error[no-output]: standard output cannot be written: No space left on device",
+        "hint: what the command does may be done all the same; make room, or write the answer elsewhere",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        (("verify",), 1),
+        (("verify", "--json"), 1),
+        (("verify", "--policy", "nope.yaml"), 2),
+        (("show", "nope"), 1),
+        (("keys", "show", "nope"), 2),
+        (("search", "a", "--limit", "x"), 2),
+        (("search", "deploy"), 0),
+    ],
+)
+@pytest.mark.parametrize("streams", ["stderr", "both"])
+def test_attack_a_failure_is_hidden_by_closing_what_it_is_written_to(
+    shop: Workshop, args: tuple[str, ...], status: int, streams: str
+) -> None:
+    """``2> >(true)`` and ``2>&1 | head -1``: the exit status is that of the work, whoever reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    into = writing if streams == "both" else subprocess.DEVNULL
+    command = [sys.executable, "-m", "rye", *args]
+    done = subprocess.run(command, cwd=shop.project, env=dict(shop.env), stdout=into, stderr=writing, check=False)
+    os.close(writing)
+    cut_short = status and streams == "both"
+    assert done.returncode == status or (cut_short and done.returncode == 2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_standard_error_changes_nothing(shop: Workshop) -> None:
+    """A search with hits is a success, and a failed verification fails."""
+    with Path("/dev/full").open("wb") as full:
+        for args, status in ((("search", "deploy"), 0), (("verify",), 1), (("show", "nope"), 1)):
+            command = [sys.executable, "-m", "rye", *args]
+            done = subprocess.run(
+                command, cwd=shop.project, env=dict(shop.env), stdout=subprocess.DEVNULL, stderr=full, check=False
+            )
+            assert done.returncode == status, args
 
 
 def test_no_color_wins_over_force_color(shop: Workshop) -> None:
@@ -83,6 +125,18 @@ def test_no_color_wins_over_force_color(shop: Workshop) -> None:
     assert "\x1b[" in shop.process(*args, NO_COLOR="", FORCE_COLOR="1").out
     assert "\x1b[" not in shop.process(*args, NO_COLOR="1", FORCE_COLOR="1").out
     assert "\x1b[" not in shop.process(*args, NO_COLOR="").out
+
+
+def test_the_option_for_colour_wins_over_the_environment(shop: Workshop) -> None:
+    """Before the command or behind it; it lasts for one run, and another value is refused."""
+    words = ("search", "server", "--space", "project")
+    assert "\x1b[" in shop.run(*words, "--color", "always", NO_COLOR="1").out
+    assert "\x1b[" in shop.run("--color=always", *words, NO_COLOR="1").out
+    assert "\x1b[" not in shop.run(*words, "--color=never", NO_COLOR="", FORCE_COLOR="1").out
+    assert "\x1b[" not in shop.run(*words).out
+    assert "\x1b[" in shop.run("keys", "list", "--color", "always").out + shop.run("list", "--color=always").out
+    assert shop.run(*words, "--color", "purple").status == 2
+    assert shop.run("-V").out == shop.run("--version").out
 
 
 def test_a_poor_encoding_is_no_error(shop: Workshop) -> None:

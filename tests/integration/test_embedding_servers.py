@@ -25,7 +25,7 @@ from rye.mcp.startup import Options
 from rye.parameters import COMMANDS
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
-from tests.support.mcp_server import called, with_client
+from tests.support.mcp_server import asking, called, with_client
 from tests.support.spacesim import SpaceSim
 
 pytestmark = pytest.mark.usefixtures("no_items_of_rye")
@@ -250,7 +250,7 @@ def test_attack_the_model_of_a_running_mcp_server_is_exchanged(sim: SpaceSim) ->
 
         async def talk(client: Client) -> list[dict[str, Any]]:
             async def ask() -> dict[str, Any]:
-                return await called(client, "rye_search", query=ASKED, mode="semantic", threshold=0)
+                return await called(client, "rye_search", **asking(query=ASKED, mode="semantic", threshold=0))
 
             found = [await ask()]
             model.embedder = Hashed("second", 20)
@@ -416,6 +416,95 @@ def test_commands_name_what_has_no_vector(sim: SpaceSim) -> None:
         assert sent(requests) == [ASKED]
         (row,) = json.loads(rye("index", "status", "--json").stdout)["spaces"][0]["vectors"]
         assert row["missing"] == 1
+        assert "no vector for a text of knowledge:demo/poison" in row["warnings"][0]
+
+
+LONG = f"# Long\n\n{'All of it. ' * 60}The end.\n"
+
+
+def cut_warning(items: str, source: str = "project") -> str:
+    """Return the warning that names items of which a text was shortened."""
+    taken = "is embedded up to where the embedder took it; rye index vectors sends all of it again"
+    return f"{source}: a text of {items} {taken}"
+
+
+def test_a_shortened_text_is_named_and_sent_whole_when_vectors_are_asked_for(sim: SpaceSim) -> None:
+    """By ``embed`` and the status, not by searches, which do not send it again; a server that takes it ends that."""
+    sim.write("project", "knowledge/demo/long.md", LONG)
+    with served(sim) as (model, line, requests):
+        model.refuses = lambda text: len(text) > 300
+        registry = sim.registry(embedder=line)
+        assert registry.search(ASKED, mode="semantic", threshold=0).warnings == ()
+        (short,) = rows_of(registry)["knowledge:demo/long"]
+        assert np.abs(short - Hashed("first").embed(["Long. Long. All of it."])[0]).max() > 1e-3
+        assert sent(requests).count(ASKED) == 1
+        assert registry.search(ASKED, mode="semantic", threshold=0).warnings == ()
+        assert sent(requests) == [ASKED]
+        for _ in range(2):
+            report = registry.embed()
+            assert (report.missing, report.warnings) == (0, (cut_warning("knowledge:demo/long"),))
+            assert any(text.endswith("The end.") for text in sent(requests))
+        (status, *_) = (one.vectors for one in sim.registry().status() if one.source == "project")
+        assert [one.warnings for one in status] == [report.warnings]
+
+        model.refuses = lambda _: False
+        assert sim.registry(embedder=line).search(ASKED, mode="semantic", threshold=0).warnings == ()
+        assert sent(requests) == [ASKED]  # nothing says that the server takes more now
+        assert registry.embed().warnings == ()
+        assert len(sent(requests)) == 1
+        (whole,) = rows_of(registry)["knowledge:demo/long"]
+        assert np.abs(whole - short).max() > 1e-3
+        assert all(not one.warnings for one in sim.registry().status()[0].vectors)
+
+
+def test_shortened_texts_are_sent_whole_to_another_model_and_by_other_settings(sim: SpaceSim) -> None:
+    """Another one behind the same name, and smaller chunks, make all vectors anew: none is of a shortened text."""
+    sim.write("project", "knowledge/demo/long.md", LONG)
+    with served(sim) as (model, line, requests):
+        model.refuses = lambda text: len(text) > 300
+        assert sim.registry(embedder=line).embed().warnings == (cut_warning("knowledge:demo/long"),)
+        model.embedder, model.refuses = Hashed("second"), lambda _: False
+        requests.clear()
+        found = sim.registry(embedder=line).search(ASKED, mode="semantic", threshold=0)
+        assert len(anew(found.warnings)) == 1
+        assert any(text.endswith("The end.") for text in sent(requests))
+        assert sim.registry(embedder=line).embed().warnings == ()
+        assert sent(requests) == []
+        model.refuses = lambda text: len(text) > 300
+        sim.write("user", "config/search.yaml", "semantic: {chunk_chars: 200}\n")
+        assert sim.registry(embedder=line).embed().warnings == ()
+
+
+def test_a_shortened_text_is_known_where_another_of_its_item_got_no_vector(sim: SpaceSim) -> None:
+    """While one has none that is the warning; shards that are merged keep it."""
+    sim.write("project", "knowledge/demo/long.md", f"{LONG}\n# Poison\n\nThese are forbidden.\n")
+    with served(sim, batch=2) as (model, line, _):
+        model.refuses = lambda text: len(text) > 300 or "forbidden" in text
+        (lacking,) = sim.registry(embedder=line).embed().warnings
+        assert "knowledge:demo/long, knowledge:demo/poison:" in lacking
+        model.refuses = lambda text: len(text) > 300
+        assert sim.registry(embedder=line).embed().warnings == (cut_warning("knowledge:demo/long"),)
+        for number in range(20, 26):
+            sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool number {number}."""\n')
+            assert sim.registry(embedder=line).search(ASKED, mode="semantic", threshold=0).warnings == ()
+        (status, *_) = (one.vectors for one in sim.registry().status() if one.source == "project")
+        assert [one.warnings for one in status] == [(cut_warning("knowledge:demo/long"),)]
+
+
+def test_commands_name_what_was_shortened(sim: SpaceSim) -> None:
+    """``rye index vectors`` and ``rye index status``, in processes of their own, for people and as JSON."""
+    sim.write("project", "knowledge/demo/long.md", LONG)
+    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+    command = [sys.executable, "-m", "rye", "index"]
+    with served(sim) as (model, line, _):
+        model.refuses = lambda text: len(text) > 300
+        words = [*command, "vectors", "--embedder", line, *places]
+        made = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (made.returncode, f"warning: {cut_warning('knowledge:demo/long')}" in made.stderr) == (0, True)
+    for more in ([], ["--json"]):
+        words = [*command, "status", *places, *more]
+        shown = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert cut_warning("knowledge:demo/long") in (shown.stdout if more else shown.stderr)
 
 
 # servers that go away, and chunks

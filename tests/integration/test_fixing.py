@@ -88,9 +88,9 @@ def rye(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Rye:
 def test_every_defect_that_signing_fixes_is_here() -> None:
     """But for those where the item has to be corrected first, as signing says."""
     signing = {code for code, row in REASONS.items() if row.signing}
-    assert {*DEFECTS, "audience", "misplaced", "signed-elsewhere"} == signing
+    assert {*DEFECTS, "audience", "misplaced", "outside-skill", "signed-elsewhere"} == signing
     assert {row.verdict for code, row in REASONS.items() if code in ALTERED} == {Verdict.TAMPERED}
-    assert {code for code, row in REASONS.items() if row.verdict is Verdict.TAMPERED} == {*ALTERED}
+    assert {code for code, row in REASONS.items() if row.verdict is Verdict.TAMPERED} == {*ALTERED, "skill-changed"}
 
 
 @pytest.mark.parametrize("space", ["project", "user"])
@@ -181,6 +181,22 @@ def findings(rye: Rye) -> list[dict[str, str]]:
 
 
 @needs_git
+def test_attack_a_signature_removed_from_a_rule_of_cursor(sim: SpaceSim, rye: Rye) -> None:
+    """A ``.mdc`` file is Markdown: its line belongs below ``---``, and is found in the last commit."""
+    rule = sim.project / ".cursor/rules/ts.mdc"
+    rule.parent.mkdir(parents=True)
+    rule.write_text("---\ndescription: How to write TypeScript\n---\n\nNo any.\n")
+    assert rye("sign", str(rule))[0] == 0
+    signed = rule.read_bytes().splitlines(keepends=True)
+    assert signed[1].startswith(b"# rye:signed:v2:")
+    commit(sim)
+    rule.write_bytes(b"".join([signed[0], *signed[2:]]))
+    (found,) = findings(rye)
+    assert (found["code"], str(found["line"])) == ("no-envelope", "2")
+    assert "rye sign" not in found["fix"] + found["note"]
+
+
+@needs_git
 @pytest.mark.parametrize("change", ["edited", "renamed", "copied", "committed", "removed"])
 def test_the_git_command_of_a_fix_brings_the_file_back(sim: SpaceSim, rye: Rye, change: str) -> None:
     """A file that git has otherwise is brought back; one that it has not, or as it stands, is not signed instead."""
@@ -216,17 +232,16 @@ def test_the_git_command_of_a_fix_brings_the_file_back(sim: SpaceSim, rye: Rye, 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links")
 def test_a_fix_says_what_cannot_be_signed_as_it_is(sim: SpaceSim, rye: Rye) -> None:
-    """JSON: in words what to do first, then the command, which fixes it. A link is another's signature: no command."""
+    """What to do first, then the command, which fixes it. A link is another's signature: no command."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    sim.write("project", "tools/demo/b.json", '{"version": "1.0.0", "description": "B"}\n')
+    sim.write("project", "tools/demo/b.json", '{"version": "one"}\n')
     link = sim.path("project", "tools/demo/c.py")
     link.symlink_to("a.py")
     assert not any(row["fix"] for row in findings(rye))
     notes = {row["id"]: row["note"] for row in findings(rye)}
-    assert notes["demo/b"].startswith("a .json file has no comments")
+    assert notes["demo/b"].startswith("version 'one' is not a version such as 1.0.0; fix that, then: rye sign")
     assert "rye sign" not in notes.pop("demo/c")
-    sim.delete("project", "tools/demo/b.json")
-    sim.write("project", "tools/demo/b.yaml", "version: 1.0.0\ndescription: B\n")
+    sim.write("project", "tools/demo/b.json", '{"version": "1.0.0", "description": "B"}\n')
     link.unlink()
     for note in notes.values():
         assert rye(*shlex.split(note.partition(", then: ")[2])[1:])[0] == 0
@@ -234,19 +249,13 @@ def test_a_fix_says_what_cannot_be_signed_as_it_is(sim: SpaceSim, rye: Rye) -> N
 
 
 FAULTY: Mapping[str, tuple[str, str, str]] = {
-    "tools/demo/bare.py": ("print(1)\n", "there is no description; there is no version", TOOL.decode()),
-    "tools/demo/list.yaml": (
-        "[1]\n",
-        "there is no description; there is no version",
-        "version: 1.0.0\ndescription: L\n",
-    ),
     "tools/demo/odd.yaml": (
         "version: one\ndescription: [1]\n",
         "description is a list",
         "version: 1.0.0\ndescription: O\n",
     ),
     "tools/demo/hello.py": (f'{TOOL.decode()}__category__ = "other"\n', "other", TOOL.decode()),
-    "knowledge/demo/note.md": ("# Note\n", "there is no version", (FRONT + NOTE).decode()),
+    "knowledge/demo/note.md": ("---\nversion: one\n---\n", "version 'one'", (FRONT + NOTE).decode()),
 }
 """Path → text that cannot be signed, what is said of it, and the text fixed."""
 

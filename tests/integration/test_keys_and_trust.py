@@ -139,12 +139,11 @@ def test_problems_are_one_line_each_and_nothing_is_written(shop: Workshop) -> No
     done = shop.run("sign", "--all")
     assert done.status == 2
     assert [line for line in done.err.splitlines() if line.startswith("  ")] == [
-        "  tools/demo/bad.py: there is no description",
         "  tools/demo/bad.py: version 'latest' is not a version such as 1.0.0",
         "  tools/demo/bad.py: its category is 'ops', its path says 'demo'",
     ]
     error = answer(shop.run("sign", "--all", "--json"))["error"]
-    assert (error["code"], len(error["problems"])) == ("invalid-items", 3)
+    assert (error["code"], len(error["problems"])) == ("invalid-items", 2)
     assert {path: path.read_bytes() for path in (shop.project / ".ai").rglob("*") if path.is_file()} == before
 
 
@@ -162,12 +161,33 @@ def test_unsafe_permissions_are_refused_with_the_chmod_to_run(shop: Workshop) ->
 
 
 def test_a_key_is_not_overwritten_without_force(shop: Workshop) -> None:
-    """The second generate is refused; with ``--force`` it is another key."""
+    """The second generate is refused; with ``--force --yes`` it is another key."""
     first = answer(shop.run("keys", "generate", "--json"))["fingerprint"]
     refused = shop.run("keys", "generate")
     assert (refused.status, "--force" in refused.err) == (2, True)
     assert answer(shop.run("keys", "show", "--json"))["fingerprint"] == first
-    assert answer(shop.run("keys", "generate", "--force", "--json"))["fingerprint"] != first
+    assert answer(shop.run("keys", "generate", "--force", "--yes", "--json"))["fingerprint"] != first
+
+
+@POSIX
+def test_a_key_is_not_lost_unasked(shop: Workshop) -> None:
+    """Which one would be lost is shown, by generate and import; without a terminal, or a yes, it stays."""
+    assert shop.run("keys", "generate", "--yes").status == 2
+    assert shop.run("keys", "generate", "--force").status == 0
+    first = answer(shop.run("keys", "show", "--json"))["fingerprint"]
+    (shop.project / "eve.pem").write_bytes(EVE.to_pem())
+    (shop.project / "eve.pem").chmod(0o600)
+    for words in (("generate", "--force"), ("import", "eve.pem", "--force")):
+        alone = shop.run("keys", *words)
+        assert (alone.status, "confirmation-needed" in alone.err, "--yes" in alone.err) == (2, True, True)
+        status, shown = on_terminal(shop, ["keys", *words], ["n"])
+        assert (status, first in shown.replace("\r\n", "")) == (2, True)
+        assert answer(shop.run("keys", "show", "--json"))["fingerprint"] == first
+    assert on_terminal(shop, ["keys", "generate", "--force"], ["y"])[0] == 0
+    assert answer(shop.run("keys", "show", "--json"))["fingerprint"] != first
+    (home(shop) / "signing/private_key.pem").write_text("damaged", encoding="utf-8")
+    assert "not known" in on_terminal(shop, ["keys", "generate", "--force"], ["n"])[1]
+    assert shop.run("keys", "import", "eve.pem", "--force", "--yes").status == 0
 
 
 def test_the_key_of_the_environment_signs(shop: Workshop) -> None:

@@ -378,3 +378,48 @@ def test_what_is_not_the_manifest_is_not_refreshed(sim: SpaceSim, rye: Rye, chan
     expected = {"key": "manifest-key", "audience": "manifest-untrusted", "none": "nothing-to-sign"}
     assert (status, answer["error"]["code"]) == (2, expected.get(change, "manifest-differs"))
     assert before == ({path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {})
+
+
+def test_a_job_refreshes_with_a_key_for_the_timestamp_alone(
+    sim: SpaceSim, rye: Rye, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has the owner's trust file and no key but its own, which writes nothing, nor makes an item trusted."""
+    assert rye("manifest", "check")[0] == 1
+    assert rye("manifest", "write", "--timestamp-key", "bea")[0] == 0
+    (report,) = rye("manifest", "check")[1]["manifests"]
+    assert report["timestamp_keys"] == [BEA.public.fingerprint]
+    assert main(["manifest", "check", "--project", str(sim.project)]) == 0
+    assert "may sign the timestamp alone" in capsys.readouterr().out
+    owner = next((sim.root("user") / signing.TRUSTED_FOLDER).glob("*.toml"))
+    trust = sim.project.with_name("owner.toml")
+    trust.write_bytes(owner.read_bytes())
+    monkeypatch.setenv("USER_SPACE", str(sim.project.with_name("job")))
+    monkeypatch.setenv("RYE_STATE_DIR", str(sim.project.with_name("job-state")))
+    monkeypatch.setenv("RYE_SIGNING_KEY", BEA.to_pem().decode())
+    status, report = rye("manifest", "refresh", "--trust", str(trust))
+    assert (status, report["written"], report["missing"]) == (0, ["timestamp"], {})
+    status, answer = rye("manifest", "write", "--trust", str(trust))
+    assert (status, answer["error"]["code"]) == (2, "manifest-key")
+    assert rye("verify", "--space", "project", "--require-manifest", "--trust", str(trust))[0] == 0
+    assert rye("sign", "tool:demo/hello", "--force")[0] == 0
+    status, answer = rye("verify", "--space", "project", "--trust", str(trust))
+    assert status == 1
+    assert [(item["verdict"], item["code"]) for item in answer["items"] if item["id"] == "demo/hello"] == [
+        ("untrusted", "unknown-key")
+    ]
+
+
+def test_which_keys_are_for_the_timestamp_alone(sim: SpaceSim, rye: Rye) -> None:
+    """None that is trusted for items, by any trust file, or signs the list; and the last one can be taken back."""
+    for name in ("private_key", "bea"):
+        if name == "bea":
+            sim.trust(BEA, owner="bea")
+        status, answer = rye("manifest", "write", "--timestamp-key", name)
+        assert (status, answer["error"]["code"]) == (2, "manifest-timestamp-key")
+    assert main(["keys", "generate", "job", "--no-trust"]) == 0
+    assert rye("manifest", "write", "--timestamp-key", "job")[0] == 0
+    assert rye("manifest", "refresh", "--key", "job")[0] == 0
+    assert rye("manifest", "write", "--no-timestamp-key")[0] == 0
+    assert rye("manifest", "check")[1]["manifests"][0]["timestamp_keys"] == []
+    status, answer = rye("manifest", "refresh", "--key", "job")
+    assert (status, answer["error"]["code"]) == (2, "manifest-key")

@@ -66,10 +66,10 @@ def codes(sim: SpaceSim, *targets: str, processes: int = 1) -> list[tuple[str, s
 
 
 def test_a_manifest_makes_no_file_be_read_twice(sim: SpaceSim) -> None:
-    """With a manifest, and also where only one item is named; what is unsigned is read once more for its fix."""
+    """With a manifest, and also where only one item is named; what is unsigned is read twice more for its fix."""
     sim.write("project", "tools/demo/unsigned.py", TEXT.encode())
     assert main(["manifest", "write"]) == 0
-    for words, times in ((("--require", "signed"), 2), (("tool:demo/hello",), 1)):
+    for words, times in ((("--require", "signed"), 3), (("tool:demo/hello",), 1)):
         answer = watched("verify", "--space", "project", "--require-manifest", *words)
         opened = answer["opened"]
         assert isinstance(opened, list)

@@ -56,7 +56,7 @@ def test_the_inspector_lists_the_tools(sim: SpaceSim) -> None:
 
 def test_the_inspector_searches(sim: SpaceSim) -> None:
     """Numbers, booleans and objects reach the search, and the answer passes the inspector's own check of the schema."""
-    given = ["query=thread", "limit=1", "relax=false", 'filters={"is": "untrusted"}']
+    given = ["query=thread", "limit=1", 'options={"relax": false}', 'filters={"is": "untrusted"}']
     words = [word for each in given for word in ("--tool-arg", each)]
     found = inspect(sim, "tools/call", "--tool-name", "rye_search", *words)
     assert [hit["id"] for hit in found["structuredContent"]["results"]] == ["threads/orchestrator"]

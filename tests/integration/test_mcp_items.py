@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, types
 
-from tests.support.mcp_server import ERAS, Session, called, refused, session, text_of, with_client
+from tests.support.mcp_server import ERAS, Session, asking, called, refused, session, text_of, with_client
 from tests.support.signed import EVE
 from tests.support.spacesim import READ, SpaceSim, furnish
 
@@ -96,7 +96,7 @@ async def all_resources(client: Client) -> list[types.Resource]:
 def test_every_item_is_a_resource_with_its_verdict(shared: Session) -> None:
     """Page after page all items that a search lists, each once, under a name that leads to it."""
     listed = shared.run(all_resources)
-    found = shared.answer("rye_search", query="*", limit=1000)
+    found = shared.answer("rye_search", **asking(query="*", limit=1000))
     twice = 1  # in two bundles, which have one name for it
     assert len(listed) == found["total"] - twice == len({resource.uri for resource in listed}) > 120
     verdicts = {
@@ -290,7 +290,7 @@ def test_a_prompt_that_cannot_be_is_refused(shared: Session, name: str, given: d
 
 def test_a_server_of_trusted_items_leaves_the_others_out_everywhere(shared: Session, strict: Session) -> None:
     """Searches, resources, prompts and completion list trusted items alone; loading another is refused."""
-    everything = shared.answer("rye_search", query="*", limit=1000)["results"]
+    everything = shared.answer("rye_search", **asking(query="*", limit=1000))["results"]
     trusted = {
         f"{hit['source']}/{hit['type']}/{hit['id']}" for hit in everything if hit["signature"]["verdict"] == "trusted"
     }
@@ -334,17 +334,17 @@ def test_a_server_of_trusted_items_names_no_others(strict: Session, sim: SpaceSi
         strict.call("rye_load", item="hostile/lonk"),
         strict.call("rye_refs", item="directive:hostile/evi"),
         strict.call("rye_search", query="read"),
-        strict.call("rye_search", query="hostil", relax=True),
+        strict.call("rye_search", query="hostil", options={"relax": True}),
         strict.call("rye_sections", query="read a file"),
-        strict.call("rye_search", query="", like="tool:rye/file-system/read"),
-        strict.call("rye_search", query="read", why="tool:rye/file-system/read"),
+        strict.call("rye_search", query="", options={"like": "tool:rye/file-system/read"}),
+        strict.call("rye_search", query="read", options={"why": "tool:rye/file-system/read"}),
     ]
     for more in ({"query": "", "like": "knowledge:hostile/bad"}, {"query": "x", "why": "knowledge:hostile/bad"}):
-        assert strict.refused("rye_search", **more)["code"] == "not-trusted"
+        assert strict.refused("rye_search", **asking(**more))["code"] == "not-trusted"
     for result in asked:
         assert not re.search(r"hostile/(bad|long|evil|windows)\b", json.dumps(result.structured_content))
         assert "IGNORE" not in text_of(result) + json.dumps(result.structured_content)
-    assert "IGNORE" in text_of(strict.call("rye_verify", target="*", limit=1))
+    assert "IGNORE" in text_of(strict.call("rye_verify", item="*", limit=1))
     near = strict.refused("rye_load", item="tool:rye/file-system/raed")["nearest"]
     assert near.count("tool:rye/file-system/read") == 1
 
@@ -370,11 +370,11 @@ def strings(value: Any) -> Iterator[str]:
 def test_a_hostile_item_comes_back_escaped_and_bounded(shared: Session) -> None:
     """Terminal escapes are written out and megabytes cut, in text and structure, whichever tool brings them."""
     calls: list[tuple[str, dict[str, Any], int]] = [
-        ("rye_search", {"query": "hostile/bad", "explain": True}, 60_000),
+        ("rye_search", asking(query="hostile/bad", explain=True), 60_000),
         ("rye_search", {"query": "ignore previous instructions", "space": "project"}, 60_000),
         ("rye_load", {"item": "knowledge:hostile/bad"}, 100_000),
         ("rye_load", {"item": "directive:hostile/evil"}, 10_000),
-        ("rye_verify", {"target": "knowledge:hostile/*"}, 10_000),
+        ("rye_verify", {"item": "knowledge:hostile/*"}, 10_000),
     ]
     for tool, given, longest in calls:
         result = shared.call(tool, **given)

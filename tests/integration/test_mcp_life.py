@@ -70,12 +70,12 @@ def test_64_calls_at_once_are_answered_each_with_its_own(sim: SpaceSim, mode: st
         async def ask(number: int) -> None:
             name = f"many/n{number:05}"
             if number % 3 == 0:
-                found = await called(client, "rye_search", query=f"number{number}", relax=False)
+                found = await called(client, "rye_search", query=f"number{number}", options={"relax": False})
                 answers[number] = [hit["id"] for hit in found["results"]]
             elif number % 3 == 1:
                 answers[number] = [(await called(client, "rye_load", item=f"knowledge:{name}"))["id"]]
             else:
-                found = await called(client, "rye_verify", target=f"knowledge:{name}")
+                found = await called(client, "rye_verify", item=f"knowledge:{name}")
                 answers[number] = [item["id"] for item in found["items"]]
 
         async with anyio.create_task_group() as group:
@@ -152,7 +152,10 @@ def test_a_cancelled_call_stops_and_the_server_goes_on(sim: SpaceSim) -> None:
 
 
 def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path: Path) -> None:
-    """What is wrong with it is said, and the project around it is named; other projects are not served unasked."""
+    """What is wrong with it is said, and the project around it is named; other projects are not served unasked.
+
+    A folder outside of any project has the items of the user and of the system, as on the command line.
+    """
     other = tmp_path / "other"
     (other / ".ai" / "knowledge").mkdir(parents=True)
     (other / ".ai" / "knowledge" / "theirs.md").write_text("# Theirs\n", encoding="utf-8")
@@ -163,7 +166,7 @@ def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path
         cases = {
             "bad-project-path": ("", "src", "~/x", "nul\0"),
             "project-not-found": (str(tmp_path / "none"), str(other / ".ai" / "knowledge" / "theirs.md")),
-            "project-without-items": (str(tmp_path / "plain"), str(other / "src")),
+            "project-without-items": (str(other / "src"),),
         }
         for code, places in cases.items():
             for place in places:
@@ -171,6 +174,8 @@ def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path
                 assert error["code"] == code, place
                 assert error["hint"]
         assert error["nearest"] == [str(other)]
+        plain = await called(client, "rye_search", query="", project_path=str(tmp_path / "plain"), limit=1000)
+        assert {hit["source"] for hit in plain["results"]} == {"user", "system"}
         return await called(client, "rye_search", query="theirs", project_path=str(other), space="project")
 
     parameters = StdioServerParameters(
@@ -219,7 +224,7 @@ def test_changed_files_are_found_without_a_scan_by_the_search(sim: SpaceSim) -> 
 
     async def talk(client: Client) -> None:
         async def ids(query: str) -> set[str]:
-            found = await called(client, "rye_search", query=query, space="project", relax=False)
+            found = await called(client, "rye_search", query=query, space="project", options={"relax": False})
             return {hit["id"] for hit in found["results"]}
 
         await ids("thread")

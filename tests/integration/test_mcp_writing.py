@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,16 @@ def test_signing_asks_the_user_and_signs(sim: SpaceSim, mode: str) -> None:
     assert done["fingerprint"][:16] in question
 
 
+def test_an_item_with_a_byte_order_mark_is_signed(sim: SpaceSim) -> None:
+    """The mark is part of the bytes that are signed, and stays."""
+    path = sim.path("project", REL)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    done = with_client(sim, sign, mode=ERAS[0], elicitation_callback=User("accept"))
+    assert not done.is_error, text_of(done)
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    assert sim.registry().load("directive", "agents/create_thread", "project").signature.verdict == "trusted"
+
+
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 def test_what_the_user_does_not_want_signed_is_not(sim: SpaceSim, mode: str, action: str) -> None:
@@ -102,8 +113,19 @@ def test_an_agreement_is_about_the_bytes_that_were_asked_about(sim: SpaceSim, mo
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_a_client_that_cannot_ask_signs_on_its_own_approval(sim: SpaceSim, mode: str) -> None:
-    """Without elicitation the client's own approval of the call is what counts."""
-    assert not with_client(sim, sign, mode=mode).is_error
+    """Without elicitation the client's own approval of the call is what counts, of what was written since the start."""
+
+    async def talk(client: Client) -> dict[str, Any]:
+        error = await refused(client, "rye_sign", target=DRAFT)
+        sim.path("project", REL).write_bytes(sim.path("project", REL).read_bytes())
+        await called(client, "rye_sign", target=DRAFT)
+        return error
+
+    time.sleep(0.2)  # so that the server is younger than the file
+    error = with_client(sim, talk, mode=mode)
+    assert error["code"] == "cannot-ask"
+    assert "before this server was started" in error["message"]
+    assert error["hint"].endswith(f"the user runs: rye sign --space project {DRAFT}")
 
 
 def test_attack_a_file_swapped_while_a_client_that_cannot_ask_signs(sim: SpaceSim) -> None:
@@ -118,6 +140,29 @@ def test_attack_a_file_swapped_while_a_client_that_cannot_ask_signs(sim: SpaceSi
 
     options = Options(cache_dir=sim.cache)
     work = Work(Projects(options, lambda *_: None), options, Swapping())
+    path.write_bytes(path.read_bytes())
+    with pytest.raises(SigningError) as caught:
+        TOOL.answer(work, sim.registry(), {"target": DRAFT, "space": "project", "dry_run": False})
+    assert caught.value.code == "changed-meanwhile"
+    assert path.read_bytes() == swapped
+
+
+def test_attack_a_file_swapped_once_all_is_agreed(sim: SpaceSim) -> None:
+    """Between the last look at the file and its signature: what is signed are the bytes that were looked at."""
+    path = sim.path("project", REL)
+    swapped = path.read_bytes().replace(b"Create or make", b"Delete or make")
+
+    class Swapping(Call):
+        times = 0
+
+        def check(self) -> None:
+            self.times += 1
+            if self.times == 2:  # the item, then the end of all questions
+                path.write_bytes(swapped)
+
+    options = Options(cache_dir=sim.cache)
+    work = Work(Projects(options, lambda *_: None), options, Swapping())
+    path.write_bytes(path.read_bytes())
     with pytest.raises(SigningError) as caught:
         TOOL.answer(work, sim.registry(), {"target": DRAFT, "space": "project", "dry_run": False})
     assert caught.value.code == "changed-meanwhile"
@@ -334,7 +379,7 @@ def test_a_copy_keeps_the_signature_and_is_found_at_once(sim: SpaceSim) -> None:
     assert place.read_bytes() == sim.path("user", "knowledge/notes/new.md").read_bytes()
     assert first == {"space": "project", "path": str(place), "written": True}
     assert second == first | {"written": False}
-    assert (hit["id"], hit["signature"]["verdict"]) == ("notes/new", "trusted")
+    assert (hit["id"], hit["verdict"]) == ("notes/new", "trusted")
 
 
 def test_a_copy_never_overwrites(sim: SpaceSim) -> None:
@@ -393,3 +438,23 @@ def test_a_copy_out_of_a_bundle_is_judged_where_it_is(sim: SpaceSim) -> None:
     assert loaded["signature"]["verdict"] == "trusted"
     assert copied["signature"]["verdict"] == "untrusted"
     assert copied["content"] == loaded["content"]
+
+
+def test_files_of_other_clients_are_signed_by_the_user_alone(sim: SpaceSim) -> None:
+    """Beside them, items of the project are signed as ever."""
+    skill = sim.project / ".claude/skills/pdf/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: pdf\ndescription: Fills forms\n---\n# PDF\n")
+    script = skill.with_name("fill.py")
+    script.write_text('"""Fill."""\n')
+
+    async def talk(client: Client) -> list[dict[str, Any]]:
+        refusals = [await refused(client, "rye_sign", target=f"tool:{item}") for item in ("pdf/fill", "*")]
+        copied = await refused(client, "rye_load", item="tool:pdf/fill", copy_to="user")
+        return [*refusals, copied, await called(client, "rye_sign", target="tool:rye/*", dry_run=True)]
+
+    one, all_tools, copied, planned = with_client(sim, talk, elicitation_callback=User("accept"))
+    assert (one["code"], all_tools["code"], copied["code"]) == ("bad-target", "bad-target", "bad-copy-to")
+    assert str(script) in one["message"]
+    assert planned["dry_run"] is True
+    assert script.read_text() == '"""Fill."""\n'

@@ -14,6 +14,7 @@ import pytest
 from rye import Registry, SearchResponse
 from rye.cli import main
 from rye.errors import ArgumentError, QueryError, UnavailableError
+from rye.registry import vectors
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -256,6 +257,8 @@ def test_least_scores_that_nothing_reaches_find_nothing(registry: Registry) -> N
         ('"newest copy" restoring lost files', "keyword"),
         ("restoring lost files type:knowledge", "keyword"),
         ("restor* lost files newest", "keyword"),
+        ("Take the newest copy and put it back.", "keyword"),
+        ("pip install -r requirements.txt lost files", "keyword"),
     ],
 )
 def test_auto_is_hybrid_for_a_sentence_and_keyword_for_all_else(registry: Registry, query: str, mode: str) -> None:
@@ -271,8 +274,56 @@ def test_auto_without_an_embedder_is_keyword(sim: SpaceSim) -> None:
     without = sim.registry(embedder="none")
     found, expected = (without.search(query, mode=each) for each in ("auto", "keyword"))
     assert replace(found, took_ms=0) == replace(expected, took_ms=0)
-    with serving(lambda _: (500, b"")) as (url, _):
-        assert fell_back(sim.registry(embedder=f"ollama:m@{url}").search(query, mode="auto"), "500")
+
+
+def test_auto_is_the_default_of_search_and_why(registry: Registry) -> None:
+    """A sentence is answered by both, and its answer names the mode."""
+    query = "restoring the lost files"
+    assert replace(registry.search(query), took_ms=0) == replace(registry.search(query, mode="auto"), took_ms=0)
+    assert registry.search(query).search_type == registry.why(query, "tool:ops/copy").search_type == "hybrid"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"prefix": True}, {"sort_by": "name"}, {"level": 1}, {"relax": False}, {"fuzzy": {"enabled": True}}],
+    ids=lambda options: str(*options),
+)
+def test_auto_is_keyword_with_options_about_words(registry: Registry, options: dict[str, Any]) -> None:
+    """As while something is typed: the last word may be half of one."""
+    assert registry.search("guide to recovery", **options).search_type == "keyword"
+
+
+def test_auto_embeds_few_items_unasked(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more lack vectors, words answer and a warning says what makes them; then a tenth may lack them."""
+    monkeypatch.setattr(vectors, "AUTO_ITEMS", 8)
+    query, embedder = "restoring the lost files", Hashed()
+    for number in range(10):
+        sim.write("project", f"knowledge/more/{number}.md", f"Number {number}.\n")
+    registry = sim.registry(embedder=embedder)
+    assert fell_back(registry.search(query), "16 of 16 items have no vectors yet; rye index vectors makes them, once")
+    assert not embedder.texts
+    assert not registry.lacks_vectors
+    registry.embed()
+    assert registry.search(query).search_type == "hybrid"
+    sim.write("project", "knowledge/more/0.md", "Another text.\n")
+    found = registry.search(query)
+    assert (found.search_type, found.warnings) == ("hybrid", ())
+    for number in range(9):
+        sim.write("project", f"knowledge/more/{number}.md", f"Yet another {number}.\n")
+    assert fell_back(registry.search(query), "9 of 16 items")
+    assert registry.search(query, mode="hybrid").search_type == "hybrid"
+
+
+def test_auto_sends_items_to_a_server_only_where_most_have_vectors(sim: SpaceSim) -> None:
+    """Neither the items nor the query of a search that nobody asked to be by meaning are sent before."""
+    query = "restoring the lost files"
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
+        registry = sim.registry(embedder=f"ollama:m@{url}")
+        assert fell_back(registry.search(query), "6 of 6 items have no vectors yet")
+        assert not requests
+        registry.embed()
+        assert registry.search(query).search_type == "hybrid"
+    assert fell_back(registry.search(query), "cannot be reached")
 
 
 def test_auto_is_a_mode_of_why(registry: Registry, sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
@@ -337,6 +388,21 @@ def test_the_words_that_were_typed_are_embedded(sim: SpaceSim, query: str, mode:
     for answer in off:
         assert not answer.did_you_mean
         assert "restoring" not in " ".join(answer.warnings)
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_what_the_model_knows_for_no_word_is_read_too(sim: SpaceSim, mode: str) -> None:
+    """A slip, and an identifier that no item has, cost an item less than they would; a known word is no slip."""
+    registry = sim.registry(embedder="wordllama")
+    sim.add("project", "knowledge/layers.md", "# Layers\n\nA layer of the network.\n")
+
+    def nearest(query: str, **options: Any) -> float:
+        return registry.search(query, mode=mode, threshold=0.0, **options).results[0].similarity or 0.0
+
+    for query in ("please put back my restornig files", "put back the restoring files of tgm5vKDQJzxw"):
+        assert nearest(query) > nearest(query, fuzzy={"enabled": False}) + 0.02
+    lawyer = registry.search("please find me somebody like one lawyer", mode=mode, threshold=0.0, limit=100)
+    assert all((hit.similarity or 0.0) < 0.1 for hit in lawyer.results if hit.id == "layers")
 
 
 OFF: dict[str, Any] = {"fuzzy": {"enabled": False}, "relax": False}

@@ -49,10 +49,11 @@ try:
     effect = registry.search("x", loudness=11).query
 except AssertionError as error:
     effect = str(error)
+schema = input_schema(TOOLS["rye_search"].parameters(Options()))
 written = {path.stem: new for path, new in stale().items()}
 print(json.dumps({
     "help": text.getvalue(),
-    "schema": input_schema(TOOLS["rye_search"].parameters(Options()))["properties"]["loudness"],
+    "schema": schema["properties"]["options"]["properties"]["loudness"],
     "signature": Registry.search.__doc__,
     "faults": faults,
     "status": status,
@@ -104,5 +105,5 @@ def test_a_further_option_is_declared_once(tmp_path: Path) -> None:
     assert found["effect"] == "too loud"
     meaning = "How loud the answer is, 1 to 11; see `rye/limits` |"
     assert found["pages"]["cli"] == [f"| `--loudness DECIBELS` | 3 | {meaning}"]
-    assert found["pages"]["mcp"] == [f"| `loudness` | 3 | {meaning}"]
+    assert found["pages"]["mcp"] == [f"| `options.loudness` | 3 | {meaning}"]
     assert f"| `loudness` | int | 3 | {meaning}" in found["pages"]["python-api"]

@@ -224,6 +224,16 @@ def test_joiners_stay_in_scripts_that_are_spelled_with_them(own: Registry) -> No
         ({"filters": {"type": ["tool", "!directives"]}}, "did you mean type:directive?"),
         ({"fields": {"type": "tools"}}, "did you mean type:tool?"),
         ({"filters": {"author": "nobody-of-that-name"}}, "passes the filters: author=nobody-of-that-name"),
+        (
+            {"filters": {"author": "rye", "tag": "zzz", "type": "knowledge"}},
+            "no item in scope passes the filters: tag=zzz",
+        ),
+        ({"filters": {"tag": "signing", "type": "tool"}, "scope": "knowledge"}, "passes the filters: type=tool"),
+        ({"filters": {"author": "rye"}, "fields": {"title": "zzz"}}, "passes the filters and fields: title:zzz"),
+        (
+            {"fields": {"title": "language", "description": "signing"}},
+            "all of the fields: title:language, description:signing",
+        ),
     ],
 )
 def test_a_filter_that_nothing_passes_is_named(own: Registry, options: dict[str, Any], hint: str) -> None:
@@ -278,15 +288,87 @@ def test_a_suggestion_is_always_answered(own: Registry, text: str) -> None:
     own.search(suggestion)
 
 
-@pytest.mark.parametrize("text", ["df -h", "uniq -c", "sort -k2 f", "make -j4"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("df -h", "uniq -c", "sort -k2 f", "make -j4", "java -version", "ls -ltrh", "kill -HUP 1", "ls *.py"),
+        *("find . -type f -exec rm {} \\;", "find . -name '*.md' | xargs rm", "tar -xzvf a.tgz", "gcc -Wall -o x"),
+        *("python -I -m pip install x", "./run.sh -debug", '"$HOME/bin" -I', "$tools/foo -extra", "HTTP 404 NOT FOUND"),
+    ],
+)
 def test_a_short_command_finds_the_item_that_has_it_word_for_word(tmp_path: Path, text: str) -> None:
     """Also where another item answers it as written, and where its name is in no list."""
     project = tmp_path / "project"
     folder = project / ".ai/knowledge"
     folder.mkdir(parents=True)
-    first = text.split(maxsplit=1)[0]
+    first = text.split(maxsplit=1)[0].strip('"./')
     (folder / "verbatim.md").write_text(f"# Recipe\n\nRun `{text}` then wait for it to end.\n")
     (folder / "other.md").write_text(f"# {first.title()}\n\nAll about {first}.\n")
     found = Registry(project, user=tmp_path / "user", cache_dir=tmp_path / "cache").search(text, space="project")
-    assert (found.stage, found.results[0].id) == ("text", "verbatim")
+    assert (found.stage, found.results[0].id) == ("text" if len(text.split()) <= 4 else "any", "verbatim")
     assert any("read as text" in warning for warning in found.warnings)
+
+
+def registry_of(folder: Path, **texts: str) -> Registry:
+    """Return a registry of a few knowledge items, by their names."""
+    below = folder / "project/.ai/knowledge"
+    below.mkdir(parents=True)
+    for name, text in texts.items():
+        (below / f"{name}.md").write_text(f"# Page\n\n{text}\n", encoding="utf-8")
+    return Registry(folder / "project", user=folder / "user", cache_dir=folder / "cache")
+
+
+def found_by(registry: Registry, text: str, **options: Any) -> list[str]:
+    """Return the ids in the project that a query finds, in order."""
+    return [hit.id for hit in registry.search(text, space="project", **options).results]
+
+
+def test_an_exclusion_is_an_option_only_where_an_item_has_its_dash(tmp_path: Path) -> None:
+    """That the words follow each other says nothing: whoever excludes one of them does not want these items."""
+    over = registry_of(tmp_path, both="Use git legacy and docker compose.", one="All about git and docker.")
+    assert found_by(over, "git -legacy") == found_by(over, "docker -compose") == ["one"]
+    assert found_by(over, "FILE NOT FOUND") == []
+
+
+def test_what_finds_nothing_is_text_where_an_item_has_it_with_its_signs(tmp_path: Path) -> None:
+    """Whatever the name of the command; else an exclusion of an unknown word finds nothing, as it says."""
+    over = registry_of(tmp_path, usage="Run `mytool -config x` at night.", other="Run mytool by day.")
+    found = over.search("mytool -config x", space="project")
+    assert (found.stage, [hit.id for hit in found.results]) == ("text", ["usage"])
+    assert any("an item has it word for word" in warning for warning in found.warnings)
+    assert found_by(over, "mytool -night") == ["other"]
+    assert found_by(over, "usage -run") == []
+    assert found_by(over, "mytool -config x", relax=False) == []
+
+
+def test_pasted_text_in_a_field_is_text_by_the_same_rule(tmp_path: Path) -> None:
+    """As written first, then as words; a warning names the field."""
+    pip, docker = "pip install -r requirements.txt", "docker run -it image"
+    over = registry_of(tmp_path, usage=pip, other="pip install requirements.txt", image=docker)
+    assert found_by(over, "", fields={"content": "pip install -r requirements.txt"}) == ["usage"]
+    assert found_by(over, "", fields={"content": "pip install -r other.txt"}) == []
+    assert found_by(over, "", fields={"content": "pip install (-r"}) == ["usage"]
+    assert found_by(over, "", fields={"content": "install -requirements"}) == []
+    found = over.search("", fields={"content": "pip install -r requirements.txt"})
+    assert "fields['content'] was read as text, without operators: an item has it word for word" in found.warnings
+    assert found_by(over, "", fields={"content": "docker rum -it image"}, fuzzy={"max_distance": 1}) == ["image"]
+    assert found_by(over, "", fields={"content": "pip install -r requirements.txt"}, relax=False) == ["other"]
+
+
+@pytest.mark.parametrize(
+    "unseen", ["\u200b", "\u00ad", "\ufeff", "\u2060", "\u200e", "\u202e", "\ufe0f", "\u200b\u00ad"]
+)
+def test_characters_that_nobody_sees_hide_no_word_of_an_item(tmp_path: Path, unseen: str) -> None:
+    """Whole, as a phrase and with a wildcard; what is marked is the word with them, in its place."""
+    text = f"# The data{unseen}base\n\nBack up the da{unseen}ta{unseen}base of cafe{unseen}\u0301 each night."
+    over = registry_of(tmp_path, page=text, other="Nothing of that kind.")
+    sought = {"database": {"database"}, '"page of"': set(), "datab*": {"database"}, "café": {"cafe\u0301"}}
+    for query, words in sought.items():
+        hits = over.search(query, space="project").results
+        marks = [hit.preview[start:end] for hit in hits for start, end in hit.highlights["preview"]]
+        assert {mark.replace(unseen, "") for mark in marks} == words
+    (hit,) = over.search('"the database"', space="project").results
+    marked = " ".join(hit.preview[start:end] for start, end in hit.highlights["preview"])
+    assert marked.replace(unseen, "") == "The database the database"
+    assert found_by(over, f"da{unseen}tabase") == ["page"]
+    assert found_by(over, '"the database"') == ["page"]

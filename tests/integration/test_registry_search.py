@@ -253,7 +253,7 @@ def test_fields_narrow_and_score(registry: Registry) -> None:
     assert only(both).score != only(registry.search("thread", scope="knowledge")).score
     assert registry.search("", fields={"tag": "io", "name": "re*"}).total == 3
     with pytest.raises(QueryError, match="title"):
-        registry.search("thread", fields={"title": "(orchestrator"})
+        registry.search("thread", fields={"title": "orchestrator is:nosuch"})
 
 
 def test_levels(registry: Registry) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.cli import main
 from rye.keys.key_store import load_key_file
 from rye.keys.sign_items import sign_bundle
 from rye.signing import TRUSTED_FOLDER, TrustScope, parse_trust_file
@@ -29,9 +30,9 @@ GOOD: Mapping[str, str | bytes] = {
     "directives/deep/er/deploy.md": ENTRY,
 }
 BAD: Mapping[str, str | bytes] = {
-    "tools/demo/nothing.py": "x = 1\n",
+    "tools/demo/nothing.py": '__version__ = "new"\n__category__ = "elsewhere"\n',
     "tools/demo/moved.py": f'{TOOL}__category__ = "elsewhere"\n',
-    "tools/demo/data.json": '{"description": "Deploy", "version": "1.0.0"}',
+    "tools/demo/data.json": '{"version": "new"}',
     "knowledge/demo/latin.md": b"---\nversion: 1\n---\nd\xe9ploy\n",
 }
 
@@ -77,7 +78,7 @@ def test_from_unsigned_to_trusted(sim: SpaceSim) -> None:
 
 
 def test_signing_adds_one_line_and_nothing_else(sim: SpaceSim) -> None:
-    """Each file is what it was below the line that was added; its mode is kept, and nothing is left beside it."""
+    """Each file is what it was without the line that was added; its mode is kept, and nothing is left beside it."""
     path = sim.path("project", "tools/demo/deploy.py")
     path.chmod(0o755)
     before = contents(sim.root("project"))
@@ -85,9 +86,10 @@ def test_signing_adds_one_line_and_nothing_else(sim: SpaceSim) -> None:
     after = contents(sim.root("project"))
     assert after.keys() == before.keys()
     for place, (data, _) in after.items():
-        first, _, rest = data.partition(b"\n")
-        assert b"rye:signed:v2:" in first
-        assert rest == before[place][0]
+        lines = data.splitlines(keepends=True)
+        line = lines.pop(1 if lines[0] == b"---\n" else 0)
+        assert b"rye:signed:v2:" in line
+        assert b"".join(lines) == before[place][0]
     assert path.stat().st_mode & 0o777 == 0o755
     assert set(verdicts(sim).values()) == {"trusted"}
 
@@ -156,7 +158,8 @@ def test_a_strangers_signature_is_replaced(sim: SpaceSim) -> None:
     assert verdicts(sim)["tool:demo/deploy"] == "trusted"
     assert verdicts(sim)["knowledge:demo/deploying"] == "trusted"
     data = sim.path("project", "knowledge/demo/deploying.md").read_bytes()
-    assert (data.count(b"rye:signed:"), data.endswith(ENTRY.encode())) == (1, True)
+    without = b"".join(line for line in data.splitlines(keepends=True) if b"rye:signed:" not in line)
+    assert (data.count(b"rye:signed:"), without) == (1, ENTRY.encode())
 
 
 def test_targets_are_ids_globs_scopes_and_paths(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -451,3 +454,17 @@ def test_what_is_offered_to_sign_is_signed_for_the_audience_demanded(
     }
     assert fixes["demo/deploy"] == ""
     assert fixes["demo/data"].startswith("rye sign tool:demo/data --audience acme/ops")
+
+
+def test_a_fix_names_the_audience_of_its_command_line(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``rye show`` and ``rye manifest check`` too: what is signed or written without it is refused here again."""
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
+    monkeypatch.chdir(sim.project)
+    for command in (["show", "tool:demo/data"], ["manifest", "write"], ["manifest", "check"]):
+        main([*command, "--audience", "acme/ops"])
+    said = "".join(capsys.readouterr())
+    assert "rye sign tool:demo/data --audience acme/ops" in said
+    assert "rye manifest check --audience acme/ops" in said

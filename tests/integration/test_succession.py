@@ -208,7 +208,9 @@ def test_the_commands_and_the_server_name_no_successor_that_a_stranger_claims(
     main(["search", "a zebra", "--include-superseded", *place])
     assert "new/zebra" not in capsys.readouterr().out
     with session(sim) as found:
-        assert "new/zebra" not in text_of(found.call("rye_search", query="a zebra", include_superseded=True))
+        assert "new/zebra" not in text_of(
+            found.call("rye_search", query="a zebra", options={"include_superseded": True})
+        )
         loaded = found.call("rye_load", item="knowledge:old/zebra")
         assert (loaded.structured_content or {})["successor"] == ""
         assert "new/zebra of project (unsigned) says" in text_of(loaded)

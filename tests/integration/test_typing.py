@@ -30,7 +30,12 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 def sit_down(shop: Workshop, *words: str, **env: str) -> Typist:
     """Start ``rye search`` at a terminal, without the items of rye itself."""
     return Typist(
-        "search", "--space", "project", *words, cwd=shop.project, env={**shop.env, "TERM": "xterm-256color", **env}
+        "search",
+        "--space",
+        "project",
+        *words,
+        cwd=shop.project,
+        env={**shop.env, "TERM": "xterm-256color", "PAGER": "cat", **env},
     )
 
 
@@ -149,7 +154,8 @@ def test_the_options_of_the_search_hold_for_what_is_typed(shop: Workshop) -> Non
 @pytest.mark.parametrize("text", ["rye/ci", "what does rye/ci say"])
 def test_the_item_that_is_named_comes_first_though_its_name_may_go_on(shop: Workshop, text: str) -> None:
     """It is labelled, and Enter shows it, not an item that has more of the words that begin so."""
-    with Typist("search", "--space", "system", cwd=shop.project, env={**shop.env, "TERM": "xterm-256color"}) as typist:
+    env = {**shop.env, "TERM": "xterm-256color", "PAGER": "cat"}
+    with Typist("search", "--space", "system", cwd=shop.project, env=env) as typist:
         typist.wait_for("results -- all]")
         typist.type(text)
         screen = typist.wait_for(" exact ")
@@ -224,7 +230,7 @@ def test_a_search_with_a_query_loads_nothing_of_it(shop: Workshop) -> None:
     """Neither on a terminal nor elsewhere is it paid for by others."""
     shop.run("search", "deploy")  # the index is there: making it may load more
     code = (
-        "import sys\nfrom rye.cli import main\nassert main(['search', 'deploy', '--space', 'project']) == 0\n"
+        "import sys\nfrom rye.cli import main\nassert main(['search', 'deploy', '--max-staleness', 'inf']) == 0\n"
         "assert not {'prompt_toolkit', 'asyncio', 'rye.cli.browse'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=shop.project, env=dict(shop.env), capture_output=True, check=True)
@@ -242,3 +248,34 @@ def test_fast_keys_are_answered_by_the_last_of_them(shop: Workshop) -> None:
         assert "knowledge:demo/guide" in typist.wait_for("[1 of 1 results -- all]")
         typist.type(ESCAPE)
         assert typist.end() == 1
+
+
+def test_a_long_item_is_shown_in_the_pager(shop: Workshop, tmp_path: Path) -> None:
+    """What does not fit goes through the pager without escapes of its own; what fits does not."""
+    pager = tmp_path / "mine"
+    pager.write_text('#!/bin/sh\necho "paged $* $(tr -d "\\33" | wc -l)"; trap "echo caught" INT; sleep 30\n')
+    pager.chmod(0o755)
+    env = {**shop.env, "TERM": "xterm-256color", "NO_COLOR": "", "PAGER": f"{pager} -x '$(touch owned)'"}
+    with Typist("show", "rye/ci", cwd=shop.project, env=env) as typist:
+        typist.wait_for("paged -x $(touch owned) ")
+        time.sleep(0.3)
+        typist.type(INTERRUPT)
+        typist.wait_for("caught")
+        assert typist.end() == 0
+    with Typist("show", "demo/guide", cwd=shop.project, env=env) as typist:
+        assert typist.end() == 0
+        assert "How a server is run." in typist.screen
+        assert "paged" not in typist.screen
+    with Typist("show", "rye/ci", cwd=shop.project, env={**env, "PAGER": "cat"}) as typist:
+        assert typist.end() == 0
+    assert not (shop.project / "owned").exists()
+    assert "\x1b" not in shop.process("show", "demo/trap").out
+
+
+def test_names_lead_to_files_on_a_terminal(shop: Workshop) -> None:
+    """The name of a hit is a link to its file, and a hostile item makes none."""
+    env = {**shop.env, "TERM": "xterm-256color", "NO_COLOR": ""}
+    with Typist("search", "server", "--space", "project", cwd=shop.project, env=env) as typist:
+        assert typist.end() == 0
+    address = f"\x1b]8;;file://{shop.project}/.ai/knowledge/demo/guide.md\x1b\\"
+    assert address.encode() in typist.raw

@@ -332,3 +332,18 @@ def test_attack_a_link_beside_the_folder_that_is_worked_in(
         refuse_links(Path(name))
     monkeypatch.setenv("HOME", str(clean[0].project))
     refuse_links(Path("../folder/known.json"))
+
+
+def test_findings_of_one_cause_are_counted_and_listed_below_it(tmp_path: Path) -> None:
+    """The first three are shown in full; of the others a line says how many, and each has one with its file."""
+    shop = lay(tmp_path)
+    for number in range(200):
+        page = shop.project / f".ai/knowledge/many/page{number}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(f"# Page {number}\n", encoding="utf-8")
+    done = shop.run("verify", "knowledge:many/*")
+    lines = done.out.splitlines()
+    assert (done.status, len(lines)) == (1, 3 * 3 + 1 + 197 + 1)
+    assert lines[9] == "– unsigned  197 more of project: there is no signature line [no-envelope]"
+    named = {line.split()[0] if at > 8 else line.split()[2] for at, line in enumerate(lines) if "/page" in line}
+    assert named == {f"knowledge:many/page{number}" for number in range(200)}

@@ -247,7 +247,7 @@ def test_every_way_of_verifying_all_reports_what_the_manifest_is_against(
     assert registry.verify("tool:demo/other", space="project").manifests == ()
 
     async def talk(client: Client) -> list[types.CallToolResult]:
-        asked: list[dict[str, str]] = [{}, {"target": "rye.search.*"}, {"target": "tool:demo/other"}]
+        asked: list[dict[str, str]] = [{}, {"item": "rye.search.*"}, {"item": "tool:demo/other"}]
         return [await client.call_tool("rye_verify", {"space": "project", **each}) for each in asked]
 
     *everything, one = with_client(sim, talk, env={"RYE_STATE_DIR": str(sim.folder / "state")})

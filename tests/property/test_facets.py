@@ -80,6 +80,7 @@ def test_facets_count_every_match_and_not_the_page(drawn: tuple[Case, list[str],
             include_superseded=options.include_superseded,
             relax=options.relax,
             facets=[f"{name}:{most}" for name, most in asked.items()],
+            mode="keyword",
         )
     assert list(found.facets) == list(asked)
     for name, most in asked.items():

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from rye.errors import ItemError
 from rye.items import EXTENSIONS, Item, ItemType, parse, yaml_safe
+from rye.items.markdown import read_markdown
+from rye.items.model import STATED_KEYS
+from rye.items.values import decode
 from rye.search.section_text import sections_of
 from tests.support.naive_markdown import headings
 
+COMMONMARK = MarkdownIt("commonmark")
+COMMONMARK.core.ruler.enableOnly(["normalize", "block"])
 FORMATS = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
 
 PIECES = (
@@ -161,6 +168,7 @@ LINES = (
         "## B ##",
     ),
     *("- item", "1. one", "> quote", "| a | b |", "a | b", "--- | ---", "```", "```sh", "``a`` ```b```", "~~~", "***"),
+    *("<!-- # c -->", "<!--", "  <!-- open", "end -->", "--> x", "<!-->", "text <!-- in", "    <!--"),
     *("* * *", "<div>", "<https://a.b>", "[a]: /b", "a `b`", "- - -", " \t", "#", "   Title", "====="),
 )
 
@@ -180,6 +188,25 @@ def test_headings_are_those_of_the_twin(text: str) -> None:
         assert body[first:last] == own.text
 
 
+_LISTS_TABLES_AND_MARKUP = {"- item", "-", "1. one", "<div>", "[a]: /b", "| a | b |", "--- | ---"}
+"""What only a whole parser knows the end of; a heading inside of it is found by rye where it stands near the margin."""
+
+
+@given(st.lists(st.sampled_from([each for each in LINES if each not in _LISTS_TABLES_AND_MARKUP]), max_size=14))
+def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
+    """Level, text and line of each, as ``markdown-it-py`` finds them."""
+    body = "\n".join(["Words.", "", *lines, "", "Words."])
+    item = parse(body.encode(), item_type=ItemType.KNOWLEDGE, item_id="k", suffix=".md")
+    tokens = COMMONMARK.parse(item.body)
+    expected = [
+        (int(each.tag[1]), " ".join(tokens[place + 1].content.split()), each.map[0])
+        for place, each in enumerate(tokens)
+        if each.type == "heading_open" and each.level == 0 and each.map
+    ]
+    found = [(one.level, one.heading_path[-1], one.line - item.body_line) for one in item.sections if one.level]
+    assert [(level, " ".join(text.split()), line) for level, text, line in found] == expected
+
+
 @given(st.lists(st.sampled_from(LINES), max_size=8).map("\n".join))
 def test_headings_below_what_may_be_metadata_are_those_of_the_twin(text: str) -> None:
     """Whether the first lines are metadata or text, the body has the headings that the twin finds in it."""
@@ -189,3 +216,40 @@ def test_headings_below_what_may_be_metadata_are_those_of_the_twin(text: str) ->
         return
     found = [(one.level, one.heading_path[-1], one.line - item.body_line) for one in item.sections if one.level]
     assert found == headings(item.body)
+
+
+keys = st.from_regex(r"[a-z][a-z_-]{0,9}", fullmatch=True)
+plain = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30)
+lines = st.lists(st.sampled_from(PIECES).map(lambda piece: piece.decode("utf-8", "replace")), max_size=25).map("".join)
+
+
+@given(st.one_of(lines, st.text(max_size=200)))
+def test_what_is_yaml_is_read_as_yaml_and_nothing_else_raises(text: str) -> None:
+    """Reading line by line gives a table of JSON or nothing, and is no part of what YAML says."""
+    loose = yaml_safe.load_lines(text)
+    assert loose is None or json.loads(json.dumps(loose, ensure_ascii=False)) == loose
+    if any(line.rstrip() in {"---", "..."} for line in text.splitlines()):
+        return
+    try:
+        strict = yaml_safe.load(text, as_text=STATED_KEYS)
+    except ItemError:
+        return
+    if isinstance(strict, dict):
+        source = decode(f"---\n{text}\n---\n".encode("utf-8", "surrogatepass"))
+        assert yaml_safe.load(source[4:-4], as_text=STATED_KEYS) == read_markdown(source, ItemType.KNOWLEDGE).metadata
+
+
+@given(st.dictionaries(keys, st.one_of(plain, st.lists(plain, max_size=3), st.integers(), st.booleans()), min_size=1))
+def test_a_table_of_yaml_is_the_same_line_by_line(table: dict[str, Any]) -> None:
+    """Of text, numbers and lists, on lines of their own, each entry is what it is among the others."""
+    text = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items())
+    assert yaml_safe.load_lines(text) == yaml_safe.load(text)
+
+
+@given(st.dictionaries(keys, plain.map(str.strip).filter(bool), min_size=1))
+def test_text_without_quotes_is_what_stands_there(table: dict[str, str]) -> None:
+    """Whatever YAML makes of it: a name and a description are never lost."""
+    text = "".join(f"{key}: {value}\n" for key, value in table.items())
+    found = yaml_safe.load_lines(text + "broken: a: b\n")
+    assert found is not None
+    assert {*table, "broken"} == set(found)

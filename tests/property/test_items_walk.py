@@ -14,7 +14,7 @@ from rye.spaces import Root, Space, read_file, walk
 
 FOLDERS = ("a", "b", "a.b", ".git", "node_modules", "__pycache__", "_drafts", "é")
 NAMES = ("x", "y.z", "_x", ".x", "package", "tsconfig.base", "index.d", "vite.config", "ü n", "conda-lock")
-SUFFIXES = (".md", ".py", ".yaml", ".YML", ".json", ".toml", ".ts", ".cjs", ".sh", ".txt", "")
+SUFFIXES = (".md", ".py", ".yaml", ".YML", ".json", ".toml", ".ts", ".tsx", ".JSX", ".cjs", ".sh", ".txt", "")
 TOPS = ("directives", "tools", "knowledge", "config", "shared")
 
 places = st.tuples(

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse, SearchResult
+from rye.embedding import Embedder
+from rye.embedding.static import StaticEmbedder
 from tests.support.embedders import Hashed
 from tests.support.naive_docs import NaiveDoc
 from tests.support.naive_meaning import NaiveHit, fused, semantic, similar
@@ -44,10 +46,17 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
         yield found
 
 
+@pytest.fixture(scope="module", params=["hashed", "wordllama"])
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    """Return an embedder that takes each word as it is, and one that knows which words are words."""
+    return Hashed() if request.param == "hashed" else StaticEmbedder()
+
+
 @pytest.fixture(scope="module")
-def registry(sim: SpaceSim) -> Registry:
+def registry(sim: SpaceSim, embedder: Embedder) -> Registry:
     """Return one registry over all of them."""
-    return sim.registry(embedder=Hashed(), max_staleness=float("inf"))
+    chosen = "wordllama" if isinstance(embedder, StaticEmbedder) else embedder
+    return sim.registry(embedder=chosen, max_staleness=float("inf"))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +65,8 @@ def docs(sim: SpaceSim) -> list[NaiveDoc]:
     return sim.docs(NOW)
 
 
-QUERIES = st.lists(st.sampled_from((*WORDS, "deploi", "lawyer", "backupnote")), min_size=1, max_size=8).map(" ".join)
+TYPED = (*WORDS, "deploi", "lawyer", "backupnote", "rollbakc", "tgm5vk")
+QUERIES = st.lists(st.sampled_from(TYPED), min_size=1, max_size=8).map(" ".join)
 
 
 def compare(response: SearchResponse, expected: Sequence[NaiveHit]) -> None:
@@ -78,9 +88,11 @@ def compare(response: SearchResponse, expected: Sequence[NaiveHit]) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(query=QUERIES, threshold=st.sampled_from([0.0, 0.05, 0.2, 0.5]))
-def test_semantic_search_is_exact(registry: Registry, docs: list[NaiveDoc], query: str, threshold: float) -> None:
+def test_semantic_search_is_exact(
+    registry: Registry, embedder: Embedder, docs: list[NaiveDoc], query: str, *, threshold: float
+) -> None:
     """Every item at or above the threshold is found, with its cosine and its boosted score, in order."""
-    expected = semantic(docs, query, Hashed())
+    expected = semantic(docs, query, embedder)
     response = registry.search(query, mode="semantic", threshold=threshold, limit=100)
     if response.method == "keyword_fallback":
         assert all(hit.similarity < threshold + CLOSE for hit in expected)
@@ -96,9 +108,11 @@ def test_semantic_search_is_exact(registry: Registry, docs: list[NaiveDoc], quer
 
 @settings(max_examples=30, deadline=None)
 @given(query=QUERIES, rrf=st.booleans())
-def test_hybrid_search_is_exact(registry: Registry, docs: list[NaiveDoc], query: str, *, rrf: bool) -> None:
+def test_hybrid_search_is_exact(
+    registry: Registry, embedder: Embedder, docs: list[NaiveDoc], query: str, *, rrf: bool
+) -> None:
     """Both fusions give every item the score that the formulas give it, and explain all of it."""
-    expected = fused(docs, query, Hashed(), rrf=rrf)
+    expected = fused(docs, query, embedder, rrf=rrf)
     method = "rrf" if rrf else "weighted"
     response = registry.search(query, mode="hybrid", threshold=0.0, limit=1000, explain=True, hybrid={"fusion": method})
     assert (response.search_type, response.method, response.stage) == ("hybrid", method, "hybrid")
@@ -132,9 +146,12 @@ def test_pages_are_parts_of_one_list(registry: Registry, query: str, mode: str, 
     assert len(paged) >= min(whole.total, 60)
 
 
-def test_the_same_search_gives_the_same_order(sim: SpaceSim, registry: Registry, tmp_path: Path) -> None:
+def test_the_same_search_gives_the_same_order(
+    sim: SpaceSim, registry: Registry, embedder: Embedder, tmp_path: Path
+) -> None:
     """Also from an index and vectors that were made anew."""
-    anew = sim.registry(embedder=Hashed(), cache_dir=tmp_path / "anew")
+    chosen = "wordllama" if isinstance(embedder, StaticEmbedder) else embedder
+    anew = sim.registry(embedder=chosen, cache_dir=tmp_path / "anew")
     for mode in ("semantic", "hybrid"):
         for query in ("deploy server", "verify note file"):
             first, second = (each.search(query, mode=mode, limit=100) for each in (registry, anew))
@@ -143,11 +160,13 @@ def test_the_same_search_gives_the_same_order(sim: SpaceSim, registry: Registry,
 
 @settings(max_examples=30, deadline=None)
 @given(number=st.integers(0, 37))
-def test_similar_items_are_near_the_vectors_of_one(registry: Registry, docs: list[NaiveDoc], number: int) -> None:
+def test_similar_items_are_near_the_vectors_of_one(
+    registry: Registry, embedder: Embedder, docs: list[NaiveDoc], number: int
+) -> None:
     """Each has the cosine to the mean of what was embedded of the item, in whatever spaces is looked."""
     item = docs[number]
-    expected = similar(docs, item, Hashed())
-    threshold = Hashed.threshold
+    expected = similar(docs, item, embedder)
+    threshold = embedder.threshold
     for space in ("all", "project", "user"):
         here = [hit for hit in expected if space in {"all", hit.doc.source}]
         response = registry.similar(f"{item.item.type}:{item.item.id}", mode="semantic", limit=100, space=space)

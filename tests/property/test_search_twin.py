@@ -17,8 +17,9 @@ from rye import Registry, SearchResponse, SearchResult
 from rye.errors import QueryError
 from rye.query import ast, parse
 from tests.support import naive
+from tests.support.naive_analysis import visible
 from tests.support.naive_docs import NaiveDoc, states
-from tests.support.naive_pasted import may_be_text, visible
+from tests.support.naive_pasted import may_be_text
 from tests.support.query_strategies import Case, bags_of_words, cases, group, pasted, references
 from tests.support.signed import EVE, NOW
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -59,6 +60,7 @@ def ask(registry: Registry, case: Case, text: str = "", **more: Any) -> SearchRe
         include_superseded=options.include_superseded,
         relax=options.relax,
         explain=True,
+        mode="keyword",
         **more,
     )
 
@@ -113,10 +115,21 @@ def test_pasted_text_is_answered_as_its_reading_says(case: Case, text: str, data
     """As written, as text or as a reference, with the same hits in the same order; else the error of the language."""
     if bool(case.docs) and data.draw(st.booleans()):
         text = data.draw(references(case.docs))
+    if bool(case.docs) and data.draw(st.booleans()):
+        doc = data.draw(st.sampled_from(case.docs))
+        whole = data.draw(st.sampled_from([text, text.upper()]))
+        item = replace(doc.item, description=whole)
+        case = replace(case, docs=tuple(replace(one, item=item) if one is doc else one for one in case.docs))
     with tempfile.TemporaryDirectory() as folder:
         sim = SpaceSim(Path(folder), bundles=BUNDLES)
         lay(sim, case.docs)
-        options = replace(case.options, text=text)
+        fields = {}
+        if data.draw(st.booleans()):
+            try:
+                fields = {"description": parse(data.draw(pasted().filter(str.isascii))).ast}
+            except QueryError:
+                fields = {}
+        options = replace(case.options, text=text, fields=fields)
         try:
             written = parse(visible(text)).ast
         except QueryError:

@@ -82,7 +82,7 @@ IDS = st.lists(st.text(min_size=1, max_size=8).filter(lambda part: "/" not in pa
 TYPES = st.sampled_from(["directive", "tool", "knowledge"])
 PLACES = st.builds(Origin, st.just("project"), st.just(""), TYPES, IDS)
 FORMS = st.sampled_from([EnvelopeFormat.V1, EnvelopeFormat.V2])
-SUFFIXES = st.sampled_from([".py", ".md", ".ts", ".yaml", ".sh"])
+SUFFIXES = st.sampled_from([".py", ".md", ".ts", ".tsx", ".yaml", ".sh"])
 DECLARED = st.dictionaries(
     st.sampled_from(["name", "category", "type", "id", "title"]), st.text(max_size=20), max_size=5
 )

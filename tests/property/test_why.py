@@ -51,6 +51,7 @@ def ask(registry: Registry, case: Case, item: str = "") -> tuple[SearchResponse,
         "level": options.level,
         "include_superseded": options.include_superseded,
         "relax": options.relax,
+        "mode": "keyword",
     }
     found = registry.search(str(case.query), limit=1000, explain=True, **more)  # type: ignore[arg-type]
     return found, registry.why(str(case.query), item, **more) if item else None  # type: ignore[arg-type]
@@ -173,7 +174,7 @@ def test_every_reason_occurs(tmp_path: Path) -> None:
         "space": registry.why("deploy", "a", space="user"),
         "hidden": registry.why("builds", "old"),
         "stage": registry.why("deploy builds", "b"),
-        "limit": registry.why("zebra qqqqq xxxxx", "many/n9"),
+        "limit": registry.why("zebra qqqqq xxxxx", "many/n9", mode="keyword"),
     }
     sim.delete("project", "knowledge/b.md")
     registry.max_staleness = 1e9

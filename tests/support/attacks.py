@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import chdir
 from dataclasses import dataclass, replace
@@ -17,6 +21,7 @@ from rye.keys import manifests as inventory
 from rye.signing import SigningKey
 from rye.spaces import Root
 from rye.spaces.layout import Layout
+from tests.support.files import lay
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
@@ -83,21 +88,19 @@ class Arena:
         bundles = [word for folder in self.sim.bundles.values() for word in ("--bundle", str(folder))]
         project = [] if inside else ["--project", str(self.sim.project)]
         self._capsys.readouterr()
+        words = ["verify", "--space", space, *project, *bundles, "--json", *options]
         with chdir(inside or Path.cwd()):
-            status = main(["verify", "--space", space, *project, *bundles, "--json", *options])
-        answer = json.loads(self._capsys.readouterr().out)
-        if "error" in answer:
-            return Found(status, frozenset({answer["error"]["code"]}))
-        findings = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
-        bad = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if is_finding}
-        well = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if not is_finding}
-        for report in answer["manifests"]:
-            bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
-        bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
-        reported = {"link-escape", "no-match", "unreadable", "unsafe-owner"}
-        bad |= {each["code"] for each in answer["unchecked"] if each["code"] in reported}
-        bad |= {"ambiguous-item" for problem in answer["problems"] if " files: " in problem}
-        return Found(status, frozenset(bad), frozenset(well))
+            status = main(words)
+        return _read(status, self._capsys.readouterr().out)
+
+    def verify_unprivileged(self, *options: str) -> Found:
+        """Run the command in the project as a user to whom the modes of files apply, root though they may be."""
+        drop = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+        if drop and not shutil.which("setpriv"):
+            pytest.skip("needs setpriv, or not to be root")
+        words = [*drop, sys.executable, "-m", "rye", "verify", "--space", "project", "--json", *options]
+        done = subprocess.run(words, cwd=self.sim.project, capture_output=True, text=True, check=False)
+        return _read(done.returncode, done.stdout)
 
     def replace(self, old: bytes, new: bytes) -> None:
         """Edit the honest tool's file where ``old`` stands in it."""
@@ -105,9 +108,42 @@ class Arena:
         assert data.count(old) == 1
         self.hello.write_bytes(data.replace(old, new))
 
+    def sign_skill(self) -> Path:
+        """Put a signed skill with a signed script into the project, and return its folder."""
+        folder = self.sim.project / ".claude/skills/pdf"
+        lay(folder, {"SKILL.md": "---\nname: pdf\ndescription: Fill forms\n---\n", "scripts/fill.py": "import json\n"})
+        assert main(["sign", str(folder), "--project", str(self.sim.project)]) == 0
+        return folder
+
     def place(self) -> signing.Origin:
         """Return where the honest tool stands."""
         return signing.Origin("project", "", "tool", "demo/hello")
+
+
+def _read(status: int, text: str) -> Found:
+    """Return what an answer in JSON says."""
+    answer = json.loads(text)
+    if "error" in answer:
+        return Found(status, frozenset({answer["error"]["code"]}))
+    findings = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
+    bad = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if is_finding}
+    well = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if not is_finding}
+    for report in answer["manifests"]:
+        bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
+    bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
+    reported = {
+        "bad-name",
+        "broken-link",
+        "link-escape",
+        "no-match",
+        "not-a-file",
+        "too-many-folders",
+        "unreadable",
+        "unsafe-owner",
+    }
+    bad |= {each["code"] for each in answer["unchecked"] if each["code"] in reported}
+    bad |= {"ambiguous-item" for problem in answer["problems"] if " files: " in problem}
+    return Found(status, frozenset(bad), frozenset(well))
 
 
 Attack = Callable[[Arena], Found]

@@ -1,8 +1,9 @@
 """The verdict on a file of a published bundle, worked out from the published formats without any of rye's own code.
 
 A plain script in the manner of the specification: read the first line, hash what the tools of that time hashed, check
-the Ed25519 signature with the ``cryptography`` package, compare name and category with the path. It knows only what
-published bundles hold (the older line, no second envelope, no limits on keys) and says so by an assertion elsewhere.
+the Ed25519 signature with the ``cryptography`` package, compare name and category with the path. Of the older line it
+knows only what published bundles hold (no second envelope, no limits on keys) and says so by an assertion elsewhere;
+format v2 it knows as the specification has it, in each of its places.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -53,6 +54,76 @@ def expected(path: Path, root: Path, bundle_id: str, trust_pems: Iterable[str]) 
     if contradicts_its_path(path, root, FOLDERS[folder], rest, current="ryeos:signed:" in first):
         return "misplaced"
     return "partial" if covered == "a part" else "trusted"
+
+
+NEWER = re.compile(
+    rb"rye:signed:v2:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ):(?P<digest>[0-9a-f]{64}):(?P<signature>[\w-]{86})"
+    rb":(?P<key>[0-9a-f]{64})(?::(?P<audience>[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?))?"
+)
+MARKS = {
+    ".md": (b"<!-- ", b" -->"),
+    ".py": (b"# ", b""),
+    ".sh": (b"# ", b""),
+    ".yaml": (b"# ", b""),
+    ".js": (b"// ", b""),
+}
+
+
+def verdict_on_v2(
+    data: bytes,
+    beside: bytes | None,
+    suffix: str,
+    *,
+    pems: Iterable[str],
+    audience: str = "",
+    names: tuple[str, str] = ("tool", "demo/hello"),
+) -> str:
+    """Return the verdict on a file of format v2 whose keys have no limits.
+
+    Args:
+        data: All bytes of the file.
+        beside: The bytes of ``NAME.sig``, if there is one.
+        suffix: Its extension.
+        pems: The trusted keys, as PEM.
+        audience: The one that is demanded.
+        names: Type and id.
+    """
+    lines = re.findall(rb"[^\n]*\n|[^\n]+", data) or [b""]
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    first = lines[0].removeprefix(mark)
+    fence = re.compile(rb"---[ \t]*\r?\n?")
+    closed = any(re.fullmatch(rb"(?:---|\.\.\.)[ \t]*\r?\n?", line) for line in lines[1:])
+    label, at, (before, after) = b"rye:signed:v2", 0, MARKS.get(suffix, (b"", b""))
+    if suffix == ".json":
+        label, line, content, ending = b"rye:signed:v2:detached", beside or b"", data, b"\n"
+    else:
+        if suffix == ".md" and fence.fullmatch(first) and closed:
+            label, at, (before, after) = b"rye:signed:v2:front-matter", 1, (b"# ", b"")
+        elif first.startswith(b"#!"):
+            at = 1
+        line = lines[at].removeprefix(mark) if at < len(lines) else b""
+        content = mark * (at == 0) + b"".join(lines[:at] + lines[at + 1 :])
+        ending = b"\r\n" if (lines[0] if at or len(lines) < 2 else lines[1]).endswith(b"\r\n") else b"\n"
+    if not line:
+        return "unsigned"
+    if b"rye:signed:" not in line:
+        return "tampered" if suffix == ".json" else "unsigned"
+    match = NEWER.fullmatch(line[len(before) : len(line) - len(after + ending)])
+    if match is None or line != before + match[0] + after + ending:
+        return "tampered"
+    if hashlib.sha256(content).hexdigest().encode() != match["digest"]:
+        return "tampered"
+    keys = {name: key for pem in pems for name, key in names_of(pem)}
+    if match["key"].decode() not in keys:
+        return "untrusted"
+    said = match["audience"] or b""
+    parts = [*(name.encode() for name in names), match["time"], match["digest"], *([said] if said else [])]
+    message = label + b"".join(b" %d %b" % (len(part), part) for part in parts)
+    try:
+        keys[match["key"].decode()].verify(base64.urlsafe_b64decode(match["signature"] + b"=="), message)
+    except InvalidSignature:
+        return "tampered"
+    return "trusted" if audience in {"", said.decode()} else "untrusted"
 
 
 def sha256(text: str) -> str:
@@ -109,7 +180,7 @@ def stated(suffix: str, item_type: str, text: str) -> tuple[str, str]:
     """Return the name and category a file states, each empty where it states none."""
     if item_type == "directive":
         patterns = (r'<directive\b[^>]*?\bname="([^"]*)"', r"<category>\s*(.*?)\s*</category>")
-    elif suffix in {".py", ".js", ".ts"}:
+    elif suffix in {".py", ".js", ".jsx", ".ts", ".tsx"}:
         patterns = (
             r"(?m)^(?:export const )?__name__ = \"([^\"]*)\"",
             r"(?m)^(?:export const )?__category__ = \"([^\"]*)\"",
@@ -122,3 +193,35 @@ def stated(suffix: str, item_type: str, text: str) -> tuple[str, str]:
     found = [re.search(pattern, text) for pattern in patterns]
     name, category = (match[1].strip() if match else "" for match in found)
     return name, category
+
+
+def verdict_on_skill(
+    signature: bytes,
+    files: Mapping[str, tuple[str, bytes]],
+    *,
+    pems: Iterable[str],
+    skill: str = "pdf",
+    audience: str = "",
+) -> str:
+    """Return the verdict on a skill, given ``SKILL.sig`` and mode and bytes of every other file in its folder."""
+    first, _, listed = signature.partition(b"\n")
+    match = NEWER.fullmatch(first)
+    if match is None or match["signature"][-1:] not in (b"A", b"Q", b"g", b"w"):
+        return "tampered"
+    rows = sorted((path.encode(), mode.encode(), data) for path, (mode, data) in files.items())
+    here = b"".join(
+        mode + b" " + hashlib.sha256(data).hexdigest().encode() + b" " + path + b"\n" for path, mode, data in rows
+    )
+    if listed != here or hashlib.sha256(here).hexdigest().encode() != match["digest"]:
+        return "tampered"
+    keys = {name: key for pem in pems for name, key in names_of(pem)}
+    if match["key"].decode() not in keys:
+        return "untrusted"
+    said = match["audience"] or b""
+    parts = [b"directive", skill.encode(), match["time"], match["digest"], *([said] if said else [])]
+    message = b"rye:signed:v2:skill" + b"".join(b" %d %b" % (len(part), part) for part in parts)
+    try:
+        keys[match["key"].decode()].verify(base64.urlsafe_b64decode(match["signature"] + b"=="), message)
+    except InvalidSignature:
+        return "tampered"
+    return "trusted" if audience in {"", said.decode()} else "untrusted"

@@ -16,6 +16,7 @@ from mcp import Client, types
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from rye.mcp.text import NOTICE
+from rye.parameters.tools import TOOLS
 from tests.support.spacesim import SpaceSim
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ROOT",
     "Session",
     "arguments",
+    "asking",
     "called",
     "connected",
     "environment",
@@ -80,6 +82,12 @@ def with_client(sim: SpaceSim, talk: Callable[[Client], Awaitable[_Answer]], *mo
                 return await talk(client)
 
     return anyio.run(run)
+
+
+def asking(**given: Any) -> dict[str, Any]:
+    """Return the arguments of ``rye_search``, the rarer ones in ``options``, for an answer with every field."""
+    options = {name: value for name, value in given.items() if name not in TOOLS["rye_search"]}
+    return {name: given[name] for name in given.keys() - options.keys()} | {"options": {"detail": "full", **options}}
 
 
 async def called(client: Client, tool: str, /, **given: Any) -> dict[str, Any]:

@@ -15,6 +15,9 @@ JOINERS = "_-./"
 SHARED_LETTERS = "〆ー〱〲〳〴〵〻〼々〇"
 """Letters that scripts without blanks share, whose names say nothing of a script."""
 
+INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u2060\u2063\ufe0f\ufeff"
+"""Characters that nobody sees: soft hyphen, zero-width space, joiners, word joiner, byte order mark and the like."""
+
 VALUE_GAP = 100
 """Positions left empty between the values of a field of many values."""
 
@@ -43,9 +46,18 @@ class FieldText:
     length: int
 
 
+def visible(text: str) -> str:
+    """Return a text without the characters that nobody sees; scripts such as Arabic are spelled with joiners."""
+    return "".join(
+        character
+        for before, character in zip(" " + text, text, strict=False)
+        if character not in INVISIBLE or (character in "\u200c\u200d" and "\u0600" <= before <= "\u17ff")
+    )
+
+
 def nfkc(text: str) -> str:
-    """Return the text in normal form NFKC."""
-    return unicodedata.normalize("NFKC", text)
+    """Return what is seen of the text in normal form NFKC."""
+    return unicodedata.normalize("NFKC", visible(text))
 
 
 def fold(text: str) -> str:

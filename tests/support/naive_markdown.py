@@ -8,12 +8,15 @@ __all__ = ["headings"]
 
 
 def headings(body: str) -> list[tuple[int, str, int]]:
-    """Return level, text and 0-based line of every heading, marked or underlined, that is in no fence."""
+    """Return level, text and 0-based line of every heading, marked or underlined, that is in no fence or comment."""
     found: list[tuple[int, str, int]] = []
-    fence = ""
+    fence, comment = "", False
     paragraph: list[str] | None = []  # its lines so far; None below what begins a list, a quote, a table, markup
     lines = body.split("\n")
     for number, line in enumerate(lines):
+        if comment or (not fence and re.match(" {0,3}<!--", line)):
+            comment, paragraph = "-->" not in (line if comment else line.lstrip(" ")[2:]), []
+            continue
         mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
         if fence:
             if mark and mark[1].startswith(fence) and not mark[2].strip():

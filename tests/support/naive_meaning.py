@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ import numpy.typing as npt
 from rye.embedding import Embedder
 from rye.index.chunks import chunks_of
 from rye.query import ast
-from tests.support.naive_analysis import fold
+from tests.support.naive_analysis import fold, parts
 from tests.support.naive_bind import Binder, TextLeaf, score, scored_leaves
-from tests.support.naive_docs import WEIGHTS, NaiveDoc, read_corpus, withdrawn
+from tests.support.naive_docs import WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_prose import SENTENCE, Sentence, group
 
 __all__ = ["NaiveHit", "fused", "semantic", "similar"]
@@ -47,10 +48,34 @@ def cosine(one: Doubles, other: Doubles) -> float:
     return float(one @ other) / lengths if lengths else 0.0
 
 
-def similarity(doc: NaiveDoc, query: Doubles, embedder: Embedder) -> float:
-    """Return the highest cosine of any text of an item."""
+def similarity(doc: NaiveDoc, queries: Sequence[tuple[Doubles, float]], embedder: Embedder) -> float:
+    """Return the highest cosine of any text of an item with a reading of the query, times what that counts for."""
     rows = embedder.embed([chunk.text for chunk in chunks_of(doc.item)]).astype(np.float64)
-    return max(cosine(row, query) for row in rows)
+    return max(weight * cosine(row, query) for row in rows for query, weight in queries)
+
+
+def readings(text: str, sentence: Sentence, embedder: Embedder) -> list[tuple[Doubles, float]]:
+    """Return the vectors of a query of plain words as typed and as read, each with what it counts for."""
+    read, sure = list[str](), 1.0
+    for word in text.split():
+        is_token = getattr(embedder, "is_token", lambda _: True)
+        if sentence.is_known(word) or is_token(word):
+            read.append(word)
+            continue
+        found = list(sentence.readings(word))
+        if len(parts(word)) == len(found) == 1 and found != [(word, 1.0)]:
+            sure = min(sure, found[0][1])
+            read.append(found[0][0])
+        elif not any(one.isdigit() != other.isdigit() for one, other in pairwise(word)):
+            read.append(word)
+    texts = [(text, 1.0)] + [(" ".join(read), sure)] * bool(read)
+    return [(embedder.embed([one])[0].astype(np.float64), weight) for one, weight in texts]
+
+
+def sentence_of(text: str, corpus: Corpus) -> Sentence:
+    """Return a query of plain words over a corpus."""
+    fields = tuple(WEIGHTS)
+    return Sentence(Counter(map(ast.Word, text.split())), corpus, fields, corpus.document_frequencies(fields))
 
 
 def listed(hits: Sequence[NaiveHit]) -> list[NaiveHit]:
@@ -72,12 +97,12 @@ def semantic(
     docs: Sequence[NaiveDoc], text: str, embedder: Embedder, boosts: Mapping[str, float] = BOOSTS
 ) -> list[NaiveHit]:
     """Return all items in the order of their similarity times the boost of their source."""
-    query = embedder.embed([text])[0].astype(np.float64)
+    queries = readings(text, sentence_of(text, read_corpus(docs, "all")), embedder)
     hits = []
     for doc in docs:
         if withdrawn(doc):
             continue
-        near = similarity(doc, query, embedder)
+        near = similarity(doc, queries, embedder)
         score = max(near, 0.0) * boosts[doc.source.partition(":")[0]]
         hits.append(NaiveHit(doc, score, near, exact=equals(doc, text)))
     return listed(hits)
@@ -89,21 +114,19 @@ def similar(docs: Sequence[NaiveDoc], item: NaiveDoc, embedder: Embedder) -> lis
     mean = embedder.embed(texts).astype(np.float64).mean(axis=0)
     named = item.item.type, item.item.id
     others = [doc for doc in docs if not withdrawn(doc) and (doc.item.type, doc.item.id) != named]
-    near = [(doc, similarity(doc, mean, embedder)) for doc in others]
+    near = [(doc, similarity(doc, [(mean, 1.0)], embedder)) for doc in others]
     return listed([NaiveHit(doc, max(cosine, 0.0), cosine) for doc, cosine in near])
 
 
 def fused(docs: Sequence[NaiveDoc], text: str, embedder: Embedder, *, rrf: bool = False) -> list[NaiveHit]:
     """Return all items in the order of the fused score, weighted as by default or by reciprocal ranks."""
-    query = embedder.embed([text])[0].astype(np.float64)
     corpus = read_corpus(docs, "all")
-    words = Counter(map(ast.Word, text.split()))
-    fields = tuple(WEIGHTS)
-    sentence = Sentence(words, corpus, fields, corpus.document_frequencies(fields))
+    sentence = sentence_of(text, corpus)
+    words, queries = sentence.words, readings(text, sentence, embedder)
     few = [word if sentence.is_known(word.text) else ast.Fuzzy(word.text) for word in words]
     worded = sentence.any() if len(words) >= SENTENCE else group(ast.Or, few)
     leaves = scored_leaves(Binder(corpus).bind(worded))
-    near = {number: max(similarity(doc, query, embedder), 0.0) for number, doc in enumerate(corpus.docs)}
+    near = {number: max(similarity(doc, queries, embedder), 0.0) for number, doc in enumerate(corpus.docs)}
     scores = {number: keyword(leaves, number) for number in near}
     hits = []
     for number, doc in enumerate(corpus.docs):

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+from rye.items.model import Item
 from rye.query import ast, parse
 from rye.search.pasted import COMMANDS
-from tests.support.naive_analysis import has_letter_or_digit, join, parts, raw_chunks
+from tests.support.naive_analysis import has_letter_or_digit, join, parts, raw_chunks, visible
 from tests.support.naive_docs import ALIASES, KEYWORD_FIELDS, WEIGHTS
-
-INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u2060\u2063\ufeff"
-"""Characters that nobody sees: soft hyphen, zero-width space, joiners, word joiner, byte order mark and the like."""
 
 SYMBOLS = "/\\:=$&|<>{}()[]"
 """Characters that few words of a query have where they are a path, a setting or code."""
 
 FEW = 4
 """Words up to which a query is no running text."""
-
-
-def visible(text: str) -> str:
-    """Return a text without the characters that nobody sees."""
-    return "".join(character for character in text if character not in INVISIBLE)
 
 
 def as_text(text: str) -> ast.Node:
@@ -36,13 +29,59 @@ def as_text(text: str) -> ast.Node:
 
 def may_be_text(text: str, query: ast.Node | None) -> bool:
     """Tell whether a query may be text; ``query`` is what it says in the language, None where that is an error."""
-    if is_command(text) or is_running_text(text, quotes=query is not None):
+    if is_command(text) or is_running_text(text, quotes=query is not None) or is_shouted(text, 4):
         return True
     if query is None:
         return "://" in text or '"""' in text or is_bare(text)
     operands = query.operands if isinstance(query, ast.And) else (query,)
     plain = all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in operands)
     return plain and any(is_address(one.pattern) for one in operands if isinstance(one, ast.Wildcard))
+
+
+def may_be_verbatim(query: ast.Node) -> bool:
+    """Tell whether a query has an exclusion or a wildcard, and nothing but words, phrases and these."""
+    operands = query.operands if isinstance(query, ast.And) else (query,)
+    positive = [one.operand if isinstance(one, ast.Not) else one for one in operands]
+    marked = positive != list(operands) or any(isinstance(one, ast.Wildcard) for one in operands)
+    return marked and all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in positive)
+
+
+def has_marks(item: Item, text: str) -> bool:
+    """Tell whether an item has the words of a text that would be operators: options, wildcards, what is in quotes."""
+    there = visible(f"{item.title}\n{item.description}\n{item.body}")
+    return all(stands_in(mark, there) for mark in marks(text))
+
+
+def marks(text: str) -> Iterator[str]:
+    """Yield the options of a text, its quotations, and its words with a wildcard."""
+    at = 0
+    while at < len(text):
+        begins = at == 0 or text[at - 1].isspace()
+        rest = text[at:]
+        if begins and rest[0] == "-" and is_name(rest[1:2]):
+            found = rest.split()[0]
+            yield found
+        elif rest[0] == '"' and '"' in rest[1:]:
+            found = rest[: rest.index('"', 1) + 1]
+            yield found
+        elif rest[0].isspace() or rest[0] in "\"'":
+            found = rest[0]
+        else:
+            found = rest.translate(TO_BLANKS).split()[0]
+            if "*" in found or "?" in found:
+                yield found
+        at += len(found)
+
+
+TO_BLANKS = str.maketrans("\"'", "  ")
+
+
+def stands_in(word: str, text: str) -> bool:
+    """Tell whether a text has a word that is no part of a longer one."""
+    pieces = text.split(word)
+    return any(
+        not (is_name(left[-1:]) or left[-1:] == "-") and not is_name(right[:1]) for left, right in pairwise(pieces)
+    )
 
 
 def is_bare(text: str) -> bool:
@@ -71,7 +110,7 @@ def is_misnamed(query: ast.Node, keys: Iterable[str]) -> bool:
 
 def phrase_of(text: str) -> ast.Node | None:
     """Return the phrase of a text that is surely pasted."""
-    surely = "://" in text or is_command(text) or is_running_text(text)
+    surely = "://" in text or is_command(text) or is_running_text(text) or is_shouted(text, 3)
     return ast.Phrase(text) if surely and 2 <= len(parts(text)) <= 256 else None
 
 
@@ -87,6 +126,11 @@ def verbatim(text: str) -> ast.Node | None:
     return ast.Phrase(text) if marked or len(words) > FEW or words[0] in COMMANDS or is_command(text) else None
 
 
+def is_shouted(text: str, least: int) -> bool:
+    """Tell whether a text of some words has no small letter, but letters."""
+    return text.upper() == text != text.lower() and len(text.split()) >= least
+
+
 def is_command(text: str) -> bool:
     """Tell whether a text begins like a shell command."""
     words = text.split()
@@ -95,11 +139,14 @@ def is_command(text: str) -> bool:
     while len(words) > 1 and (words[0] == "sudo" or is_setting(words[0])):
         words = words[1:]
     name, rest = words[0] if words else "", words[1:]
-    path = any(name.startswith(start) and len(name) > len(start) for start in ("/", "./", "../", "~/"))
+    if name in COMMANDS and (len(rest) > 1 or not all(map(is_name, rest))):
+        return True
+    head, slash, tail = name.removeprefix('"').partition("/")
+    variable = head.removeprefix("$").removeprefix("{").removesuffix("}")
+    if slash and tail and (head in {"", ".", "..", "~"} or (head[:1] == "$" and is_name(variable))):
+        return prompt or any(word[0] == "-" and is_name(word[1:2]) for word in rest)
     small = name[:1].isascii() and name[:1].islower() and len(name) > 1 and is_name(name.translate(NO_MARKS))
-    if not (path or small):
-        return False
-    return prompt or (name in COMMANDS and len(rest) > 1) or any(map(is_option, rest))
+    return small and (prompt or any(map(is_option, rest)))
 
 
 NO_MARKS = str.maketrans("", "", ".+-")

@@ -9,7 +9,7 @@ from tests.support.naive_docs import SPACES
 
 TYPES = ("directive", "tool", "knowledge")
 FOLDERS = {"directives": "directive", "tools": "tool", "knowledge": "knowledge"}
-EXTENSIONS = (".md", ".py", ".yaml", ".yml", ".json", ".toml", ".sh", ".js", ".ts", ".mjs", ".cjs")
+EXTENSIONS = (".md", ".py", ".yaml", ".yml", ".json", ".toml", ".sh", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs")
 
 Key = tuple[str, str]
 

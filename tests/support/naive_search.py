@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rye.query import ast
-from tests.support.naive_analysis import fold
+from tests.support.naive_analysis import fold, parts, visible
 from tests.support.naive_bind import Binder, score, scored_leaves
-from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
+from tests.support.naive_docs import ALIASES, LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
-from tests.support.naive_pasted import as_text, is_misnamed, may_be_text, phrase_of, verbatim, visible
+from tests.support.naive_pasted import (
+    as_text,
+    has_marks,
+    is_misnamed,
+    may_be_text,
+    may_be_verbatim,
+    phrase_of,
+    verbatim,
+)
 from tests.support.naive_prose import SENTENCE, Sentence, bag_of, without_punctuation
 from tests.support.naive_values import read_date
 
@@ -92,6 +100,7 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
         reach and (options.include_superseded or not withdrawn(doc))
         for doc, reach in zip(corpus.docs, reached, strict=True)
     ]
+    options = replace(options, fields=settled_fields(corpus, reached, options))
     fields = default_fields(options)
     written = query and (without_punctuation(query) or ast.Everything())
     stage, main = settled(corpus, written, reached, options)
@@ -131,18 +140,46 @@ def settled(
     corpus: Corpus, query: ast.Node | None, reached: Sequence[bool], options: NaiveOptions
 ) -> tuple[str, ast.Node]:
     """Return the first stage and its query: as written, or as text where that finds nothing or text is surely there."""
-    words = query is not None and bag_of(query)
     if query is not None and options.relax and is_misnamed(query, corpus.metadata_keys):
         return "text", as_text(options.text)
-    if query is not None and (words or not options.relax or not may_be_text(options.text, query)):
+    if query is not None and (bag_of(query) or not options.relax):
         return "all", query
     if query is None and not may_be_text(options.text, None):
         message = "the query is an error, and no text"
         raise ValueError(message)
-    text, phrase = as_text(options.text), phrase_of(options.text)
-    if query is None or not find(corpus, query, reached, options):
-        return "text", text
-    return ("text", text) if phrase and find(corpus, phrase, reached, options) else ("all", query)
+
+    def find_in(node: ast.Node) -> list[Hit]:
+        return find(corpus, node, reached, options)
+
+    is_text = query is None or reads_as_text(options.text, query, find_in)
+    return ("text", as_text(options.text)) if is_text or query is None else ("all", query)
+
+
+def reads_as_text(text: str, query: ast.Node, find_in: Callable[[ast.Node], list[Hit]]) -> bool:
+    """Tell whether a query is read as text: that finds nothing as written, or that an item has word for word."""
+    tried = may_be_text(text, query)
+    if not (tried or may_be_verbatim(query)):
+        return False
+    found = find_in(query)
+    if tried and not found:
+        return True
+    phrase = phrase_of(text) if found or tried else ast.Phrase(text) if 2 <= len(parts(text)) <= 256 else None
+    return phrase is not None and any(has_marks(hit.doc.item, text) for hit in find_in(phrase))
+
+
+def settled_fields(corpus: Corpus, reached: Sequence[bool], options: NaiveOptions) -> dict[str, ast.Node]:
+    """Return what each field is asked for: as written, or as text by the rule of queries."""
+    plain = replace(options, fields={}, text="")
+    settled = {name: without_punctuation(node) or ast.Everything() for name, node in options.fields.items()}
+    for name, node in list(settled.items()) if options.relax else ():
+        text = str(options.fields[name])
+        if ALIASES.get(name, name) in WEIGHTS and not bag_of(node):
+
+            def find_in(inner: ast.Node, name: str = name) -> list[Hit]:
+                return find(corpus, ast.Field(name, inner), reached, plain)
+
+            settled[name] = as_text(text) if reads_as_text(text, node, find_in) else node
+    return settled
 
 
 def default_fields(options: NaiveOptions) -> tuple[str, ...]:
@@ -185,12 +222,7 @@ def referred_to(corpus: Corpus, options: NaiveOptions) -> list[int]:
     text = options.text.strip()
     choices = [(text, ""), (text.rstrip("?!.,;: "), "")]
     if options.relax:
-        name = text.removeprefix("@")
-        head = name.split("#")[0]
-        stem, dot, end = head.rpartition(".")
-        read = [(name, ""), (head, ""), *([(stem, f"{dot}{end}")] if end in EXTENSIONS else [])]
-        types = ("tool:", "directive:", "knowledge:")
-        choices += [each for each in read if "/" in each[0].strip("/") or each[0].startswith(types)]
+        choices += list(readings(text))
     for wanted, suffix in choices:
         found = [
             number
@@ -203,6 +235,27 @@ def referred_to(corpus: Corpus, options: NaiveOptions) -> list[int]:
     return []
 
 
+def readings(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each id or ``type:id`` that a reference may mean, with the extension that the item's file must have."""
+    name = text.lstrip(QUOTES).rstrip(QUOTES + ".,;:!?").removeprefix("@")
+    head = name.split("#")[0]
+    places = head.replace("-", ":").split(":")
+    lines = 2 if len(places) > 2 and places[-1].isdecimal() and places[-2].isdecimal() else int(places[-1].isdecimal())
+    at = len(head) - sum(len(place) + 1 for place in places[-lines:]) if lines else len(head)
+    if lines == 2 and head[at : at + 1] == "-":
+        at = len(head) - len(places[-1]) - 1
+    path = head[:at] if head[at : at + 1] == ":" else head
+    stem, dot, end = path.rpartition(".")
+    for read, suffix in [(name, ""), (head, ""), (path, ""), *([(stem, f"{dot}{end}")] if end in EXTENSIONS else [])]:
+        if "/" in read.strip("/") or read.startswith(("tool:", "directive:", "knowledge:")):
+            yield read, suffix
+        for kind, folder in (("directive", "directives"), ("tool", "tools"), ("knowledge", "knowledge")):
+            before, slash, after = read.partition(f"{folder}/")
+            if slash and after and (before in {"", "./", ".ai/"} or before.endswith("/.ai/")):
+                yield f"{kind}:{after}", suffix
+
+
+QUOTES = "`'()[]<>"
 EXTENSIONS = {"md", "py", "yaml", "yml", "json", "toml", "js", "ts", "mjs", "cjs", "sh"}
 
 

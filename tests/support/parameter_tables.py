@@ -60,7 +60,11 @@ def python_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
 def tool_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
     """Yield the rows of a table of arguments."""
     for name, each in parameters.items():
-        yield [f"`{name}`", shown(each) or "none", meaning(each, "mcp")]
+        if name == "options":
+            parts = parameters_of(each.parts or dict)
+            yield from tool_rows({f"options.{key}": part for key, part in parts.items()})
+        else:
+            yield [f"`{name}`", shown(each) or "none", meaning(each, "mcp")]
 
 
 def flags(each: Parameter) -> str:

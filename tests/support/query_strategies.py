@@ -79,8 +79,11 @@ def bags_of_words(draw: st.DrawFn) -> ast.Node:
 def references(draw: st.DrawFn, found: Sequence[NaiveDoc]) -> str:
     """Draw how people write the reference to one of some items, or to one that is not there."""
     kind, name = draw(st.sampled_from([("tool", "rye/core/none"), *((doc.item.type, doc.item.id) for doc in found)]))
-    before = draw(st.sampled_from(["", "", f"@{kind}:", "@"]))
-    return before + name + draw(st.sampled_from(["", ".py", ".md", ".yaml", "#part", ".py#part", "."]))
+    folder = {"tool": "tools/", "directive": "directives/"}.get(kind, "knowledge/")
+    before = draw(st.sampled_from(["", "", f"@{kind}:", "@", folder, f".ai/{folder}", f"/home/me/.ai/{folder}"]))
+    ends = ["", ".py", ".md", ".yaml", "#part", ".py#part", ".", ":5", ".md:5:10", ".py:5-10", ".py,"]
+    left, right = draw(st.sampled_from([("", ""), ("`", "`"), ("'", "'."), ("<", ">")]))
+    return left + before + name + draw(st.sampled_from(ends)) + right
 
 
 @st.composite
@@ -88,14 +91,17 @@ def pasted(draw: st.DrawFn) -> str:
     """Draw what people paste: commands with options, addresses, paths, running text, lone marks, unseen characters."""
     word = st.sampled_from([text for text in (*draw(TOPIC), *draw(TOPIC)) if text.isalnum() or "/" in text])
     few = [draw(word) for _ in range(draw(st.integers(1, 7)))]
-    shape = draw(st.sampled_from(["command", "address", "path", "marks", "unseen", "quoted"]))
+    shape = draw(st.sampled_from(["command", "address", "path", "marks", "unseen", "quoted", "capitals"]))
     if shape == "command":
-        begin = draw(st.sampled_from(["pip install", "docker run", "$ read", "git", "FORCE=1 sudo make", few[0]]))
-        options = st.sampled_from(["-r", "-it", "--rm", "--name=x", "-rf", "--", "-"])
+        begins = ["pip install", "docker run", "$ read", "git", "FORCE=1 sudo make", '"$HOME/bin"', "./read", few[0]]
+        begin = draw(st.sampled_from(begins))
+        options = st.sampled_from(["-r", "-it", "--rm", "--name=x", "-rf", "--", "-", "-version", "-file", "*.py"])
         few = [begin, *(each for text in few for each in ([draw(options), text] if draw(st.booleans()) else [text]))]
     elif shape == "address":
         address = "https://" + "/".join(few[:3]) + draw(st.sampled_from(["", "/a?x=1&y=2", "?file=read#it", "/?*"]))
         few = [*few[3:], address]
+    elif shape == "capitals":
+        few = " ".join([few[0], "NOT", *few[1:4]]).upper().split()
     elif shape == "path":
         few = ["/".join(few[:3]) + draw(st.sampled_from(["", "/*.py", ".py:12", "/", "/**/read"])), *few[3:]]
     elif shape == "marks":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -111,6 +112,17 @@ def sign(
     return sign_bytes(data, suffix=suffix, origin=where, key=who, form=form, audience=audience, now=SIGNED_AT)
 
 
+def moved(signed: bytes, data: bytes) -> bytes:
+    """Return a file with the line of a signed one as a comment of Markdown on line 1."""
+    (line,) = re.findall(rb"rye:signed:\S+", signed)
+    return html(line.decode()) + data
+
+
+def above(data: bytes) -> bytes:
+    """Sign Markdown as before front matter held the line: on line 1."""
+    return moved(sign(data, origin=NOTE_PLACE, suffix=".yaml"), data)
+
+
 def old_envelope(covered: bytes, who: SigningKey = ANN, *, ryeos: bool = False, tail: str = "") -> str:
     """Return an envelope of an older tool, whose digest was made of ``covered``."""
     digest = hashlib.sha256(covered).hexdigest()
@@ -180,6 +192,8 @@ GOLDEN: Mapping[str, Golden] = {
     "v2-bundle.py": Golden("ok", lambda: sign(TOOL, BEA), place(space="system", bundle="shop")),
     "v2-audience.py": Golden("ok", lambda: sign(TOOL, audience="acme/ops"), trust=FOR_OPS),
     "v2-audience.md": Golden("ok", lambda: sign(NOTE, origin=NOTE_PLACE, suffix=".md", audience="acme"), NOTE_PLACE),
+    "v2-front-matter.md": Golden("ok", lambda: sign(FRONT + NOTE, origin=NOTE_PLACE, suffix=".md"), NOTE_PLACE),
+    "v2-above-front-matter.md": Golden("ok", lambda: above(FRONT + NOTE), NOTE_PLACE),
     "v1.py": Golden("ok-unbound", lambda: sign(TOOL, form=EnvelopeFormat.V1), place(), declare(place())),
     "v1-provider.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL, tail="|registry@ann")) + TOOL),
     "v1-unpadded.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL).replace("=", "")) + TOOL),
@@ -226,6 +240,9 @@ GOLDEN: Mapping[str, Golden] = {
     "audience-in-capitals.py": Golden("malformed", lambda: sign(TOOL, audience="acme").replace(b":acme", b":Acme")),
     "malformed.py": Golden("malformed", lambda: replace_once(sign(TOOL), b"2026-03-01T", b"2026-13-01T")),
     "above-shebang.sh": Golden("malformed", lambda: hashed(old_envelope(SCRIPT)) + SCRIPT),
+    "moved-above-front-matter.md": Golden(
+        "signature", lambda: moved(sign(FRONT + NOTE, origin=NOTE_PLACE, suffix=".md"), FRONT + NOTE), NOTE_PLACE
+    ),
     "v2-provider.py": Golden("malformed", lambda: sign(TOOL).replace(b"\n", b"|registry@eve\n", 1)),
     "encoding.py": Golden("encoding", lambda: hashed(old_envelope(TOOL).replace("==", "=")) + TOOL),
     "two-envelopes.py": Golden("two-envelopes", lambda: sign(TOOL, EVE)[: -len(TOOL)] + sign(TOOL)),

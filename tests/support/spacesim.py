@@ -112,10 +112,13 @@ class SpaceSim:
         kind, item_id, suffix = split_path(rel)
         space, _, bundle = source.partition(":")
         origin = Origin(space, bundle, kind, item_id)
-        signed = signing.sign_bytes(
-            path.read_bytes(), suffix=suffix, origin=origin, key=who or self.signer(source), form=form, now=SIGNED_AT
-        )
-        path.write_bytes(signed)
+        data, by = path.read_bytes(), who or self.signer(source)
+        if suffix == ".json":
+            path.with_name(f"{path.name}.sig").write_bytes(
+                signing.sign_detached(data, origin=origin, key=by, form=form, now=SIGNED_AT)
+            )
+            return path
+        path.write_bytes(signing.sign_bytes(data, suffix=suffix, origin=origin, key=by, form=form, now=SIGNED_AT))
         return path
 
     def add(self, source: str, rel: str, content: str | bytes, who: SigningKey | None = None) -> Path:
@@ -228,7 +231,14 @@ class SpaceSim:
                 data = self.path(source, rel).read_bytes()
                 item = items.parse(data, item_type=kind, item_id=item_id, suffix=suffix)
                 origin = Origin(space, bundle, kind, item_id)
-                evidence = signing.inspect(data, origin=origin, declared=item.declared)
+                beside = self.path(source, f"{rel}.sig")
+                evidence = signing.inspect(
+                    data,
+                    origin=origin,
+                    declared=item.declared,
+                    suffix=suffix,
+                    detached=beside.read_bytes() if suffix == ".json" and beside.exists() else None,
+                )
                 signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
                 found.append(NaiveDoc(item, source, rel, bundle, str(signature.verdict), signature.signer))
         return found

@@ -31,6 +31,8 @@ WORDS = (
     # the same in other letters
     *("café", "cafe\u0301", "cafe", "ﬁle", "\uff26ile", "Straße", "strasse", "ωμέγα", "ΩΜΈΓΑ", "naïve"),
     *("ı\u015fık", "isik", "\u0130SIK"),
+    # with characters that nobody sees
+    *("thre\u00adad", "sig\u200bned", "\u2060file", "file\u2060-system", "cafe\u200b\u0301", "备\u200b份"),
     # no blanks between words
     *(
         "数据库",

@@ -1,9 +1,9 @@
-# rye:signed:v2:2026-11-22T18:21:44Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:mc9iupJDMTPCFyK2e66pX4wcwfhS9l2ngxpYmlBKcZFfAO8VFJDVaCl8zvPGSSEozdxPlPi1BtX0RXjrwukUBw:70bd5afc81b2af82f8d586196ef233db5efd24a3062467f462ff487425a2f26a
+# rye:signed:v2:2026-11-23T07:43:22Z:e1087cce5ee5ccf87b0ea0e53ae9470a7a9582b204c4bac0fb559a2b30c96e4c:Jm8C6zOVEZLdyFrpoOWw1sRN9O2Es2UUQs6PtPqvK2_S93RfajzyIlg-XlnaVE-Wa2ms9PWbzoSzco69-eInDQ:17923db16b08bbdb96c9bb70d2ddbcdb93344a1adccdc56a848ffd39b8cb41bf
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,
 ``supersedes`` and ``executor_id``, and every id that stands in the text between backticks, such as `rye/ci` or
-`tool:rye/new_item`. A reference may be an id, an id with its type, or the bare name of an item of the same category.
+`tool:rye/catalogue`. A reference may be an id, an id with its type, or the bare name of an item of the same category.
 In texts, only ids in a folder that the registry has are looked at; file names and addresses are left alone.
 
 Exit status: 0 every reference leads somewhere, 1 some lead nowhere, 2 error.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from rye.cli.commands import items, keys, search, service, trust, verify
+from rye.cli.commands import create, items, keys, search, service, trust, verify
 
 __all__ = ["COMMANDS", "CommandHelp"]
 
@@ -29,6 +29,7 @@ _COMMANDS: tuple[click.Command, ...] = (
     search.search,
     search.sections,
     items.show_item,
+    items.open_item,
     items.refs,
     search.why,
     search.similar,
@@ -36,6 +37,9 @@ _COMMANDS: tuple[click.Command, ...] = (
     items.stats,
     search.query,
     service.index,
+    create.init,
+    create.new,
+    create.import_command,
     keys.sign,
     verify.verify,
     keys.keys,
@@ -62,6 +66,9 @@ show: Show one item: metadata, verdict, what it shadows, content.
     rye show knowledge:rye/query-language  # by type and id
     rye show rye/query-language            # by id alone, when only one type has it
     rye show rye/query-language --raw      # the bytes of the file and nothing else
+open: Open the file of an item in your editor; also rye edit.
+    rye open tool:demo/hello     # with VISUAL or EDITOR
+    rye open tool:demo/hello:12  # at a line
 refs: Show what an item refers to, and what refers to it.
     rye refs knowledge:rye/ci                 # both, one step away
     rye refs rye/ci --direction in --depth 3  # what depends on it, near or far
@@ -87,6 +94,18 @@ index: Show, rebuild or clear the search index.
     rye index status   # where the index of each space is and how large
     rye index rebuild  # read every file again
     rye index clear    # delete it; the next search builds it anew
+init: Set up a project: take in, write the policy, sign, search.
+    rye init --dry-run                                   # list all that would be done
+    rye init                                             # list it, ask, and do it
+    rye init --yes --ci github --rye OWNER/REPO@COMMIT   # with a job that verifies each change
+new: Write the frame of a new item.
+    rye new knowledge ops/rollback  # .ai/knowledge/ops/rollback.md
+    rye new tool ops/backup.sh      # a script for the shell; Python without an extension
+    rye new skill pdf               # a SKILL.md where your skills are
+import: Copy files from elsewhere into .ai as items.
+    rye import notes                             # notes/a.md becomes knowledge:notes/a
+    rye import ~/prompts/*.txt --as directive    # texts as instructions
+    rye import docs --namespace team --dry-run   # what would be copied, as knowledge:team/…
 sign: Sign items, or a whole bundle with a key of its own.
     rye sign tool:demo/hello           # one item of the project
     rye sign 'tool:demo/*' --dry-run   # what would be signed

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from functools import partial
 from typing import Any
 
 import click
 
+from rye._text import quote
 from rye.cli.commands.search import answer_hits
 from rye.cli.options import Place, ask, ask_about_item, only_one, params_of, refuse
-from rye.cli.terminal import answer, note, say_raw
+from rye.cli.terminal import Terminal, answer, note, note_line, say_json, say_raw
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
 """Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""
@@ -18,6 +22,8 @@ _SORTS = {"id": "score", "name": "name", "date": "date"}
 def show_item(item: str, **options: Any) -> int:
     """Show ITEM: a type:id, or an id alone if only one type has it.
 
+    On a terminal Markdown is rendered, and what does not fit is shown by the program that PAGER names, else by less.
+
     Exit status: 0 shown, 1 there is no such item, 2 error.
     """
     only_one("as_json", "raw")
@@ -25,10 +31,39 @@ def show_item(item: str, **options: Any) -> int:
     loaded = ask_about_item(place, lambda registry: registry.get(item, options["space"]))
     if options["raw"]:
         say_raw(loaded.content)
+    elif options["as_json"]:
+        say_json(loaded.to_dict())
     else:
+        from rye.cli.programs import show_paged
         from rye.cli.render.items import render_item
 
-        answer(loaded, render_item, lambda *_: (), as_json=options["as_json"])
+        terminal = Terminal.of(sys.stdout)
+        show_paged(render_item(loaded, terminal), terminal)
+    return 0
+
+
+@click.command("open", params=params_of("open"))
+def open_item(item: str, **options: Any) -> int:
+    """Open the file of ITEM, a type:id or an id alone, in the editor that VISUAL or EDITOR names; also: rye edit.
+
+    ITEM:LINE begins at a line, where rye knows how the editor takes one. No shell is started. An item that was changed
+    is to be signed again.
+
+    Exit status: 0 the editor ended, 1 there is no such item, 2 error.
+    """
+    named = re.fullmatch(r"(.*[^:]):([1-9][0-9]{0,8})", item)
+    name, line = (named[1], int(named[2])) if named else (item, 1)
+    place = Place.take(options)
+    loaded = ask_about_item(place, lambda registry: registry.get(name))
+    from rye.cli.programs import edit
+
+    edit(loaded.path, line)
+    edited = ask_about_item(place, lambda registry: registry.get(loaded.ref))
+    if edited.content != loaded.content and loaded.signature.verdict != "unsigned":
+        command = f"rye sign{' --space user' * (loaded.space == 'user')} {quote(loaded.ref)}"
+        unsignable = "the item has changed, so its publisher must sign it again"
+        label, text = ("note", unsignable) if loaded.space == "system" else ("fix", command)
+        note(note_line(label, text, Terminal.of(sys.stderr)))
     return 0
 
 
@@ -40,16 +75,17 @@ def list_command(scope: str, **options: Any) -> int:
 
     Exit status: 0 there are some, 1 none, 2 error.
     """
-    only_one("as_json", "as_jsonl", "as_ids")
+    only_one("as_json", "as_jsonl", "as_ids", "paths")
     if not options["as_ids"]:
         refuse("null", because="without --ids")
     place = Place.take(options)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
+    paths = options.pop("paths")
     options["sort_by"] = _SORTS[options.pop("sort")]
     from rye.cli.render.items import render_list
 
     response = ask(place, lambda registry: registry.list_items(scope, **options))
-    return answer_hits(response, form, render_list)
+    return answer_hits(response, form, partial(render_list, paths=paths))
 
 
 @click.command("refs", params=params_of("refs"))

@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.options import Place, Refusal, ask, only_one, params_of, refuse
-from rye.cli.terminal import Terminal, answer, ask_new_passphrase, ask_passphrase, note, say_json, say_raw, show
-from rye.errors import SigningError
+from rye.cli.terminal import (
+    Terminal,
+    answer,
+    ask_new_passphrase,
+    ask_passphrase,
+    note,
+    require_yes,
+    say_json,
+    say_raw,
+    show,
+)
+from rye.errors import NotFoundError, SigningError
 
 if TYPE_CHECKING:
     from rye.registry import Keyring, Passphrase, SignReport
@@ -95,9 +105,10 @@ def generate(name: str | None, **options: Any) -> int:
     from rye.registry import DEFAULT_KEY, last_moment
 
     until = options["not_after"]
+    _confirm_loss(name or DEFAULT_KEY, options)
     made = _keyring(ask_new_passphrase).generate(
         name or DEFAULT_KEY,
-        owner=_login() if options["owner"] is None else options["owner"],
+        owner=login() if options["owner"] is None else options["owner"],
         namespaces=options["namespaces"] or None,
         not_after=None if until is None else last_moment(until),
         trust=options["trust"],
@@ -182,16 +193,37 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
     from rye.registry import DEFAULT_KEY, read_key_file, refuse_key_text
 
     refuse_key_text(str(file))
+    _confirm_loss(name or DEFAULT_KEY, options)
     data = _standard_input() if str(file) == "-" else read_key_file(file.expanduser())
     made = _keyring(ask_passphrase).import_key(
         data,
         name or DEFAULT_KEY,
-        owner=_login() if options["owner"] is None else options["owner"],
+        owner=login() if options["owner"] is None else options["owner"],
         trust=options["trust"],
         replace=options["force"],
     )
     answer(made, partial(render_made, done="imported"), as_json=options["as_json"])
     return 0
+
+
+def _confirm_loss(name: str, options: dict[str, Any]) -> None:
+    """Ask before a key is replaced, which nobody gets back.
+
+    Raises:
+        SigningError: ``confirmation-needed``.
+    """
+    if not options["force"]:
+        refuse("yes", because="without --force")
+        return
+    try:
+        key = _keyring().show(name)
+    except NotFoundError:
+        return
+    if not options["yes"]:
+        which = key.fingerprint or "whose fingerprint is not known"
+        question = f"Replace the key {name} ({which}) in {key.path}? It is lost then."
+        keep = f"rye keys export --private {name} -o FILE keeps it; --yes replaces it without asking"
+        require_yes(question, hint=keep)
 
 
 def _standard_input() -> bytes:
@@ -209,7 +241,8 @@ def _keyring(passphrase: Passphrase = None) -> Keyring:
     return Keyring.find(passphrase=passphrase)
 
 
-def _login() -> str:
+def login() -> str:
+    """Return the user's name on this machine; empty where that is unknown."""
     import getpass
 
     try:

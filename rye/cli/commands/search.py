@@ -17,7 +17,7 @@ from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOpt
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
 
-_IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset")
+_IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset", "paths")
 """Options with which ``rye search`` without a query lists items instead of searching as you type."""
 
 
@@ -31,7 +31,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
-    only_one("as_json", "as_jsonl", "as_ids")
+    only_one("as_json", "as_jsonl", "as_ids", "paths")
     if options["as_ids"]:
         refuse("explain", "facets", because="with --ids")
     else:
@@ -47,7 +47,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
     from rye.cli.render.search import render_search
 
-    return answer_hits(response, options, partial(render_search, sort_by=options["sort_by"]))
+    return answer_hits(response, options, partial(render_search, sort_by=options["sort_by"], paths=options["paths"]))
 
 
 def answer_hits(
@@ -93,7 +93,7 @@ def similar(item: str, **options: Any) -> int:
 
     Exit status: 0 there are some, 1 none, or there is no such item, 2 error.
     """
-    only_one("as_json", "as_ids")
+    only_one("as_json", "as_ids", "paths")
     if options["as_ids"]:
         refuse("explain", because="with --ids")
     place = Place.take(options)
@@ -103,7 +103,7 @@ def similar(item: str, **options: Any) -> int:
     response = ask_about_item(place, lambda registry: registry.similar(item, **arguments))
     from rye.cli.render.search import render_search
 
-    return answer_hits(response, options, partial(render_search, shared_words=not explain))
+    return answer_hits(response, options, partial(render_search, shared_words=not explain, paths=options["paths"]))
 
 
 @click.command("why", cls=SearchCommand, params=params_of("why"))

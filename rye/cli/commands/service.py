@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -15,6 +15,9 @@ from rye._process import find_program
 from rye.cli.options import Place, Refusal, ask, params_of, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
 from rye.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from rye.registry import ServerCheck, ServerSkill
 
 COMPLETION_VARIABLE = "_RYE_COMPLETE"
 """The variable in which a shell asks for completions."""
@@ -50,7 +53,8 @@ def _status(place: Place) -> _Outcome:
 
     spaces = ask(place, lambda registry: registry.status())
     lines = render_status(spaces, Terminal.of(sys.stdout))
-    return {"spaces": [space.to_dict() for space in spaces]}, lines, (), 0
+    warnings = [text for space in spaces for one in space.vectors for text in one.warnings]
+    return {"spaces": [space.to_dict() for space in spaces]}, lines, warnings, 0
 
 
 def _rebuild(place: Place) -> _Outcome:
@@ -105,6 +109,7 @@ def mcp(client: str | None, **options: Any) -> int:
         bundles=options["bundles"],
         trust=options["trust"],
         audience=options["audience"],
+        clients=options["clients"],
         cache_dir=options["cache_dir"],
         embedder=options["embedder"],
         only_trusted=options["require"] == "trusted",
@@ -120,6 +125,12 @@ def mcp(client: str | None, **options: Any) -> int:
         note("rye waits for a client on standard input; rye mcp --print-config NAME shows how to configure one")
     server.serve(chosen)
     return 0
+
+
+def check_server(server: str, command: Sequence[str], check: ServerCheck) -> list[ServerSkill]:
+    """Read and check the skills of a server at a URL, or of the one that a command starts."""
+    found: list[ServerSkill] = import_module("rye.mcp.client").check_server(server, command, check)
+    return found
 
 
 def _folder(folder: Path) -> Path:

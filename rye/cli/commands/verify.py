@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.options import Place, Refusal, given, only_one, params_of, progress_bar, refuse
-from rye.cli.terminal import Terminal, answer, ask_passphrase, note, require_yes, say, say_json, show, silence
+from rye.cli.terminal import Terminal, answer, ask_passphrase, note, require_yes, say, say_json, show, warning_lines
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
+    from rye.cli.progress import IndexProgress
     from rye.registry import Delegation, Layout, ManifestReport, Policy, Progress, Root, Verification
 
-_LISTING = ("threshold", "root_key", "delegate", "no_delegates", "new")
+_LISTING = ("threshold", "root_key", "timestamp_key", "no_timestamp_key", "delegate", "no_delegates", "new")
 
 
 @click.command("verify", params=params_of("verify"))
@@ -29,8 +31,15 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     The signed manifest of a space, if it has one, is checked too when the whole space is verified: without TARGET,
     with *, or with the folder of the project or bundle, or a folder around it.
 
+    With --mcp, the skills of a server: their digests, signatures, and what changed since you accepted them.
+
     Exit status: 0 all passed, 1 some failed, 2 some could not be checked or there was nothing to check.
     """
+    server = options.pop("server")
+    if server is not None:
+        return _verify_server(server, target, options)
+    refuse("accept", because="without --mcp")
+    del options["accept"]
     only_one("as_json", "form")
     only_one("as_json", "verbose")
     form = "json" if options.pop("as_json") else options.pop("form")
@@ -44,7 +53,35 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
         refuse("exclude", because="with a TARGET: name what is to be verified")
     place = Place.take(options)
     with progress_bar("verifying") as progress:
-        return _answer(_run(place, target, options, progress), options, form)
+        return _answer(_run(place, target, options, progress), options, form, progress)
+
+
+_NOT_OF_SERVERS = (
+    *("policy", "signers", "changed_since", "baseline", "write_baseline", "require_manifest", "form", "strict"),
+    *("exclude", "space", "bundles", "audience", "clients"),
+)
+
+
+def _verify_server(server: str, command: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Check the skills of a server, and return the exit status."""
+    from rye.cli.commands.service import check_server
+    from rye.registry import ServerCheck
+
+    refuse(*_NOT_OF_SERVERS, because="with --mcp")
+    if (server == "-") != bool(command):
+        raise Refusal("--mcp takes a URL, or - and a command", hint="rye verify --mcp - -- COMMAND ARGUMENT…")
+    place = Place.take(options)
+    load = place.layout().load_trust(place.trust)
+    name = json.dumps(command) if command else server
+    check = ServerCheck(name, load.trust, require=options["require"] or "trusted", accept=options["accept"])
+    skills = check_server(server, command, check)
+    if options["as_json"]:
+        say_json({"server": name, "skills": [each.to_dict() for each in skills], "warnings": list(load.warnings)})
+    else:
+        from rye.cli.render.verify import render_server
+
+        show(render_server(skills, verbose=options["verbose"]), warning_lines(load.warnings, Terminal.of(sys.stderr)))
+    return 2 if not skills else int(any(each.problems for each in skills))
 
 
 def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
@@ -66,25 +103,28 @@ def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progres
     )
 
 
-def _answer(run: Verification, options: dict[str, Any], form: str) -> int:
+def _answer(run: Verification, options: dict[str, Any], form: str, progress: IndexProgress) -> int:
     """Verify, write the answer while it comes, and return the exit status."""
     if options["write_baseline"]:
-        return _write_baseline(run, options["baseline"])
+        return _write_baseline(run, options["baseline"], progress)
+
+    def complain(text: str) -> None:
+        progress.clear()
+        note(text)
+
     if form == "text":
         from rye.cli.render.verify import render_text
 
-        lines = render_text(run, Terminal.of(sys.stdout), verbose=options["verbose"], complain=note)
+        lines = render_text(run, Terminal.of(sys.stdout), verbose=options["verbose"], complain=complain)
     else:
         from rye.cli.render.machine import FORMATS
 
         lines = FORMATS[form](run)
-    try:
-        for line in lines:
-            say(line)
-    except BrokenPipeError:  # a reader of the first lines must not take them for all
-        silence(sys.stdout)
-        note("not verified to the end: standard output was closed")
-        return 2
+    for line in lines:
+        progress.clear()
+        if not say(line):  # a reader of the first lines must not take them for all
+            note("not verified to the end: standard output was closed")
+            return 2
     return run.status
 
 
@@ -103,13 +143,14 @@ def _policy(options: dict[str, Any]) -> Policy:
     return replace(policy, also=mine if options["require"] else replace(mine, require="signed"))
 
 
-def _write_baseline(run: Verification, path: Path) -> int:
+def _write_baseline(run: Verification, path: Path, progress: IndexProgress) -> int:
     """Write the findings, unless something could not be checked: then some may be missing."""
     from rye.cli.render.verify import render_text
     from rye.registry import Baseline, Finding
 
     findings: list[Finding] = []
     for line in render_text(run, Terminal.of(sys.stdout), verbose=False, complain=note, keep=findings.append):
+        progress.clear()
         say(line)
     if run.status == 2:
         note("the baseline was not written: something could not be checked, or there was nothing to check")
@@ -163,12 +204,15 @@ class _Where:
 
 
 def _write(options: dict[str, Any]) -> int:
-    from rye.registry import cosign_root, read_root_keys, read_signers, write_root
+    from rye.registry import Keyring, cosign_root, read_root_keys, read_signers, write_root
 
     only_one("delegate", "no_delegates")
+    only_one("timestamp_key", "no_timestamp_key")
     where = _Where.take(options, several=False)
     trust = where.layout.load_trust(where.trust).trust
     signers = read_signers(where.layout, options["key"], passphrase=ask_passphrase)
+    keys = [Keyring(where.layout).public_key(name) for name in options["timestamp_key"]]
+    timestamp = keys if keys or options["no_timestamp_key"] else None
     if options["cosign"]:
         refuse("expires", *_LISTING, because="with --cosign")
         report = cosign_root(where.roots[0], signers=signers, trust=trust)
@@ -178,7 +222,7 @@ def _write(options: dict[str, Any]) -> int:
             signers=signers,
             trust=trust,
             days=options["expires"],
-            root_keys=read_root_keys(options["root_key"], options["threshold"], signers),
+            root_keys=read_root_keys(options["root_key"], options["threshold"], signers, timestamp),
             delegations=_delegations(options),
             new=options["new"],
         )

@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
-from rye.cli.render.parts import passage, remedy, signed_by, standing_label, verdict_label
+from rye.cli.render.parts import (
+    is_markdown_file,
+    item_name,
+    location,
+    passage,
+    remedy,
+    signed_by,
+    standing_label,
+    verdict_label,
+)
 from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
 from rye.surface.text import header, source_name, standing, symbol_line
 
@@ -27,12 +36,61 @@ _REMARKABLE = {"shadows", "shadowed by", "warning", "state", "see instead"}
 def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
     """Yield the heading with the verdict, one line per known fact, a rule, and the content.
 
-    Markdown is shown as written and not rendered: a comment that a renderer would hide is part of what an agent reads.
+    In colour Markdown is rendered, but nothing is hidden: a comment is part of what an agent reads.
     """
     yield _heading(loaded.ref, loaded.signature, terminal)
     yield from _fact_lines(_facts(loaded), terminal)
     yield terminal.dim(("─" if terminal.unicode else "-") * (terminal.width or 72))
-    yield block(loaded.content.rstrip("\n"))
+    content = block(loaded.content.rstrip("\n"))
+    is_markdown = terminal.colour and is_markdown_file(loaded.path)
+    yield "\n".join(_markdown(content.split("\n"), terminal)) if is_markdown else content
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6}) +(.*?)(?: +#+)? *")
+_BULLET = re.compile(r"( *)[-*+] (?=\S)")
+_RULE = re.compile(r"[ |:-]*-[ |:-]*")
+_SPAN = re.compile(
+    r"(?P<ticks>`{1,3})(?!`)(?P<code>.{1,300}?)(?<!`)(?P=ticks)(?!`)|\*\*(?P<bold>\S(?:.{0,300}?\S)?)\*\*"
+    r"|\[(?P<text>[^\[\]]{1,300})\]\((?P<address>[^()\s]{1,500})\)|(?P<comment><!--.*?(?:-->|$))"
+)
+
+
+def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
+    """Yield harmless lines of Markdown in colour. Only marks go: addresses, comments and metadata stay to be read."""
+    first = int(lines[0].startswith("<!--"))  # a signature line
+    metadata = lines.index("---", first + 1) if "---" in lines[first : first + 1] and "---" in lines[first + 1 :] else 0
+    fence = comment = ""
+    for number, line in enumerate(lines):
+        opening = _FENCE.match(line)
+        if number <= metadata > 0 or comment:
+            comment = "" if "-->" in line else comment
+            yield terminal.dim(line)
+        elif fence:
+            closes = opening is not None and opening[1].startswith(fence) and not line.strip(f" {fence[0]}")
+            fence = "" if closes else fence
+            yield terminal.dim(line) if closes else terminal.style(line, "green")
+        elif opening is not None:
+            fence = opening[1]
+            yield terminal.dim(line)
+        elif heading := _HEADING.fullmatch(line):
+            yield terminal.style(heading[2], "blue" if len(heading[1]) < 3 else None, bold=True)
+        elif _RULE.fullmatch(line):
+            yield terminal.dim(line)
+        else:
+            comment = "<!--" if line.rfind("<!--") > line.rfind("-->") else ""
+            bullet = "•" if terminal.unicode else "-"
+            yield _SPAN.sub(lambda match: _span(match, terminal), _BULLET.sub(rf"\1{bullet} ", line, count=1))
+
+
+def _span(match: re.Match[str], terminal: Terminal) -> str:
+    if match["code"]:
+        return terminal.style(match["code"], "green")
+    if match["bold"]:
+        return terminal.style(match["bold"], bold=True)
+    if match["text"]:
+        return terminal.style(match["text"], "cyan") + terminal.dim(f" ({match['address']})")
+    return terminal.dim(match[0])
 
 
 def render_unreadable(hit: SearchResult, message: str, terminal: Terminal) -> Iterator[str]:
@@ -107,13 +165,13 @@ _LONGEST = 60
 _LEAST = 20
 
 
-def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield a line for each item, cut where the terminal ends."""
+def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = False) -> Iterator[str]:
+    """Yield a line for each item, cut where the terminal ends, and below it its file where ``paths``."""
     rows = [_columns(hit) for hit in response.results]
     widths = [min(max(map(cells, column)), _LONGEST) for column in zip(*rows, strict=True)]
     marks = max((len(word) for word in VERDICT_MARKS), default=0)
     for hit, (name, version, source, description) in zip(response.results, rows, strict=True):
-        shown = terminal.style(pad(name, widths[0]), "cyan", bold=True)
+        shown = item_name(name, hit.path, terminal, width=widths[0])
         verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
         state = standing(hit.states, hit.successor)
@@ -121,6 +179,8 @@ def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
         room = None if terminal.width is None else max(terminal.width - used, _LEAST)
         facts = [pad(version, widths[1]), verdict, pad(source, widths[2]), terminal.style(state, "magenta")]
         yield "  ".join([shown, *facts[: None if state else 3], cut(description, room)]).rstrip()
+        if paths:
+            yield f"  {location(hit.path, hit.line, terminal)}"
 
 
 def _columns(hit: SearchResult) -> tuple[str, str, str, str]:

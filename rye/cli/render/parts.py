@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, compress, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
+
+import click
 
 from rye._text import Advice, inline
 from rye.cli.terminal import Terminal, cells, note_line, pad
@@ -47,6 +49,36 @@ def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int 
         else:
             line, used = shown, size
     return [*lines, line] if line else lines
+
+
+_MARKS = re.compile(
+    r"(?<!\S)(?:#{1,6}(?!\S)|`{3,}[\w+-]*|~{3,}[\w+-]*|\|(?:[ :|-]*-[ :|-]*\|)?(?!\S))|\*\*|`"
+    r"|!?\[(?=[^\[\]]{1,200}\]\([^()\s]{1,200}\))|\]\([^()\s]{1,200}\)"
+)
+
+
+def is_markdown_file(path: str) -> bool:
+    """Return whether the name of a file is one of Markdown."""
+    return path.endswith((".md", ".mdc", ".markdown"))
+
+
+def without_marks(text: str, spans: Spans) -> tuple[str, Spans]:
+    """Return a passage of Markdown without marks of headings, code, tables, emphasis and links, and spans moved along.
+
+    What is between them stays, and so does every comment.
+    """
+    kept = bytearray(b"\1") * len(text)
+    for mark in _MARKS.finditer(text):
+        kept[mark.start() : mark.end()] = bytes(mark.end() - mark.start())
+    places = list(accumulate(kept, initial=0))
+    moved = [(places[min(start, len(text))], places[min(end, len(text))]) for start, end in spans]
+    return "".join(compress(text, kept)), moved
+
+
+def passage_of(hit: SearchResult, name: str) -> tuple[str, Spans]:
+    """Return the preview or description of a hit and what is to be highlighted in it, without marks of Markdown."""
+    text, spans = getattr(hit, name), hit.highlights.get(name, ())
+    return without_marks(text, spans) if is_markdown_file(hit.path) else (text, spans)
 
 
 def _runs(word: str, lit: Iterable[int]) -> list[tuple[str, bool]]:
@@ -105,13 +137,30 @@ def remedy(loaded: LoadedItem) -> Advice:
 
     kind, _, item_id = loaded.ref.partition(":")
     item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
-    return Fixes.find().of_item(item, loaded.signature.code)
+    return Fixes.find(audience=named_audience()).of_item(item, loaded.signature.code)
+
+
+def named_audience() -> str:
+    """Return the audience that the command line names, which a command that fixes something is to name as well."""
+    context = click.get_current_context(silent=True)
+    return (context.params.get("audience") if context else "") or ""
 
 
 def shown_path(path: str) -> str:
     """Return a path relative to the working directory if it lies below that, else as it is."""
     base = f"{os.getcwd()}{os.sep}"  # noqa: PTH109 - text, as the path is
     return path.removeprefix(base)
+
+
+def location(path: str, line: int, terminal: Terminal) -> str:
+    """Return ``path:line``, a link to the file on a terminal."""
+    return terminal.link(terminal.dim(f"{inline(shown_path(path))}:{line}"), path)
+
+
+def item_name(ref: str, path: str, terminal: Terminal, *, width: int = 0) -> str:
+    """Return ``type:id``, a link to the file on a terminal, padded to ``width`` cells."""
+    name = inline(ref)
+    return terminal.link(terminal.style(name, "cyan", bold=True), path) + " " * (width - cells(name))
 
 
 def size(count: int) -> str:

@@ -8,7 +8,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
-from rye.cli.render.parts import Spans, passage, standing_label, verdict_label
+from rye.cli.render.parts import (
+    Spans,
+    is_markdown_file,
+    item_name,
+    location,
+    passage,
+    passage_of,
+    standing_label,
+    verdict_label,
+    without_marks,
+)
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, note_line, pad, warning_lines
 from rye.surface.text import header, hybrid_lines, plural, search_notes, source_name, symbol_lines
 
@@ -36,12 +46,17 @@ _LISTED_WORDS = 6
 
 
 def render_search(
-    response: SearchResponse, terminal: Terminal, *, sort_by: str = "score", shared_words: bool = False
+    response: SearchResponse,
+    terminal: Terminal,
+    *,
+    sort_by: str = "score",
+    shared_words: bool = False,
+    paths: bool = False,
 ) -> Iterator[str]:
     """Yield the header, every hit of the page and the facets.
 
     An explained hit shows the parts of its score, and why it comes before the next one; with ``shared_words`` only the
-    words that it shares with the item it is similar to.
+    words that it shares with the item it is similar to. ``paths`` adds file and line.
     """
     hits = response.results
     yield terminal.style(header(len(hits), response.total, "results", response.stage), bold=True)
@@ -50,6 +65,8 @@ def render_search(
         rank = response.offset + at + 1
         yield ""
         yield from _hit(f"{rank:>{digits}}.", hit, terminal)
+        if paths:
+            yield _INDENT + location(hit.path, hit.line, terminal)
         if shared_words:
             yield from _shared_words(hit, terminal)
         elif hit.explain is not None:
@@ -93,7 +110,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     elif hit.similarity is not None:
         nearness = f"similarity {hit.similarity:.4f}"
     facts = [
-        terminal.style(f"{inline(hit.type)}:{inline(hit.id)}", "cyan", bold=True),
+        item_name(f"{hit.type}:{hit.id}", hit.path, terminal),
         f"{hit.score:.4f}",
         nearness,
         verdict_label(hit.signature, terminal),
@@ -106,7 +123,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         yield from _indented(getattr(hit, named), hit.highlights.get(named, ()), terminal)
     shown = "preview" if hit.preview else "description"
     if shown != named and not (named == "description" and hit.description.startswith(hit.preview.rstrip("…"))):
-        yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
+        yield from _indented(*passage_of(hit, shown), terminal)
     if hit.hybrid is not None:
         yield from (_INDENT + line for line in hybrid_lines(hit.hybrid.to_dict()))
     yield from (_INDENT + line for line in symbol_lines([each.to_dict() for each in hit.symbols]))
@@ -278,7 +295,7 @@ def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: 
 
 def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
     facts = [
-        terminal.style(f"{inline(hit.type)}:{inline(hit.id)}", "cyan", bold=True),
+        item_name(f"{hit.type}:{hit.id}", hit.path, terminal),
         f"{hit.score:.4f}",
         verdict_label(hit.signature, terminal),
         inline(hit.source_handle),
@@ -290,7 +307,8 @@ def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) 
     yield from _hiding(hit, terminal)
     if hit.copies:
         yield _INDENT + terminal.dim(inline(f"the same in {', '.join(hit.copies)}"))
-    for line in [inline(hit.snippet)] if snippets else block(hit.text).splitlines():
+    snippet = without_marks(hit.snippet, ())[0] if is_markdown_file(hit.path) else hit.snippet
+    for line in [inline(snippet)] if snippets else block(hit.text).splitlines():
         yield f"{_INDENT}{line}".rstrip()
     if hit.truncated:
         yield _INDENT + terminal.dim(f"… {hit.original_chars - len(hit.text):,} more characters")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye._text import Advice, inline
-from rye.cli.render.parts import shown_path
+from rye.cli.render.parts import item_name, location, named_audience
 from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
 from rye.registry import Finding, Fixes, Unchecked, Violation
 from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import ManifestReport, ManifestWritten, Verification, VerifiedItem
+    from rye.registry import ManifestReport, ManifestWritten, ServerSkill, Verification, VerifiedItem
+
+_IN_FULL = 3
+"""Findings of one cause that are shown in full."""
 
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 
@@ -28,6 +32,8 @@ def render_text(
 ) -> Iterator[str]:
     """Yield the lines of each finding (of each item where ``verbose``) and the summary.
 
+    The first findings of a cause come in full as they are made, the others of it in the end: their number, then files.
+
     Args:
         run: What is iterated over.
         terminal: What the lines are for.
@@ -35,6 +41,7 @@ def render_text(
         complain: Takes a line on what could not be checked, and the warnings.
         keep: Takes each finding.
     """
+    causes: defaultdict[tuple[str, ...], list[Finding]] = defaultdict(list)
     for entry in run:
         if isinstance(entry, Unchecked):
             complain(note_line("not checked", entry.message, terminal))
@@ -42,9 +49,14 @@ def render_text(
             if keep is not None:
                 keep(entry)
             if verbose or not entry.baselined:
-                yield from _finding(entry, terminal)
+                alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.baselined))]
+                alike.append(entry)
+                if len(alike) <= _IN_FULL:
+                    yield from _finding(entry, terminal)
         elif verbose:
             yield _head(entry, terminal)
+    for alike in causes.values():
+        yield from _others(alike[_IN_FULL:], terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
     for report in run.manifests:
@@ -57,7 +69,7 @@ def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
         terminal.verdict(item.verdict, width=_VERDICT_WIDTH),
         terminal.style(inline(item.ref), "cyan"),
         source_name(item.space, item.bundle),
-        terminal.dim(f"{inline(shown_path(item.path))}:{item.line}"),
+        location(item.path, item.line, terminal),
     )
     return "  ".join(columns)
 
@@ -67,6 +79,18 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     known = " (baselined)" if finding.baselined else ""
     yield f"    {inline(finding.reason)} [{inline(finding.code)}]{known}"
     yield from (f"    {note_line(label, text, terminal)}" for label, text in finding.advice.labelled())
+
+
+def _others(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
+    """Yield a line for the cause that findings share, and one for each of them."""
+    if findings:
+        first = findings[0]
+        known = " (baselined)" if first.baselined else ""
+        count = f"{len(findings)} more of {inline(first.item.source)}"
+        yield f"{terminal.verdict(first.item.verdict)}  {count}: {inline(first.reason)} [{inline(first.code)}]{known}"
+    for each in findings:
+        item = each.item
+        yield f"    {item_name(item.ref, item.path, terminal)}  {location(item.path, item.line, terminal)}"
 
 
 def _summary(run: Verification, terminal: Terminal) -> str:
@@ -93,7 +117,7 @@ def render_written(report: ManifestWritten, terminal: Terminal) -> Iterator[str]
     yield f"{inline(report.source)}{whose}: version {report.version}, {plural(report.listed, 'item')} ({roles})"
     yield terminal.dim(inline(report.folder))
     root = str(Path(report.folder).parents[1])
-    write = Fixes.find().in_space("rye manifest write", report.source.partition(":")[0], root)
+    write = Fixes.find(audience=named_audience()).in_space("rye manifest write", report.source.partition(":")[0], root)
     for role, count in report.missing.items():
         yield f"{inline(role)} still needs {plural(count, 'signature')}: {inline(write)} --cosign"
     for role, count in report.pending.items():
@@ -113,6 +137,10 @@ def render_checked(reports: Sequence[ManifestReport], terminal: Terminal) -> Ite
             colour = "red" if found in report.errors else "yellow"
             yield f"{terminal.style(inline(found.code), colour)}  {inline(report.source)}  {inline(found.message)}"
         yield outcome(report, terminal)
+        if report.version:
+            keys = ", ".join(map(inline, report.timestamp_keys))
+            words = f"{keys} may sign the timestamp alone" if keys else "the same keys sign list and timestamp"
+            yield terminal.dim(f"  {words}")
 
 
 def outcome(report: ManifestReport, terminal: Terminal) -> str:
@@ -135,7 +163,7 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
         for text in report.problems:
             yield note_line("not checked", text, terminal)
     yield from warning_lines(warnings, terminal)
-    fixes = Fixes.find()
+    fixes = Fixes.find(audience=named_audience())
     hints = [hint for report in reports for hint in _hints(report, fixes)]
     for code, advice in dict.fromkeys(hints):
         yield from (note_line(label, text, terminal) for label, text in advice.labelled(f"hint[{code}]"))
@@ -143,8 +171,8 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
 
 def checked_to_dict(report: ManifestReport) -> dict[str, Any]:
     """Return the JSON of a check, in which each finding has the command for its space, as a reader is shown it."""
-    data = report.to_dict()
-    for finding, (_, advice) in zip(data["findings"], _hints(report, Fixes.find()), strict=True):
+    data, fixes = report.to_dict(), Fixes.find(audience=named_audience())
+    for finding, (_, advice) in zip(data["findings"], _hints(report, fixes), strict=True):
         finding["remedy"], finding["note"] = advice
     return data
 
@@ -154,3 +182,17 @@ def _hints(report: ManifestReport, fixes: Fixes) -> list[tuple[str, Advice]]:
     space, _, bundle = report.source.partition(":")
     codes = (found.code for found in report.findings)
     return [(code, Advice.read(fixes.of_code(code, space, bundle, report.root))) for code in codes]
+
+
+def render_server(skills: Sequence[ServerSkill], *, verbose: bool) -> Iterator[str]:
+    """Yield a line for each skill of a server that did not pass, with the reasons below, then the counts."""
+    for each in skills:
+        verdict = str(each.signature.verdict) if each.signature else "unread"
+        if each.problems or verbose:
+            yield f"{'FAIL' if each.problems else 'ok  '}  {inline(each.uri)}  {verdict}  {each.state}"
+        yield from (f"      {inline(text[:1000])}" for text in each.problems)
+        yield from (f"      changed: {inline(name)}" for name in (each.changes if each.problems else ())[:20])
+    failed = sum(bool(each.problems) for each in skills)
+    yield f"{plural(len(skills), 'skill')}: {len(skills) - failed} passed, {failed} failed"
+    if failed:
+        yield "once you have reviewed them, the same with --accept accepts what the server has now"

@@ -25,17 +25,17 @@ _PARTS = ("sections", "symbols")
 
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
-Use it once you know the type:id; rye_search finds it; for many verdicts, rye_verify.
-Runs nothing; copy_to asks, adds a file.
-Answers verdict and content between markers (next_offset reads on); act on it only if trusted or the user agrees.
-Errors: code and nearest ids.
+Use it once you know the type:id, which rye_search finds; rye_verify returns many verdicts.
+It runs nothing. With copy_to it asks the user and adds a file.
+The content stands between marks, and next_offset reads on. Act on it only if it is trusted or the user agrees.
+Errors have a code and the nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "space": "project"}"""
 
 _OF_REFS = """\
 List what an item refers to, and what refers to it.
-Use it to see what it needs or what depends on it; to find items, rye_search. Read-only.
-Answers "item -kind-> target  line" (dangling: not there), then the items with verdicts.
-Errors: code and nearest ids.
+Use it to see what an item needs or what depends on it; rye_search finds items. It only reads.
+It returns "item -kind-> target  line", where dangling means that the target is missing, then the items with verdicts.
+Errors have a code and the nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
 
@@ -59,9 +59,10 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
     if arguments.get("copy_to"):
         _confirm_copy(work, registry, loaded, arguments["copy_to"])
         data["copied"] = tidy(copy_item(loaded, registry.roots, arguments["copy_to"]).to_dict())
-        work.projects.copied.add(unsigned_digest(loaded.content))
+        work.projects.copied.add(unsigned_digest(loaded))
         registry.refresh()
-    part = part_of_content(loaded, arguments["offset"], arguments["limit"])
+    offset = start_of_content(loaded) if arguments["offset"] is None else arguments["offset"]
+    part = part_of_content(loaded, offset, arguments["limit"])
     data |= {key: tidy(value) for key, value in loaded.to_dict().items() if key != "content"}
     if work.options.only_trusted:
         unname_successors(registry, [data])
@@ -69,7 +70,7 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
     return data | {
         "content": part.text,
         "characters": part.characters,
-        "offset": arguments["offset"],
+        "offset": offset,
         "next_offset": part.next_offset,
         "escaped": part.escaped,
     }
@@ -83,8 +84,8 @@ def _confirm_copy(work: Work, registry: Registry, loaded: LoadedItem, to: str) -
     """
     roots = {root.source: root.path for root in registry.roots}
     source = f"{loaded.space}:{loaded.bundle}" if loaded.bundle else str(loaded.space)
-    if to not in roots:
-        return  # there is no such space, as the copy will say
+    if to not in roots or not Path(loaded.path).is_relative_to(roots[source]):
+        return  # there is no such space, or it is the file of a client: the copy will say so
     target = roots[to] / Path(loaded.path).relative_to(roots[source])
     if work.call.confirm is None:
         if loaded.signature.verdict != "trusted":
@@ -115,6 +116,13 @@ class ContentPart(NamedTuple):
     characters: int
     next_offset: int | None
     escaped: bool
+
+
+def start_of_content(loaded: LoadedItem) -> int:
+    """Return where an item begins below its signature line and front matter; 0 where an element stands there."""
+    content = loaded.content.replace("\r\n", "\n")
+    head = sum(len(line) + 1 for line in content.split("\n")[: loaded.item.body_line - 1])
+    return 0 if "<directive" in content[:head] or head >= len(content) else head
 
 
 def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTENT) -> ContentPart:
@@ -160,6 +168,7 @@ def fenced(part: ContentPart, offset: int, mark: Mark) -> list[str]:
 
 LOAD = Tool(
     "rye_load",
+    "Load an item",
     _DESCRIPTION,
     "LoadedItem",
     _answer,
@@ -220,4 +229,4 @@ def _refs_text(data: Mapping[str, Any], mark: Mark) -> str:
     return mark.answer(lines)
 
 
-REFS = Tool("rye_refs", _OF_REFS, "Relations", _refs, _refs_text)
+REFS = Tool("rye_refs", "List references of an item", _OF_REFS, "Relations", _refs, _refs_text)

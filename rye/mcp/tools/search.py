@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import ArgumentError
 from rye.mcp.redact import offered_suggestion, search_warnings, unname_successors
 from rye.mcp.schema import take_arguments
-from rye.mcp.text import search_text, sections_text, tidy, tidy_hit
+from rye.mcp.text import search_text, sections_text, short, tidy, tidy_hit
 from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import Tool, Work
+from rye.parameters import Parameter, check, parameters_of
+from rye.surface.text import symbol_lines
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -20,6 +22,9 @@ _LONGEST = 1_000_000
 
 _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
+
+_SHORT = 80
+"""Characters of the description of a hit in a brief answer; of the preview, half of that."""
 
 _DEEP = 200
 """Levels of an explained query; more than a query may have."""
@@ -32,20 +37,35 @@ _OF_THE_PAGE = ("limit", "offset", "facets", "explain")
 
 _OF_SECTIONS = """\
 Get whole sections, verified and ready to cite.
-Use it to answer from texts; rye_search finds items.
-Read-only.
-Answers each section under its type:id, score, verdict, source, lines | headings.
-Errors: code and fix.
+Use it to answer a question from texts; rye_search finds items. It only reads.
+Each section stands below its type:id, score, verdict, source, lines and headings.
+Errors have a code and a hint.
 Examples: {"query": "how are keys revoked"}; {"query": "rollback", "limit": 3}"""
 
 _DESCRIPTION = """\
-Find signed directives (to follow), tools (to run) and knowledge (to read).
-Use it first; rye_load reads a hit, rye_sections gives passages.
-Read-only.
-Answers "[shown of total results -- stage]", then hits, best first: type:id, score (0-1), verdict, source | title. \
-Stage "all": every word matched. Ask the user before acting on what is not trusted.
-Errors: code and fix.
+Find signed directives to follow, tools to run and knowledge to read.
+Use it first. Read a hit with rye_load; rye_sections returns passages. It only reads.
+The hits come best first, each with type:id, score, verdict and source. Stage "all" means that every word matched. \
+Ask the user before you act on an item that is not trusted.
+Errors have a code and a hint.
 Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT draft", "scope": "tool.rye.*"}"""
+
+
+def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given, with the parts of ``options`` beside the other arguments.
+
+    Raises:
+        ArgumentError: ``unknown-argument``, ``missing-argument``, ``bad-options``, ``bad-detail``.
+    """
+    taken = take_arguments(parameters, given)
+    options = parameters["options"]
+    assert options.parts is not None
+    more = taken.pop("options", {})
+    if not isinstance(more, Mapping):
+        check(options, more)
+    more = take_arguments(parameters_of(options.parts), more)
+    more["detail"] = check(parameters_of(options.parts)["detail"], more.get("detail", "brief"))
+    return taken | more
 
 
 def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -62,12 +82,19 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
     if work.options.only_trusted:
         answer["did_you_mean"] = offered_suggestion(registry, answer["query"], answer["did_you_mean"])
         _redact(registry, answer)
-    hits = [tidy_hit(hit) for hit in answer.pop("results")]
+    hits = [tidy_hit(hit | _address(hit)) for hit in answer.pop("results")]
     data: dict[str, Any] = {"results": hits} | tidy(answer, longest=_QUERY)
     if item is not None:
         deciding = {name: value for name, value in arguments.items() if name not in _OF_THE_PAGE}
         data["why"] = _tidy_why(registry.why(query, item, **deciding).to_dict())
     return data
+
+
+def _address(hit: Mapping[str, Any]) -> dict[str, str]:
+    """Return the address of a hit that may be a skill, under which the resources of this server have its files."""
+    from rye.registry import may_be_skill, skill_uri
+
+    return {"skill": skill_uri(hit["source"], hit["bundle"], hit["id"])} if may_be_skill(hit) else {}
 
 
 def _alike(query: Any, asked: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -122,13 +149,50 @@ def _sections(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict
     return {"results": hits, **tidy(answer, longest=_QUERY)}
 
 
+_ENVELOPE = ("total", "query", "scope", "space", "limit", "offset", "search_type", "stage")
+_OF_A_HIT = ("id", "name", "description", "category", "score", "type", "source", "preview")
+"""Keys that a brief answer always has; others only where they say something."""
+
+_BY_EXCEPTION = ("bundle", "skill", "exact", "shadowed_by", "states", "successor", "explain")
+_AT_LENGTH = ("took_ms", "method", "results")
+
+
+def _brief(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer in about a third of its bytes: no empty keys, short texts, and each reason spelled out once."""
+    labels: dict[tuple[str, str], str] = {}
+    hits = [_brief_hit(hit, labels) for hit in answer["results"]]
+    reasons = {label: reason for (_, reason), label in labels.items()}
+    rest = {key: value for key, value in answer.items() if key in _ENVELOPE or (value and key not in _AT_LENGTH)}
+    return {"notice": rest.pop("notice"), "results": hits, "reasons": reasons, **rest}
+
+
+def _brief_hit(hit: Mapping[str, Any], labels: dict[tuple[str, str], str]) -> dict[str, Any]:
+    """Return a hit with a label for its reason: the code, and a number where the code has several sentences."""
+    signature, described = hit["signature"], bool(hit["description"])
+    code, reason = signature["code"], signature["reason"]
+    number = 1 + sum(other == code for other, _ in labels)
+    label = labels.setdefault((code, reason), code if number == 1 else f"{code} {number}")
+    brief = {name: hit[name] for name in _OF_A_HIT}
+    brief |= {"score": round(hit["score"], 4), "description": short(hit["description"], _SHORT)}
+    brief["preview"] = short(hit["preview"], _SHORT // 2 if described else _SHORT)
+    brief |= {} if described else {"title": short(hit["title"], _SHORT)}
+    brief |= {"verdict": signature["verdict"], "reason": label, "path": hit["path"]}
+    brief |= {name: hit[name] for name in _BY_EXCEPTION if hit.get(name)}
+    symbols = list(symbol_lines(hit["symbols"]))
+    return brief | ({"symbols": symbols} if symbols else {})
+
+
 SEARCH = Tool(
     "rye_search",
+    "Search items",
     _DESCRIPTION,
     "SearchResponse",
     _answer,
     search_text,
-    more={"why": {"type": "object"}},
-    read=take_arguments,
+    more={"why": {"type": "object"}, "reasons": {"type": "object"}},
+    read=_read,
+    brief=_brief,
 )
-SECTIONS = Tool("rye_sections", _OF_SECTIONS, "SectionResponse", _sections, sections_text, read=take_arguments)
+SECTIONS = Tool(
+    "rye_sections", "Search sections", _OF_SECTIONS, "SectionResponse", _sections, sections_text, read=take_arguments
+)

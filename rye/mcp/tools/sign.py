@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import quote
 from rye.errors import ArgumentError, RyeError, SigningError
@@ -16,12 +17,15 @@ from rye.mcp.tools.tool import Tool, Work, read_target, stands, unsigned_digest
 from rye.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Registry, Root, SignedItem, SignReport
+    from rye.registry import Fixes, LoadedItem, Registry, Root, SignedItem, SignReport
 
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
 
 _KEEP = "keep the item with the signature that it has; where it needs another, ask its signer"
+
+_CLOCK = 0.1
+"""Seconds by which the times of files may be behind the clock."""
 
 _SHOWN = 10
 """Items that a question names."""
@@ -49,11 +53,15 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
             message = f"nothing matches {arguments['target']!r} in {space} space"
             raise ArgumentError("nothing-to-sign", message, hint="rye_verify lists what there is, and problems")
     plan = registry.sign(*targets, space=space, dry_run=True)
-    (root,) = (root for root in registry.roots if root.space == space)
-    if any(item.changed for item in plan.items) and not arguments["dry_run"]:
-        _confirm(work, registry, plan, root)
+    (root,) = (root for root in registry.roots if root.space == space and root.client is None)
+    changed = [item.path for item in plan.items if item.changed]
+    if changed and not arguments["dry_run"]:
+        if other := next((path for path in changed if not Path(path).is_relative_to(root.path)), ""):
+            message = f"{quote(other)} is a file of another client, which only the user signs"
+            raise ArgumentError("bad-target", message, hint="once the user has read it, the user signs it by its path")
+        seen = _confirm(work, registry, plan, root) if plan.fingerprint else {}
         work.call.check()
-        plan = registry.sign(*targets, space=space)
+        plan = registry.sign(*targets, space=space, expected=seen)
         registry.refresh()
     data: dict[str, Any] = tidy(plan.to_dict())
     del data[_OF_BUNDLES]
@@ -67,24 +75,30 @@ def _is_there(registry: Registry, target: str, space: str) -> bool:
     return registry.search(scope=scope, space=space, limit=1, include_superseded=True).total > 0
 
 
-def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> None:
-    """Ask the user if the client can, then check that the files have not changed meanwhile.
+def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> dict[str, str]:
+    """Ask the user if the client can, and return path → digest of the files to which that is the answer.
 
-    Where it cannot, nothing is signed that has come from elsewhere.
+    Where it cannot, nothing is signed but what was written since the server was started, and has not come from
+    elsewhere.
 
     Raises:
         SigningError: ``not-confirmed``, ``cannot-ask``, ``changed-meanwhile``.
         CancelledError: Nobody waits for the answer any more.
     """
+    from rye.registry import Fixes
+
     wanted = sorted((item for item in plan.items if item.changed), key=lambda item: not _is_tampered(item))
-    paths = [root.path / item.path for item in wanted]
-    before = _digest(paths)
+    seen = {item.path: hashlib.sha256(Path(item.path).read_bytes()).hexdigest() for item in wanted}
     confirm, lines = work.call.confirm, []
-    unlike = {} if confirm else _unlike_manifest(registry, root)
+    known = None if confirm else _Known(root, plan.fingerprint, _unlike_manifest(registry, root), Fixes(""))
     for item in wanted if confirm is None else wanted[:_SHOWN]:
         work.call.check()
         loaded = registry.load(item.type, item.id, str(root.space))
-        if confirm is None and (found := _came_from(work, registry, loaded, plan.fingerprint, unlike=unlike)):
+        content = loaded.content.encode()  # without the byte order mark that the file may have
+        if seen[item.path] not in {hashlib.sha256(mark + content).hexdigest() for mark in (b"", BOM_UTF8)}:
+            hint = "nothing was written; call again, so that the files are checked as they are"
+            raise SigningError("changed-meanwhile", "the items changed before they were signed", hint=hint)
+        if known and (found := _came_from(work, registry, loaded, known)):
             message = f"{stands(loaded)}; it {found[0]}, and this client cannot ask its user whether to sign it"
             raise SigningError("cannot-ask", message, hint=found[1])
         lines.append(f"{stands(loaded)}; {quote(loaded.path)}")
@@ -94,12 +108,10 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> No
         tampered = sum(map(_is_tampered, wanted))
         warning = f" {tampered} of them tampered: changed after signing." if tampered else ""
         question += "\n".join([f"{plan.fingerprint[:16]}?{warning}", *lines])
-        if not confirm(question, before):
+        if not confirm(question, hashlib.sha256(repr(seen).encode()).hexdigest()):
             hint = "nothing was written; ask the user"
             raise SigningError("not-confirmed", "the user did not agree to sign", hint=hint)
-    if _digest(paths) != before:
-        hint = "nothing was written; call again, so that the files are checked as they are"
-        raise SigningError("changed-meanwhile", "the items changed before they were signed", hint=hint)
+    return seen
 
 
 def _is_tampered(item: SignedItem) -> bool:
@@ -108,32 +120,47 @@ def _is_tampered(item: SignedItem) -> bool:
     return bool(item.code) and REASONS[item.code].verdict == "tampered"
 
 
-def _came_from(
-    work: Work, registry: Registry, loaded: LoadedItem, fingerprint: str, *, unlike: Mapping[str, str]
-) -> tuple[str, str] | None:
-    """Return how it shows that the bytes of an item are somebody else's, and what to do; None if they may be one's own.
+class _Known(NamedTuple):
+    """A space, the key that is to sign, what contradicts the manifest there, and what git knows of it."""
+
+    root: Root
+    fingerprint: str
+    unlike: Mapping[str, str]
+    fixes: Fixes
+
+
+def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:
+    """Return why the bytes of an item may be somebody else's, and what to do; None if they were just written here.
 
     No step signs what was altered, or what somebody else signed.
     """
     signature, named = loaded.signature, f"--space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
     restore = f"to see how to get the original back, the user runs: rye verify {named}"
-    if signature.signer and signature.verdict != "trusted" and not fingerprint.startswith(signature.signer):
+    if signature.signer and signature.verdict != "trusted" and not known.fingerprint.startswith(signature.signer):
         return "has the signature of somebody else", _KEEP
     if signature.verdict == "tampered":
         return "is not what was signed", restore
-    if signature.verdict == "unsigned" and (code := unlike.get(loaded.path) or unlike.get("")):
+    if signature.verdict == "unsigned" and (code := known.unlike.get(loaded.path) or known.unlike.get("")):
         return f"contradicts the manifest of its space ({code})", restore
+    root, is_own = str(known.root.path), signature.verdict == "trusted"
+    path = loaded.path.removeprefix(f"{root}/")
+    if not is_own and known.fixes.was_signed(root, path):
+        return "is not what was signed and committed", restore
     step = f"once the user has compared it with the original, the user runs: rye sign {named}"
-    digest = unsigned_digest(loaded.content)
+    digest = unsigned_digest(loaded)
     if digest in work.projects.copied:
         return "was copied from another space", step
+    if not is_own and known.fixes.is_committed(root, path):
+        return "is as it was committed, whoever did that", step
+    if not is_own and os.stat(loaded.path).st_ctime < work.projects.started - _CLOCK:  # noqa: PTH116
+        return "was there before this server was started, whoever put it there", step
     for space in {"project", "user", "system"} - {str(loaded.space)}:
         try:
             other = registry.load(loaded.item.type, loaded.item.id, space)
         except RyeError:  # not there, or not to be read: then it is no copy of that
             continue
         own = space != "system" and other.signature.verdict == "trusted"
-        if not own and unsigned_digest(other.content) == digest:
+        if not own and unsigned_digest(other) == digest:
             return f"is the same as in {space} space, where it is {verdict(other.signature.to_dict())}", step
     return None
 
@@ -142,14 +169,6 @@ def _unlike_manifest(registry: Registry, root: Root) -> dict[str, str]:
     """Return what contradicts the manifest of a space: paths and codes; the manifest itself has an empty path."""
     findings = (each for report in registry.check_manifests(str(root.space)) for each in report.errors)
     return {each.path and str(root.path / each.path): each.code for each in findings if each.code != "item-unlisted"}
-
-
-def _digest(paths: list[Path]) -> str:
-    """Return one digest of all the files: the user agrees to exactly these bytes."""
-    whole = hashlib.sha256()
-    for path in paths:
-        whole.update(hashlib.sha256(path.read_bytes()).digest() + os.fsencode(path))
-    return whole.hexdigest()
 
 
 def _text(data: Mapping[str, Any], mark: Mark) -> str:
@@ -168,6 +187,7 @@ def _text(data: Mapping[str, Any], mark: Mark) -> str:
 
 TOOL = Tool(
     "rye_sign",
+    "Sign items",
     _DESCRIPTION,
     "SignReport",
     _answer,

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp import types
@@ -46,6 +47,7 @@ class Tool:
 
     Attributes:
         name: Its name.
+        title: Its name for people.
         description: For the model: purpose first, when to use it and when another, what it touches, errors, examples.
         shape: The class of :mod:`rye.registry` whose ``to_dict`` its answer is.
         more: JSON Schemas of further keys of the answer; or the name of the class of a part, which may be null.
@@ -53,18 +55,21 @@ class Tool:
         answer: Works in a thread and returns the answer as JSON, harmless and bounded; raises a
             :class:`rye.errors.RyeError` for a call that cannot be answered.
         text: Returns the compact form of the answer, for the model.
+        brief: Returns the structured answer where the argument ``detail`` is not ``full``.
         read: Validates the arguments; without defaults where the registry knows them.
         writes: Whether it may change files, unless the server is read-only.
         destroys: Whether it may change what is there, rather than only add; then a read-only server leaves it out.
     """
 
     name: str
+    title: str
     description: str
     shape: str
     answer: Callable[[Work, Registry, dict[str, Any]], dict[str, Any]]
     text: Callable[[Mapping[str, Any], Mark], str]
     more: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
     less: tuple[str, ...] = ()
+    brief: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     read: Callable[[Mapping[str, Parameter], Mapping[str, Any]], dict[str, Any]] = read_arguments
     writes: bool = False
     destroys: bool = False
@@ -82,11 +87,13 @@ class Tool:
         """
         arguments = self.read(self.parameters(work.options), given)
         arguments |= {key: from_word(arguments[key]) for key in _NAMING if isinstance(arguments.get(key), str)}
+        is_full = self.brief is None or arguments.pop("detail") == "full"
         project = work.projects.find(arguments.pop("project_path", None))
         with project.used_by(work.call) as registry:
             data = {"notice": NOTICE} | self.answer(work, registry, arguments)
         data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
         text = self.text(data, Mark())
+        data = data if is_full or self.brief is None else self.brief(data)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=data)
 
     def listed(self, options: Options) -> types.Tool:
@@ -103,6 +110,7 @@ class Tool:
         named = {key: schema for key, schema in answered["properties"].items() if key not in needless}
         return types.Tool(
             name=self.name,
+            title=self.title,
             description=self.description,
             input_schema=given,
             output_schema=answered | {"properties": {"notice": {}} | named},
@@ -115,10 +123,10 @@ class Tool:
         )
 
 
-def unsigned_digest(content: str) -> str:
+def unsigned_digest(loaded: LoadedItem) -> str:
     """Return the digest of an item without its signature line: the same wherever the item is, and whoever signed it."""
-    data = content.encode()
-    line = find_envelope(data)
+    data = loaded.content.encode()
+    line = find_envelope(data, Path(loaded.path).suffix.lower())
     return hashlib.sha256(data if line is None else data[: line.start] + data[line.end :]).hexdigest()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rye._text import as_word
-from rye.errors import NotFoundError
+from rye.errors import ArgumentError, NotFoundError
 from rye.mcp.text import MAX_ENTRIES, Mark, listed_notes, reference, source, tidy, verdict
 from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, read_target
 from rye.surface.text import header
@@ -18,13 +18,12 @@ _LEFT_OUT = ("findings", "baselined", "unchecked", "status")
 """Keys that only matter with a policy or a baseline, which a tool call does not have."""
 
 _DESCRIPTION = """\
-Verify signatures of one item, a namespace or, with signed manifests, all.
-Use it before relying on several; rye_search finds items.
-Read-only.
-Answers counts, violations of manifests, a line per item, worst first: trusted; untrusted (key does not count); \
-partial, misplaced (not all of it, or not here); tampered; unsigned.
-Errors: code and valid values.
-Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
+Verify the signatures of one item, a namespace or, with signed manifests, everything.
+Use it before you rely on several items; rye_search finds items. It only reads.
+It returns counts, violations of manifests, and the items with the worst verdict first: trusted; untrusted, when the \
+key does not count; partial or misplaced, when not all of it or not here; tampered; unsigned.
+Errors have a code and the valid values.
+Examples: {"item": "tool:demo/deploy"}; {"item": "directive", "space": "project"}"""
 
 
 def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -43,16 +42,27 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
 
     from rye.registry import Verdict
 
-    targets = read_target(arguments["target"])
+    targets = _targets(registry, arguments["item"], arguments["space"])
     everything = targets == read_target("*")
     report = registry.check(*(() if everything else targets), space=arguments["space"]).complete(work.call.check)
     unchecked = tuple(each for each in report.unchecked if each.code != "no-match")
     if not report.items and not unchecked and not everything:
-        message = f"nothing matches {arguments['target']!r} in space {arguments['space']}"
+        message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {each: -number for number, each in enumerate(Verdict)}
     items = sorted(report.items, key=lambda item: (order[item.signature.verdict], item.ref))
     return replace(report, items=tuple(items), unchecked=unchecked)
+
+
+def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
+    """Return references for a reference, a scope, or an id alone, which is looked up as ``rye_load`` does."""
+    try:
+        return read_target(item)
+    except ArgumentError as error:
+        if error.code != "bad-scope":
+            raise
+    found = registry.get(item, space).item
+    return read_target(f"{found.type}:{found.id}")
 
 
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
@@ -108,6 +118,7 @@ def _manifest_lines(manifests: Sequence[Mapping[str, Any]], mark: Mark) -> Itera
 
 TOOL = Tool(
     "rye_verify",
+    "Verify signatures",
     _DESCRIPTION,
     "VerifyReport",
     _answer,

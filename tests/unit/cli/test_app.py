@@ -70,7 +70,8 @@ def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -
 def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
-        "search sections show refs why similar list stats query index sign verify keys trust manifest mcp completion"
+        "search sections show open refs why similar list stats query index init new import sign verify keys trust "
+        "manifest mcp completion"
     )
     assert list(COMMANDS) == names.split()
     assert set(root.commands) == set(COMMANDS)
@@ -255,7 +256,7 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        (["search", "a", "--fusion", "rrf"], "--fusion has no effect with --mode keyword", "use --mode hybrid"),
+        (["search", "a", "--fusion", "rrf"], "--fusion has no effect with --mode auto", "use --mode hybrid"),
         (
             ["search", "a", "--mode", "semantic", "--rrf-k", "9", "--fusion", "rrf"],
             "--fusion and --rrf-k have",

@@ -105,7 +105,7 @@ def test_the_item_beside_the_hits_says_whether_it_can_be_believed(sim: SpaceSim)
     assert lines[0].startswith("knowledge:threads/orchestrator  ? untrusted (")
     assert any(line.startswith("  path ") and line.endswith("threads/orchestrator.md") for line in lines)
     assert {"title", "verdict", "source"} <= {line.split()[0] for line in lines if line.startswith("  ")}
-    assert "## Limits" in lines
+    assert "Limits" in lines
     assert Terminal(colour=True).light("orchestrator") in marked
     browser.look("space:user read file")
     assert any(line.split() == ["shadowed", "by", "project"] for line in map(unstyle, browser.preview()))

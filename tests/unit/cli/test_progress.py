@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rye.cli.terminal import IndexProgress
+from rye.cli.progress import IndexProgress
 
 
 def ticking(*times: float) -> Callable[[], float]:
@@ -50,3 +50,21 @@ def test_a_missing_standard_error_is_not_watched(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stderr", None)
     with IndexProgress(clock=ticking(0, 5)) as progress:
         progress(1, 2, "user")
+
+
+def test_a_long_index_shows_how_fast_it_is_and_what_is_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items a second and the time left are of the source at hand; a total that was too low grows; 80 cells suffice."""
+    monkeypatch.setenv("COLUMNS", "80")
+    with IndexProgress(watched=True, clock=ticking(0, 2, 4, 6, 7), doing="verifying") as progress:
+        progress(1_000, 11_000, "project")
+        progress(0, 100, "user")
+        progress(50, 100, "user")
+        progress(1_409, 100, "user")
+    lines = [line.strip() for line in capsys.readouterr().err.split("\r")]
+    assert lines[1].startswith("verifying project 1,000/11,000  500/s  20 s left  ")
+    assert lines[3].startswith("verifying user 50/100  25/s  2 s left  ")
+    assert lines[4].startswith("verifying user 1,409/1,409  ")
+    assert max(map(len, lines)) < 80
+    assert lines[-2:] == ["", ""]

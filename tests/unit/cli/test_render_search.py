@@ -170,7 +170,7 @@ def test_notes_hold_everything_besides_the_hits() -> None:
 def test_nothing_found_says_what_was_searched() -> None:
     """An empty answer names query, scope and space; a page behind the last says that instead."""
     assert list(render_notes(response(), PLAIN)) == ["nothing found for deploy in scope *, space all"]
-    assert "the empty query" in next(render_notes(response(query=""), PLAIN))
+    assert "nothing found in scope" in next(render_notes(response(query=""), PLAIN))
     assert list(render_notes(response(total=3, offset=9), PLAIN)) == [
         "nothing from offset 9 on; the last of 3 hits is before it"
     ]

@@ -36,6 +36,18 @@ def test_colour_is_for_terminals_only() -> None:
     assert not Terminal.of(io.StringIO()).colour
 
 
+def test_links_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path with escapes, blanks and bytes that are no text becomes an address; forced colour makes no links."""
+    path = "/home/a b\x1b]8;;evil\x07\udcff.md"
+    link = Terminal.of(Screen()).link("x", path)
+    assert link == "\x1b]8;;file:///home/a%20b%1B%5D8%3B%3Bevil%07%FF.md\x1b\\x\x1b]8;;\x1b\\"
+    assert Terminal.of(Screen()).link("x", "relative") == "x"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert Terminal.of(io.StringIO()).link("x", path) == "x"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert Terminal.of(Screen()).link("x", path) == "x"
+
+
 @pytest.mark.parametrize(
     ("wishes", "on_screen", "in_file"),
     [

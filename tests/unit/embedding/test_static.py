@@ -91,10 +91,10 @@ def test_unreadable_files_are_reported_as_missing(
     """A package whose files are gone or damaged counts as not installed, and does not crash."""
     pytest.importorskip("tokenizers")
     real = static._folder()
-    lay(tmp_path, {"wordllama-9.dist-info/METADATA": "Metadata-Version: 2.1\nName: wordllama\nVersion: 9\n"})
+    lay(tmp_path, {"wordllama/__init__.py": "raise AssertionError\n"})
     for name in (static.WEIGHTS, static.TOKENIZER):
         file = tmp_path / "wordllama" / name
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir()
         if name != spoilt:
             file.symlink_to(real / name)
         elif content is not None:

@@ -357,3 +357,27 @@ def test_what_a_hostile_space_refers_to_is_bounded_and_counted(
 def test_no_warning_where_all_references_are_kept(sim: SpaceSim) -> None:
     """The usual case."""
     assert left_out(sim.registry(bundles=())) == [0, 0, 0]
+
+
+def test_paths_in_a_skill_count_from_its_files_and_its_folder(tmp_path: Path) -> None:
+    """From the file that has them first, then from the folders above it, whatever is named so elsewhere."""
+    project = tmp_path / "p"
+    texts = {
+        "SKILL.md": "See [forms](references/forms.md), `scripts/fill.py` and [gone](gone.md).",
+        "references/forms.md": "Run scripts/fill.py as [above](../SKILL.md) says.",
+        "scripts/fill.py": '"""Fill a form."""',
+    }
+    for skill in ("pdf", "other"):
+        for path, text in texts.items():
+            place = project / ".claude/skills" / skill / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+    registry = Registry(project, user=tmp_path / "home", bundles=(), cache_dir=tmp_path / "cache")
+    named = {(each.target, each.state) for each in registry.refs("directive:pdf", direction="out").relations}
+    assert named == {
+        ("knowledge:pdf/references/forms", "resolved"),
+        ("tool:pdf/scripts/fill", "resolved"),
+        ("", "dangling"),
+    }
+    named = {(each.target, each.state) for each in registry.refs("pdf/references/forms", direction="out").relations}
+    assert named == {("directive:pdf", "resolved"), ("tool:pdf/scripts/fill", "resolved")}

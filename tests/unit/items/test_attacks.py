@@ -157,6 +157,20 @@ UNITS = [
     "class A{",
     "class A{b(){",
     "class A{\nget ",
+    "const a={",
+    "const a={b(){",
+    "const a={b:c=>",
+    "export default {",
+    "\nexport const a=(",
+    "a'a",
+    "'\\",
+    "'\\\n",
+    "http://",
+    "`${'",
+    "\n@a({",
+    "\n})\nclass A{}",
+    "/***x",
+    "/**\n*/\n@a\nclass A{}\n",
     "class A<",
     "namespace A{",
     "type A=B|",
@@ -188,14 +202,32 @@ def test_repetition_takes_no_more_than_linear_time(unit: str) -> None:
             assert time.process_time() - began < SECONDS, (suffix, start)
 
 
-@pytest.mark.parametrize("unit", ["(", "`${", "'", "/*", "class A{b(){", "type A<", "\nx=/[", "from './b';"])
-@pytest.mark.parametrize("start", ["", "class A {\n"])
+@pytest.mark.parametrize(
+    "unit",
+    ["(", "`${", "'", "/*", "class A{b(){", "type A<", "\nx=/[", "from './b';", "a'a ", "'\\", "\nexport class A{("],
+)
+@pytest.mark.parametrize("start", ["", "class A {\n", "const a = {\n"])
 def test_a_mebibyte_of_unclosed_code_is_read(unit: str, start: str) -> None:
     """Deep nesting, strings, templates and comments without an end, and long lines take linear time in TypeScript."""
     data = (start + unit * MAX_BYTES).encode()[:MAX_BYTES]
     began = time.process_time()
     parse(data, item_type=ItemType.TOOL, item_id="a", suffix=".ts")
     assert time.process_time() - began < 8 * SECONDS
+
+
+def test_attack_a_list_of_servers_is_read_in_linear_time_as_safe_text() -> None:
+    """Of tens of thousands of MCP servers each gets its line; surrogates, controls and deep values are as elsewhere."""
+    began = time.process_time()
+    lines = ",\n".join(f'"a{number}": 1' for number in range(60_000))
+    symbols = read("tools/mcp.json", f'{{"mcpServers": {{{lines}}}}}').symbols
+    assert [symbol.line for symbol in symbols] == [*range(1, 60_001)]
+    assert time.process_time() - began < SECONDS
+    item = read("tools/mcp.json", r'{"mcpServers": {"a\ud800": {"command": "b\ud800\u001b\nc", "args": ["\u0000"]}}}')
+    assert "\ud800" not in f"{item.body}{item.symbols}{item.metadata}"
+    assert not {"\x1b", "\0"}.intersection(item.body + item.symbols[0].signature)
+    assert "\n" not in item.symbols[0].signature
+    with pytest.raises(ItemError, match="deep"):
+        read("tools/mcp.json", f'{{"mcpServers": {{"a": {{"args": {"[" * 900}{"]" * 900}}}}}}}')
 
 
 def test_one_line_of_a_mebibyte_is_read() -> None:

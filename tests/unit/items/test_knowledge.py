@@ -284,3 +284,27 @@ def test_front_matter_is_no_heading() -> None:
     assert (item.title, item.description, item.author) == ("The title", "The text.", "ann")
     broken = read("knowledge/a.md", "---\nno metadata\n---\n\nThe text.\n")
     assert [section.heading_path for section in broken.sections] == [()]
+
+
+@pytest.mark.parametrize("head", ["", "---\nname: x\n---\n", "Intro.\n\n"])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "<!-- # Hidden -->",
+        "<!--\n# Hidden\n\nHidden\n===\n\nHidden.\n-->",
+        "  <!-- a\n ```\nb --> tail",
+        "<!-->\n<!-- x -->",
+    ],
+)
+def test_a_comment_is_no_title_and_no_description(head: str, comment: str) -> None:
+    """A reader does not see it: its headings, underlined lines and fences are none, wherever it stands."""
+    item = read("knowledge/x.md", f"{head}{comment}\n\n# Shown\n\nShown text.\n")
+    assert item.title == "Shown"
+    assert item.description == ("Intro." if head.startswith("Intro") else "Shown text.")
+    assert [section.heading_path for section in item.sections if section.level] == [("Shown",)]
+
+
+def test_a_comment_in_code_and_a_comment_without_an_end() -> None:
+    """Code shows what looks like a comment; all that follows an open one is hidden, as where Markdown is rendered."""
+    item = read("knowledge/x.md", "```\n<!--\n```\n# Shown\n\nText.\n\n<!--\n## Hidden\n")
+    assert [section.heading_path for section in item.sections if section.level] == [("Shown",)]

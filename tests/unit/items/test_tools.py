@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 from rye.items import Symbol
+from rye.items.documented import documented
 from tests.support.files import read
 
 PYTHON = '''\
@@ -280,6 +281,150 @@ def test_definitions_of_typescript_have_kind_signature_and_documentation() -> No
     ]
 
 
+OBJECTS = """\
+// The file.
+
+export const api = {
+  /** Get one. */
+  async get(id: string): Promise<Item> { return load({ id }) },
+  list: (x) => { call({ a() {} }) }, // a comment
+  // Put it.
+  put: async function (a, b) {}, count: 1, inner: { no() {} },
+  *all() {}, get size() { return 1 }, chosen: x ?
+    first(a) : second, one: y => y + 1,
+  last<T>(x: T): T { return x }
+} as const;
+const typed: Api = { run() {} }
+const data = { type: 'object', properties: { a: { type: 'string' } }, ...rest(a) }
+module.exports = { legacy(a) {}, arrow: () => 1 }
+export default class {
+  // Runs.
+  run() {}
+}
+"""
+
+
+def test_methods_of_objects_and_of_what_a_file_exports_are_symbols() -> None:
+    """By the name of the constant or ``default``; what ``module.exports`` holds is a function of the file."""
+    found = [
+        (one.name, one.kind, one.line, one.signature, one.docstring) for one in read("tools/a.ts", OBJECTS).symbols
+    ]
+    assert found == [
+        ("api.get", "method", 5, "async get(id: string): Promise<Item>", "Get one."),
+        ("api.list", "method", 6, "list: (x)", ""),
+        ("api.put", "method", 8, "put: async function (a, b)", "Put it."),
+        ("api.all", "method", 9, "*all()", ""),
+        ("api.size", "method", 9, "get size()", ""),
+        ("api.one", "method", 10, "one: y", ""),
+        ("api.last", "method", 11, "last<T>(x: T): T", ""),
+        ("typed.run", "method", 13, "run()", ""),
+        ("legacy", "function", 15, "legacy(a)", ""),
+        ("arrow", "function", 15, "arrow: ()", ""),
+        ("default", "class", 16, "export default class", ""),
+        ("default.run", "method", 18, "run()", "Runs."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("export default function () {}", "function"),
+        ("export default async (a) => a", "function"),
+        ("export default class extends Base { run() {} }", "class"),
+        ("module.exports = class { run() {} }", "class"),
+        ("module.exports = function* () {}", "function"),
+    ],
+)
+def test_what_a_file_exports_without_a_name_is_its_default(code: str, kind: str) -> None:
+    """The name under which others import it."""
+    methods = [("default.run", "method")] if "run" in code else []
+    found = [(one.name, one.kind) for one in read("tools/a.js", f"{code}\nfunction after() {{}}\n").symbols]
+    assert found == [("default", kind), *methods, ("after", "function")]
+
+
+def test_the_default_export_of_an_object_or_a_value() -> None:
+    """Its methods; of a value nothing."""
+    found = [one.name for one in read("tools/a.js", "export default { data() {} }\n").symbols]
+    assert found == ["default.data"]
+    assert read("tools/a.js", "export default define({ data() {} })\nmodule.exports = a = { b() {} }\n").symbols == ()
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "<p>Don't</p>",
+        "<p>The users' data</p>",
+        "<a>http://x.org/a</a>",
+        "<a title='it'>https://x.org and won't</a>",
+        '<p>19" rack</p>',
+        "a ? <p>Don't</p> : (<p>won't</p>)",
+        "<td>/</td>",
+        "<br />",
+        "<p>:(</p>",
+        "<p>a) b</p>",
+    ],
+)
+@pytest.mark.parametrize("suffix", [".js", ".jsx", ".tsx"])
+def test_the_text_of_jsx_hides_no_definition(suffix: str, element: str) -> None:
+    """Quotes, slashes and brackets between tags neither begin nor end anything that later code depends on."""
+    shown = f"export function Show() {{ return ({element}) }}"
+    code = f"// File.\n\n// Shows.\n{shown}\n\n// Hides.\nexport function Hide() {{}}\n"
+    found = [(one.name, one.line, one.docstring) for one in read(f"tools/a{suffix}", code).symbols]
+    assert found == [("Show", 4, "Shows."), ("Hide", 7, "Hides.")]
+
+
+def test_a_keyword_before_a_string_is_no_word_with_an_apostrophe() -> None:
+    """As minified code has it; a quote in a comment or a regular expression begins no string either."""
+    code = (
+        "function a() { switch (x) { case'(':return'{' } }\n// don't (\nconst b = () => /'(/.test(x)\nfunction c() {}\n"
+    )
+    assert [one.name for one in read("tools/a.js", code).symbols] == ["a", "b", "c"]
+
+
+DECORATED = """\
+import x from 'x'
+
+/** A service. */
+@Injectable()
+@Component({
+  selector: 'x',
+  nested: {
+  }
+})
+export class Service {
+  /** Run it. */
+  @log({ level: 1 })
+  async run() {}
+
+  @Input() private name: string;
+  // Listen.
+  @HostListener('x') listen() {}
+
+  state = {
+  }
+  bare() {}
+}
+/** Not of it. */
+const a = 1
+
+@Injectable()
+export class Other {}
+"""
+
+
+def test_decorators_may_stand_between_a_comment_and_what_it_documents() -> None:
+    """On one line or several; the definition begins at its own line, what documents it at the comment."""
+    item = read("tools/a.ts", DECORATED)
+    assert [(one.name, one.line, one.docstring) for one in item.symbols] == [
+        ("Service", 10, "A service."),
+        ("Service.run", 13, "Run it."),
+        ("Service.listen", 17, "Listen."),
+        ("Service.bare", 21, ""),
+        ("Other", 27, ""),
+    ]
+    assert [one.line for one in documented(item)] == [3, 11, 16]
+
+
 def test_imports_of_javascript_are_the_files_beside_it() -> None:
     """Of statements, ``require`` and ``import()`` with a literal; none of a package, in a text or in a comment."""
     assert [(one.path, one.line) for one in read("tools/a.ts", DEFINITIONS).imports] == [
@@ -313,7 +458,7 @@ def test_attack_names_and_signatures_that_are_long_or_control_a_terminal() -> No
     assert "\u202e" not in one.signature + one.docstring
 
 
-@pytest.mark.parametrize("suffix", [".js", ".mjs", ".cjs", ".ts"])
+@pytest.mark.parametrize("suffix", [".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"])
 def test_a_block_comment_at_the_top_is_read(suffix: str) -> None:
     """``@key value`` lines are metadata, the prose is the description; later comments are code."""
     item = read(

@@ -69,6 +69,25 @@ def test_everything_is_signed_once(sim: SpaceSim) -> None:
     assert set(codes(registry).values()) == {"ok-unbound"}
 
 
+def test_a_space_is_listed_once_however_many_paths_are_named(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``rye init`` names each file that it has shown; a path that is written in another way is found all the same."""
+    real, scanned = os.scandir, list[object]()
+
+    def scan(*place: str) -> object:
+        scanned.append(place)
+        return real(*place)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    paths = [str(sim.path("project", rel)) for rel in GOOD]
+    counts = []
+    for named in (paths[:1], paths, [path.replace("/demo/", "/./demo/../demo/") for path in paths]):
+        scanned.clear()
+        report = registry_of(sim).sign(*named, dry_run=True)
+        assert sorted(item.path for item in report.items) == sorted(paths[: len(named)])
+        counts.append(len(scanned))
+    assert len(set(counts)) == 1
+
+
 def test_what_another_key_signed_or_changed_is_signed_again(sim: SpaceSim) -> None:
     """Only a valid signature of this very key is left alone; the report says how each stood."""
     registry = registry_of(sim)
@@ -86,7 +105,6 @@ def test_what_another_key_signed_or_changed_is_signed_again(sim: SpaceSim) -> No
 
 
 BAD = {
-    "tools/demo/bare.py": ("x = 1\n", ["there is no description", "there is no version"]),
     "tools/demo/late.py": (
         '"""Late."""\n__version__ = "latest"\n',
         ["version 'latest' is not a version such as 1.0.0"],
@@ -96,8 +114,8 @@ BAD = {
         ["its category is 'ops', its path says 'demo'"],
     ),
     "tools/demo/data.json": (
-        '{"description": "Data.", "version": "1.0.0"}',
-        ["a .json file has no comments to hold a signature line; write it as YAML"],
+        '# rye:signed:x\n{"description": "Data.", "version": "1.0.0"}',
+        ["a .json file has no comments to hold a signature line; remove that line"],
     ),
     "tools/demo/typed.yaml": (
         "description: Typed.\nversion: 1.0.0\ntitle: [a, b]\nauthor: {name: x}\ntags: {a: b}\n",
@@ -114,7 +132,6 @@ BAD = {
             for key in ("superseded_by", "replaced_by")
         ],
     ),
-    "knowledge/demo/untitled.md": ("---\nversion: 1.0.0\n---\n\nText.\n", ["there is no title"]),
     "knowledge/demo/kind.md": (
         "---\nname: kin\ntype: tool\nid: demo/kin\ntitle: Kind\nversion: 1.0.0\n---\n\nText.\n",
         [
@@ -142,6 +159,20 @@ def test_all_problems_of_all_files_come_in_one_report(sim: SpaceSim) -> None:
         assert len([line for line in problems if line.startswith("tools/demo/binary.py: ")]) == 1
         assert all("\n" not in line for line in problems)
         assert contents(sim) == before
+
+
+def test_no_metadata_is_required(sim: SpaceSim) -> None:
+    """An item without title, description and version is signed; one note says what searches cannot show."""
+    sim.write("project", "tools/demo/bare.py", "x = 1\n")
+    sim.write("project", "tools/demo/data.yaml", "a: 1\n")
+    sim.write("project", "knowledge/demo/plain.md", "Just a sentence.\n")
+    registry = registry_of(sim)
+    report = registry.sign("*")
+    assert all(item.changed for item in report.items)
+    assert report.warnings == (
+        "tools/demo/bare.py: there is no description; a search has only its name to show (and 1 more)",
+    )
+    assert set(codes(registry).values()) == {"ok"}
 
 
 @pytest.mark.parametrize(
@@ -274,3 +305,21 @@ def test_a_signed_item_is_judged_alike_outside_of_the_registry(sim: SpaceSim) ->
     registry_of(sim).sign("tool:demo/hello")
     data = sim.path("project", "tools/demo/hello.py").read_bytes()
     assert verdict(data).verdict is Verdict.TRUSTED
+
+
+def test_metadata_that_is_not_yaml_is_signed_with_a_warning(sim: SpaceSim) -> None:
+    """One for all such items, also before anything is written; the items are valid, and showing one says it too."""
+    sim.write("project", "directives/demo/a.md", "---\nname: a\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# A\n")
+    sim.write("project", "directives/demo/b.md", "---\nname: b\ndescription: > Use it\nversion: 1.0.0\n---\n\n# B\n")
+    registry = registry_of(sim)
+    (warning,) = registry.sign("*", dry_run=True).warnings
+    assert "line 3: " in warning
+    assert "(and 1 more)" in warning
+    (warning,) = registry.sign("directive:demo/a").warnings
+    assert warning.startswith("directives/demo/a.md: the metadata is not YAML, and was read line by line: ")
+    registry.sign("*")
+    assert set(codes(registry).values()) == {"ok"}
+    loaded = registry.load("directive", "demo/a")
+    assert loaded.item.description == "Use it: now"
+    assert any("not YAML" in text for text in loaded.warnings)
+    assert not any("not YAML" in text for text in registry.search("now").warnings)

@@ -12,9 +12,7 @@ import pytest
 
 from rye.errors import ArgumentError
 from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of, take_arguments
-from rye.mcp.startup import Options
-from rye.mcp.tools import TOOLS
-from rye.parameters import HybridParts, Parameter, parameters_of
+from rye.parameters import HybridParts, Parameter, SearchOptions, parameters_of
 from rye.search.fusion import Fusion
 from rye.signing.model import Verdict
 
@@ -145,7 +143,7 @@ def test_a_slip_of_the_pen_is_named() -> None:
 
 def test_the_words_on_hybrid_are_what_it_takes() -> None:
     """What the schema says in words has every part of ``hybrid``, with its default."""
-    hybrid = TOOLS["rye_search"].parameters(Options())["hybrid"]
+    hybrid = parameters_of(SearchOptions)["hybrid"]
     said = re.sub(
         r"(\w+)\{([\w,]+)\}(\w*)",
         lambda several: " ".join(several[1] + each + several[3] for each in several[2].split(",")),

@@ -52,6 +52,8 @@ def over(tmp_path: Path) -> Reader:
         (Pattern("directive", How.FUZZY), {"direcive": 1 - 1 / 9}),
         (Pattern("file", How.FUZZY), {"file": 1.0, "fire": 0.75}),
         (Pattern("file", How.FUZZY, 0), {"file": 1.0}),
+        (Pattern("file", How.FUZZY, start="fil"), {"file": 1.0}),
+        (Pattern("gile", How.FUZZY, start="g"), {}),
         (Pattern("z", How.FUZZY, 1), {"z": 1.0}),
         (Pattern("zz", How.FUZZY), {}),
     ],

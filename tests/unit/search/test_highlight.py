@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index import analysis
-from rye.items.model import Item, ItemType
-from rye.search.highlight import LEAD, MOST, PREVIEW_LENGTH, Matched, Matches, Ranges, Sought, _clusters, mark, matched
+from rye.items.model import Item, ItemType, Symbol
+from rye.search.highlight import MOST, Matched, Matches, Sought, _clusters, mark, matched
+from rye.search.page import _matched_first
+from rye.search.passage import LEAD, PREVIEW_LENGTH, Ranges
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -216,6 +218,24 @@ def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words
         assert {place for start, end in ranges for place in range(start, end)} == expected
 
 
+@given(
+    st.lists(st.sampled_from(["file", "fooBar", "HTTPServer", "A1b", "__x", "ABc", "a-b.c", "1", " ", "\n", "(", "é"])),
+    st.sets(st.integers(0, 30), min_size=1),
+    st.frozensets(st.sampled_from(["foo", "foobar", "abc", "server", "é"])),
+)
+def test_the_parts_at_positions_are_marked(pieces: list[str], inside: set[int], words: frozenset[str]) -> None:
+    """Exactly the parts at the positions given, counted chunk by chunk, and words wherever they stand."""
+    text, position, expected = "".join(pieces), 0, set[int]()
+    for base, chunk in analysis.locate_chunks(text):
+        for token in analysis.locate(chunk):
+            if token.term in words or (not token.joined and position + token.position in inside):
+                expected |= {*range(base + token.start, base + token.end)}
+        position += len(analysis.parts(chunk))
+    ranges = mark(text, Sought(words, [(at, at) for at in sorted(inside)]))
+    marked(text, ranges)
+    assert {place for start, end in ranges for place in range(start, end)} == expected
+
+
 def test_words_of_endless_chunks_are_not_kept() -> None:
     """The cache of places holds short chunks alone."""
     before = analysis._located_short.cache_info().currsize
@@ -250,3 +270,26 @@ def test_positions_go_on_after_a_chunk_that_is_cut() -> None:
     text = "aB" * 20_000 + " then here"
     place = analysis.parts(text).index("here")
     assert [text[start:end] for start, end in mark(text, Sought(frozenset(), [(place, place)]))] == ["here"]
+
+
+class _Counted(Symbol):
+    """A symbol that counts how often one is compared with another."""
+
+    compared = 0
+    __hash__ = Symbol.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.compared += 1
+        return super().__eq__(other)
+
+
+@pytest.mark.parametrize("asked", ["match", 'symbols:"match one"'])
+def test_attack_a_tool_of_nothing_but_definitions_that_match(tmp_path: Path, asked: str) -> None:
+    """Each of many symbols, all of which match, is compared with few others, and all are listed in order."""
+    symbols = tuple(_Counted(f"match_one{number // 2}_x", "function", number, number) for number in range(40_000))
+    found = show(tmp_path, item("z", symbols=tuple(each._replace(name="match_one") for each in symbols)), asked)
+    assert [symbol.line for symbol in found.symbols[:3]] == [0, 1, 2]
+    assert len(found.symbols) >= MOST // 2
+    _Counted.compared = 0
+    assert [each.line for each in _matched_first(symbols, symbols[20_000:])] == [*range(20_000, 40_000), *range(20_000)]
+    assert _Counted.compared <= 2 * len(symbols)

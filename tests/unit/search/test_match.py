@@ -120,3 +120,17 @@ def test_attack_by_one_phrase_again_and_again_evaluates_it_once(tmp_path: Path) 
     docs = np.arange(2)
     assert many.scores(docs).tolist() == pytest.approx(few.scores(docs).tolist())
     assert [trace.boost for trace in many.explain(0) if trace.field == "content"][-2:] == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("asked", ["common", "shared", "rare"])
+def test_few_documents_are_looked_up_as_all_are(tmp_path: Path, asked: str) -> None:
+    """One term in most documents, several terms, or a rare one: what a document has does not depend on the others."""
+    texts = [f"common {'shared' if number % 2 else 'sharing'} " * (1 + number % 3) for number in range(300)]
+    items = [item(f"i{number:03}", title="common", body=text) for number, text in enumerate(texts)]
+    mine = evaluation(reader(tmp_path, [*items, item("z", body="rare common")]), asked)
+    ((matcher, weights),) = [(row.matcher, mine.weights) for row in mine.scored()]
+    every, few = np.arange(301), np.asarray([7, 299, 300])
+    assert matcher.weigh(few, weights).tolist() == matcher.weigh(every, weights).take(few).tolist()
+    whole, some = matcher.slots_of(every), matcher.slots_of(few)
+    for column, every_column in zip(some, whole, strict=True):
+        assert column.tolist() == every_column[np.isin(whole.docs, few)].tolist()

@@ -18,7 +18,7 @@ from rye.search import page
 from rye.search.page import ItemCache
 from rye.signing import EnvelopeFormat, judge, remembering_verify
 from rye.spaces import Root, Space
-from rye.spaces.read import read_item
+from rye.spaces.signed import read_item
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, place, sign
 

@@ -9,11 +9,12 @@ from itertools import permutations
 import pytest
 
 from rye._text import BOM
-from rye.signing import EnvelopeFormat, inspect, sign_bytes
-from tests.support.signed import ANN, SIGNED_AT, place, verdict
+from rye.signing import EnvelopeFormat, inspect, judge, sign_bytes, sign_detached
+from tests.support.signed import ANN, NOW, SIGNED_AT, TRUST, place, verdict
 
 RYEOS = EnvelopeFormat.RYEOS
 SHEBANG = b"#!/bin/sh\n"
+FRONT = b"---\na: b\n---\n"
 BODY = b'"""Hi."""\nx = "caf\xc3\xa9"\n'
 CRLF = (SHEBANG + BODY).replace(b"\n", b"\r\n")
 PLACEMENTS = {
@@ -33,6 +34,12 @@ PLACEMENTS = {
     "no-line-break": (".py", b"x"),
     "empty": (".py", b""),
     "mark-alone": (".py", BOM),
+    "front-matter": (".md", FRONT + b"# Hi\n"),
+    "front-matter-mark": (".md", BOM + FRONT),
+    "front-matter-crlf": (".md", FRONT.replace(b"\n", b"\r\n")),
+    "front-matter-blanks": (".md", b"--- \t\na: |\n # x\n...\n"),
+    "front-matter-empty": (".md", b"---\n---"),
+    "front-matter-open": (".md", b"---\na: b\n"),
 }
 PIECES = (
     b" ",
@@ -68,10 +75,13 @@ def mutations(signed: bytes) -> Iterator[bytes]:
     line = re.search(rb"(?:#|//|<!--) rye[^\n\r]*", signed)
     assert line
     ends = (b"", b"\n", b"\r\n")
+    envelope = re.sub(rb"^\S+ | -->$", b"", line[0])
+    fenced = (b"# %s\n" % envelope, b"<!-- %s -->\n" % envelope, b"---\n", b"---\r\n")
     parts = (
         BOM,
         signed[line.end() :].lstrip(b"\r\n"),
         *(each + end for each in (SHEBANG[:-1], line[0]) for end in ends),
+        *(fenced if b"---" in signed else ()),
     )
     for count in range(1, 5):
         yield from map(b"".join, permutations(parts, count))
@@ -108,15 +118,73 @@ def test_no_other_bytes_are_valid(form: EnvelopeFormat, placement: str) -> None:
     signed = signed_as(form, suffix, data)
     is_newer = form is EnvelopeFormat.V2
     assert verdict(signed).code == ("ok" if is_newer else "ok-unbound")
+    assert (signed.find(b"# rye") > signed.find(b"---") >= 0) == (
+        is_newer and "-matter" in placement and "open" not in placement
+    )
     for changed in mutations(signed):
         evidence = inspect(changed, origin=place(), declared={}, suffix=suffix, content_digest="")
         if evidence.code or changed == signed:
             continue
-        found = verdict(changed)
+        found = judge(evidence, origin=place(), trust=TRUST, now=NOW)
         assert found.code != "ok", changed
         if found.code == "ok-unbound":
             assert not is_newer
             assert freedom(changed) == freedom(signed), changed
+
+
+JSON = b'{"a": 1}\r\n'
+
+
+def test_no_other_pair_is_valid() -> None:
+    """A detached signature holds beside the signed bytes alone, and only as the bytes that were written."""
+
+    def code(data: bytes, detached: bytes | None, suffix: str = ".json") -> str:
+        evidence = inspect(data, origin=place(), declared={}, suffix=suffix, content_digest="", detached=detached)
+        return evidence.code or judge(evidence, origin=place(), trust=TRUST, now=NOW).code
+
+    signature = sign_detached(JSON, origin=place(), key=ANN, now=SIGNED_AT)
+    assert code(JSON, signature) == "ok"
+    assert code(JSON, None) == "no-envelope"
+    for changed in mutations(b"# " + signature):
+        assert changed == b"# " + signature or code(JSON, changed) != "ok"
+        assert changed[2:] == signature or code(JSON, changed[2:]) != "ok"
+    for at in range(len(JSON)):
+        assert code(JSON[:at], signature) == "digest"
+        assert {code(JSON[:at] + piece + JSON[at:], signature) for piece in PIECES} <= {"digest", "line-ends"}
+    assert code(JSON.replace(b"\r\n", b"\n"), signature) == "line-ends"
+    for form in (EnvelopeFormat.V1, RYEOS):
+        older = signed_as(form, ".py", JSON).split(b"\n")[0].strip()
+        assert code(JSON, older[2:] + b"\n") == code(JSON, older + b"\n") == "malformed"
+
+
+def test_a_signature_holds_in_its_place_alone() -> None:
+    """The line of each placement, put where each other one stands, over the same content: never valid."""
+    signed = {
+        "top": sign_bytes(FRONT, suffix=".yaml", origin=place(), key=ANN, now=SIGNED_AT),
+        "inside": sign_bytes(FRONT, suffix=".md", origin=place(), key=ANN, now=SIGNED_AT),
+        "detached": sign_detached(FRONT, origin=place(), key=ANN, now=SIGNED_AT),
+    }
+    for name, data in signed.items():
+        (envelope,) = re.findall(rb"rye:signed:\S+", data)
+        inside = b"---\n# %s\n" % envelope + FRONT[4:]
+        places = {
+            "top": (b"<!-- %s -->\n" % envelope + FRONT, ".md", None),
+            "inside": (inside, ".md", None),
+            "detached": (FRONT, ".json", envelope + b"\n"),
+        }
+        for where, (changed, suffix, beside) in places.items():
+            evidence = inspect(changed, origin=place(), declared={}, suffix=suffix, detached=beside)
+            found = judge(evidence, origin=place(), trust=TRUST, now=NOW)
+            assert found.code == ("ok" if where == name else "signature")
+        both = b"<!-- %s -->\n" % envelope + inside
+        assert inspect(both, origin=place(), declared={}, suffix=".md").code == "two-envelopes"
+        for suffix in (".md", ".py", ".yaml"):
+            beside = envelope + b"\n"
+            assert inspect(FRONT, origin=place(), declared={}, suffix=suffix, detached=beside).code == "no-envelope"
+        for suffix in (".yaml", ".json"):
+            assert inspect(inside, origin=place(), declared={}, suffix=suffix).code == "envelope-elsewhere"
+        line = b"# %s\n" % envelope + JSON
+        assert inspect(line, origin=place(), declared={}, suffix=".json", detached=envelope + b"\n").code == "malformed"
 
 
 @pytest.mark.parametrize("form", EnvelopeFormat)

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from rye.spaces import Root, Space, walk, walk_along
-from rye.spaces.beside import LINK, PLAIN, PROGRAM, FileMode, all_files, named_files, runnable_beside
+from rye.spaces.beside import (
+    FOLDER,
+    LINK,
+    PLAIN,
+    PROGRAM,
+    FileMode,
+    all_files,
+    is_listable,
+    named_files,
+    runnable_beside,
+)
 from tests.support.files import lay
 
 RUNNABLE = {
@@ -92,6 +102,11 @@ def test_modules_are_found_in_every_folder_above(tmp_path: Path) -> None:
     root = Root(Space.PROJECT, tmp_path)
     assert beside(root) == ["node_modules/", "tools/a/node_modules/"]
     assert runnable_beside(root, "tools/a/b/t.js") == ("tools/a/node_modules/", "node_modules/")
+    lay(tmp_path, {"tools/a/u.js": "x", "tools/a/run.sh": "", "tools/c/_x.py": "x"})
+    several = "tools/a/b/t.js", "tools/a/u.js", "tools/c/t.js"
+    each = [path for tool in several for path in runnable_beside(root, tool)]
+    assert sorted(runnable_beside(root, *several)) == sorted({*each})
+    assert "tools/c/_x.py" in each
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
@@ -136,22 +151,28 @@ def test_what_is_no_regular_file_in_a_code_cache_is_named_and_not_opened(tmp_pat
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 def test_all_files_are_listed_with_their_modes(tmp_path: Path) -> None:
-    """Hidden ones and those of skipped folders too; not the manifest itself, private keys, or what git keeps."""
+    """Hidden ones and those of skipped folders too; of what git keeps the folder alone."""
     kept = {
         "a.txt",
         "tools/x/.h/y.py",
         "tools/node_modules/m.js",
         "tools/__pycache__/z.pyc",
         "config/keys/trusted/k.toml",
+        "config/manifest/1.root.json",
+        "config/keys/signing/private_key.pem",
+        "tools/.x.py.0123456789abcdef.tmp",
     }
-    lay(tmp_path, dict.fromkeys(kept, "x"))
-    lay(tmp_path, {"config/manifest/1.root.json": "x", "config/keys/signing/private_key.pem": "x", ".git/HEAD": "x"})
+    lay(tmp_path, dict.fromkeys(kept, "x") | {".git/HEAD": "x", "tools/.git/HEAD": "x"})
     (tmp_path / "a.txt").chmod(0o755)
     (tmp_path / "link").symlink_to("/nowhere")
     os.mkfifo(tmp_path / "pipe")
     found = list(all_files(Root(Space.PROJECT, tmp_path)))
-    assert {FileMode("a.txt", PROGRAM), FileMode("link", LINK), FileMode("pipe", "")} < set(found)
-    assert {each.path for each in found if isinstance(each, FileMode)} == kept | {"link", "pipe"}
+    git = {FileMode(path, FOLDER) for path in (".git", "tools/.git")}
+    assert {FileMode("a.txt", PROGRAM), FileMode("link", LINK), FileMode("pipe", ""), *git} < set(found)
+    assert {each.path for each in found if isinstance(each, FileMode)} == kept | {"link", "pipe", ".git", "tools/.git"}
+    unlisted = {path for path in kept if not is_listable(path, PLAIN)}
+    assert unlisted == {path for path in kept if path.endswith((".json", ".pem", ".tmp"))}
+    assert not is_listable(".git", FOLDER)
     assert sum(isinstance(each, FileMode) and each.mode == PLAIN for each in found) == len(kept) - 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,14 +120,14 @@ def test_a_closed_folder_beside_the_target_and_around_it(sim: SpaceSim) -> None:
 
 def test_a_space_that_may_not_be_entered_is_not_an_empty_one(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may enter everything, so the refusal is put in: signing and verifying say what is the matter."""
-    real, base = os.lstat, str(sim.root("project"))
+    real, base = os.scandir, str(sim.root("project"))
 
-    def refuse(path: str, **options: object) -> os.stat_result:
-        if str(path).startswith(f"{base}/"):
+    def refuse(path: str) -> Iterator[os.DirEntry[str]]:
+        if str(path).startswith(base):
             raise PermissionError(13, "Permission denied")
-        return real(path, **options)  # type: ignore[arg-type]
+        return real(path)
 
-    monkeypatch.setattr(os, "lstat", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(SigningError) as caught:
         sim.registry(bundles=()).sign("*", check=True, key=_pem(sim))
     assert caught.value.code == "invalid-items"

@@ -96,7 +96,7 @@ def test_a_golden_file_is_judged_the_same_without_being_parsed(tmp_path: Path, n
 
 def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: SpaceSim) -> None:
     """The line covers the bytes whatever they are; of an older line the place is unknown, which is no verdict."""
-    broken = "---\nname: [\n---\n\nText\n"
+    broken = f"---\nname: {'[' * 200}{']' * 200}\n---\n\nText\n"
     sim.add("project", "knowledge/new.md", broken)
     sim.write("project", "knowledge/older.md", broken)
     sim.sign("project", "knowledge/older.md", form=EnvelopeFormat.V1)
@@ -104,7 +104,7 @@ def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: Spac
     (item,) = [each for each in outcomes if isinstance(each, VerifiedItem)]
     (problem,) = [each for each in outcomes if isinstance(each, Unchecked)]
     assert (item.id, item.signature.code) == ("new", "ok")
-    assert (problem.code, problem.path) == ("unparsable", str(sim.path("project", "knowledge/older.md")))
+    assert (problem.code, problem.path) == ("too-deep", str(sim.path("project", "knowledge/older.md")))
 
 
 def in_small_chunks(sim: SpaceSim, **options: int) -> list[object]:
@@ -184,6 +184,20 @@ def test_a_folder_reader_reads_as_a_single_read_does(sim: SpaceSim) -> None:
     for path in [*paths, "tools/a/..", "tools/../x.py", "x.py", "tools/a/", "tools/a/\0", "", "/etc/passwd"]:
         assert read_of(reader.read, root, path) == read_of(read_file, root, path), path
     reader.close()
+
+
+def test_attack_many_and_deep_folders_do_not_use_up_file_handles(sim: SpaceSim) -> None:
+    """A reader keeps few folders open, and reads what lies in the others as well."""
+    project, root = sim.root("project"), layout(sim).roots[0]
+    deep = "tools/" + "/".join(["d"] * 200) + "/t.py"
+    paths = [f"knowledge/{number}/t.py" for number in range(200)]
+    lay(project, dict.fromkeys([deep, *paths], "x"))
+    reader, before = FolderReader(), len(list(Path("/dev/fd").iterdir()))
+    for path in [*paths, deep, *paths]:
+        assert reader.read(root, path) == b"x"
+        assert len(list(Path("/dev/fd").iterdir())) - before < 80
+    reader.close()
+    assert len(list(Path("/dev/fd").iterdir())) == before
 
 
 def read_of(read: object, root: Root, path: str) -> tuple[str, bytes]:

@@ -1,0 +1,164 @@
+"""The commands that begin: ``rye init``, ``new`` and ``import``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rye._text import inline, quote
+from rye.cli.commands.keys import login
+from rye.cli.options import Place, ask, params_of, refuse
+from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show, warning_lines
+from rye.surface.text import plural
+
+if TYPE_CHECKING:
+    from rye.registry import NewFiles, Setup, SetupReport
+
+_LISTED = 12
+"""Files, and items to sign, that are named before the question; the others are counted."""
+
+_DOES = {"written": "write", "extended": "add to", "kept": "keep"}
+
+
+@click.command("init", params=params_of("init"))
+def init(**options: Any) -> int:
+    """Set up a project: take in what is there, write its policy, sign it, and search it.
+
+    All of it is listed and asked about first. A file that is there is kept, and so is the signature that an item has.
+    Texts are copied into .ai only where the project has no items yet.
+
+    Exit status: 0 done, or nothing to do; 2 error.
+    """
+    from rye.registry import Setup
+
+    if not (options["dry_run"] or options["yes"]):
+        refuse("as_json", because="without --yes or --dry-run, as a question would stand in the answer")
+    if not options["sign"]:
+        refuse("owner", because="with --no-sign")
+    setup = Setup(
+        Place.take(options).layout(),
+        signs=options["sign"],
+        ci=options["ci"],
+        source=options["rye"],
+        passphrase=ask_passphrase,
+    )
+    dry_run, as_json = options["dry_run"], options["as_json"]
+    if not as_json:
+        show(_plan(setup.plan, Terminal.of(sys.stdout), every=dry_run))
+    report = setup.plan
+    if not dry_run and not report.is_complete:
+        if not options["yes"]:
+            require_yes("Do this?", hint="--yes does it without asking, --dry-run lists all of it")
+        report = setup.run(login() if options["owner"] is None else options["owner"])
+    if as_json:
+        say_json(report.to_dict())
+        return 0
+    show((), warning_lines(report.warnings, Terminal.of(sys.stderr)))
+    if not dry_run:
+        _finish(setup, report)
+    return 0
+
+
+def _plan(plan: SetupReport, terminal: Terminal, *, every: bool) -> Iterator[str]:
+    """Yield what there is and what would be done."""
+    from rye.cli.render.parts import shown_path
+
+    limit = sys.maxsize if every else _LISTED
+    yield f"{terminal.style('project', bold=True)}  {inline(plan.project)}"
+    found = ", ".join(f"{count} in {inline(source)}" for source, count in plan.found.items())
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in plan.verdicts.items())
+    yield f"items    {found} ({verdicts})" if found else "items    none yet"
+    texts = [each for each in plan.files if each.ref]
+    if texts:
+        yield f"copy     {plural(len(texts), 'text')} into .ai:"
+        yield from _rows([shown_path(each.path) for each in texts], limit)
+    yield from (f"{_DOES[each.action]:<8} {inline(shown_path(each.path))}" for each in plan.files if not each.ref)
+    if plan.new_key:
+        yield "make     a key of your own, and the trust file that makes its signatures count for you"
+    if plan.signs:
+        those = "the copies" if texts else plural(len(plan.signs), "item")
+        yield f"sign     {those}: you answer for what they say{'' if texts else ', so read them first:'}"
+        yield from () if texts else _rows(plan.signs, limit)
+    if plan.is_complete:
+        yield "nothing left to do"
+
+
+def _rows(names: Sequence[str], limit: int) -> Iterator[str]:
+    yield from (f"           {inline(name)}" for name in names[:limit])
+    if len(names) > limit:
+        yield f"           and {len(names) - limit} more; --dry-run lists all"
+
+
+def _finish(setup: Setup, report: SetupReport) -> None:
+    """Say what was done, and show that it works by a search for one of the items."""
+    from rye.cli.render.search import render_notes, render_search
+
+    terminal = Terminal.of(sys.stdout)
+    if report.done:
+        signed = f", {plural(len(report.signs), 'item')} signed with key {report.key[:16]}" if report.signs else ""
+        written = sum(each.action != "kept" for each in report.files)
+        show([f"done: {plural(written, 'file')} written{signed}", ""])
+    place = Place(project=setup.folder)
+    first = ask(place, lambda registry: registry.list_items(space="project", limit=1)).results
+    if not first:
+        show([
+            "There is nothing to search yet. To begin:",
+            "  rye new knowledge NAME     writes the frame of an entry to fill in",
+            "  rye import FILE…           copies texts and scripts from elsewhere",
+        ])  # fmt: skip
+        return
+    words = re.match(r"\w+(?: \w+){0,4}", first[0].title)
+    query = f'"{words[0]}"' if words else first[0].name
+    show([terminal.style(f"$ rye search {quote(query)} --space project --limit 3", bold=True)])
+    response = ask(place, lambda registry: registry.search(query, space="project", limit=3))
+    answer(response, render_search, render_notes, as_json=False)
+
+
+@click.command("new", params=params_of("new"))
+def new(kind: str, name: str, **options: Any) -> int:
+    """Write the frame of a new item, to fill in: KIND is directive, tool, knowledge or skill, NAME its id.
+
+    NAME may have folders (ops/rollback), that of a tool an extension: .py, .sh or .yaml. Nothing is overwritten.
+
+    Exit status: 0 written, 2 error.
+    """
+    from rye.registry import new_item
+
+    as_json, layout = options.pop("as_json"), Place.take(options).layout()
+    made = new_item(layout, kind, name, **options)
+    answer(made, partial(_written, dry_run=options["dry_run"]), as_json=as_json)
+    return 0
+
+
+@click.command("import", params=params_of("import"))
+def import_command(source: tuple[Path, ...], **options: Any) -> int:
+    """Copy each SOURCE, a file or all files of a folder, into .ai: texts as knowledge or directives, scripts as tools.
+
+    Title and description are read from the text where it has no metadata. Files that are there are kept.
+
+    Exit status: 0 copied, or there already; 2 error.
+    """
+    from rye.registry import import_files
+
+    as_json, layout = options.pop("as_json"), Place.take(options).layout()
+    made = import_files(layout, source, **options)
+    answer(made, partial(_written, dry_run=options["dry_run"]), as_json=as_json)
+    return 0
+
+
+def _written(made: NewFiles, _terminal: Terminal, *, dry_run: bool) -> Iterator[str]:
+    """Yield a line for each file, and what to do next."""
+    from rye.cli.render.parts import shown_path
+
+    words = {"written": "would write" if dry_run else "written", "kept": "kept, as it is there already"}
+    for each in made.files:
+        yield f"{words[each.action]}  {inline(shown_path(each.path))}  {inline(each.ref)}"
+    new = [each for each in made.files if each.action == "written"]
+    if new and not dry_run:
+        yield f"then read what is there, and: rye sign {quote(new[0].ref) if len(new) == 1 else '--all'}"

@@ -1,0 +1,112 @@
+"""The client's side of the skills extension: reads every skill of a server, one after the other, and has it checked."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from mcp import Client, types
+from mcp.client import advertise
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from rye._text import inline
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, RyeError
+from rye.mcp.skills import EXTENSION
+
+if TYPE_CHECKING:
+    from rye.registry import ServerCheck, ServerSkill
+
+MAX_PAGES: Final = 1_000
+MAX_SKILLS: Final = 10_000
+"""How many pages and skills of one server are read."""
+
+_PATIENCE: Final = 60
+"""Seconds until an answer must be there."""
+
+
+class _Request(types.Request[dict[str, Any], str]):
+    """A request of the extension."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class _Page(types.PaginatedResult):
+    """A page of skills; what stands in each is judged by the check."""
+
+    skills: list[Any]
+
+
+def check_server(server: str, command: Sequence[str], check: ServerCheck) -> list[ServerSkill]:
+    """Read every skill of a server and return what the check says of each, and of those that are gone.
+
+    Args:
+        server: Its URL; ``-`` for the one that the command starts.
+        command: The program and its arguments; empty for a URL.
+        check: Decides, and remembers what is accepted.
+
+    Raises:
+        ArgumentError: ``bad-server``.
+        EnvironmentFault: ``server-unreadable``: there is none, it serves no skills, or it ends before all is read.
+    """
+    if not command and not server.startswith(("http://", "https://")):
+        hint = "write http://HOST:PORT/PATH, or - and the command after --"
+        raise ArgumentError("bad-server", f"{server!r} is no URL of a server", hint=hint)
+    where: Any = StdioServerParameters(command=command[0], args=list(command[1:])) if command else server
+    try:
+        return anyio.run(_check, where, check)
+    except Exception as error:  # noqa: BLE001 - whatever a server or the connection to it does
+        fault: BaseException = error
+        while isinstance(fault, BaseExceptionGroup):
+            fault = fault.exceptions[0]
+        if isinstance(fault, RyeError):
+            raise fault from None
+        message = f"the server cannot be read: {inline(str(fault)[:500]) or type(fault).__name__}"
+        raise EnvironmentFault("server-unreadable", message, hint="check that it runs and speaks MCP") from None
+
+
+async def _check(where: Any, check: ServerCheck) -> list[ServerSkill]:
+    found: list[ServerSkill] = []
+    async with Client(where, read_timeout_seconds=_PATIENCE, extensions=[advertise(EXTENSION)], cache=None) as client:
+        if EXTENSION not in (client.server_capabilities.extensions or {}):
+            message = "the server does not declare the extension io.modelcontextprotocol/skills"
+            raise EnvironmentFault("server-unreadable", message, hint="only servers that declare it serve skills")
+        cursor = None
+        for _ in range(MAX_PAGES):
+            request = _Request(method="skills/list", params={"cursor": cursor} if cursor else {})
+            page = await client.session.send_request(request, _Page)
+            found += [await _checked(client, entry, check) for entry in page.skills]
+            cursor = page.next_cursor
+            if cursor is None:
+                return found + check.finish()
+            if len(found) > MAX_SKILLS:
+                break
+    message = f"the server lists more than {MAX_SKILLS:,} skills, or pages without end"
+    raise EnvironmentFault("server-unreadable", message, hint="ask who runs it")
+
+
+async def _checked(client: Client, entry: Any, check: ServerCheck) -> ServerSkill:
+    """Read the files of a skill once its entry is found to be one, and have them checked."""
+    uri = str(entry.get("uri", ""))[:300] if isinstance(entry, Mapping) else ""
+    try:
+        uri, files = check.wanted(entry)
+        return check.check(entry, files, {name: await _read(client, name) for name in files})
+    except ItemError as error:
+        return check.refused(uri, error)
+
+
+async def _read(client: Client, uri: str) -> bytes:
+    """Return the bytes of a resource.
+
+    Raises:
+        ItemError: ``not-a-skill``: the server gives none, or not just one.
+    """
+    try:
+        (content,) = (await client.read_resource(uri)).contents
+        return content.text.encode() if isinstance(content, types.TextResourceContents) else b64decode(content.blob)
+    except (MCPError, ValueError) as error:
+        why = inline(str(error)[:300])
+        raise ItemError("not-a-skill", f"{uri} cannot be read: {why}", hint="ask who runs the server") from None

@@ -1,0 +1,333 @@
+"""New items: frames to fill in, and copies of files from elsewhere, with metadata read from their text."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rye import signing, spaces
+from rye._report import Report
+from rye._text import quote
+from rye.errors import ArgumentError, EnvironmentFault, ItemError
+from rye.items import ItemType, parse, split_name
+from rye.items.formats import OF_PROJECTS, OF_USERS
+from rye.items.reader import MAX_BYTES
+from rye.registry.load import check_place, write_new
+from rye.signing.model import Origin
+from rye.spaces import FOLDER, Root, Space
+from rye.spaces.layout import Layout
+
+SKILL = "skill"
+KINDS = (*map(str, ItemType), SKILL)
+"""What a frame can be of."""
+
+_ID = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")
+_TODO = "Say in one sentence what this is for."
+_FRAMES = {
+    ".md": "---\n{name}title: {title}\ndescription: {description}\n---\n\n# {heading}\n\n{body}",
+    ".py": '{description}\n\n__version__ = "1.0.0"\n\n\ndef main() -> None:\n    """Run the tool."""\n\n\n'
+    'if __name__ == "__main__":\n    main()\n',
+    ".sh": "#!/bin/sh\n# description: {line}\nset -eu\n",
+    ".yaml": "description: {description}\n",
+}
+_STEPS = "## Steps\n\n### 1. First\n\n## Done when\n"
+_TEXTS = {".md": "", ".markdown": "", ".mdc": "directive", ".prompt": "directive", ".txt": ""}
+"""Extension of a text that is taken in → the type of item that it becomes; empty where its name and text decide."""
+
+_INSTRUCTIONS = re.compile(r"(?:.*\.(?:prompt|instructions)|SKILL|AGENTS|CLAUDE|GEMINI)\.md")
+_BLOCK = re.compile(r"(?:---[ \t]*|```ya?ml[ \t]*)\r?\n.*?^(?:---|```)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_OWN_NAME = re.compile(r"^((?:tool_|item_|directive_)?(?:name|id|category|type))(?=[ \t]*:)", re.MULTILINE)
+_SKIPPED = {"node_modules", "venv", "site-packages"}
+
+
+class NewFile(NamedTuple):
+    """A file to write: its path below the folder that is written to, its bytes, and ``type:id`` if it is an item."""
+
+    rel_path: str
+    data: bytes
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile(Report):
+    """A file that was ``written`` or ``extended``, or would be; or was there already and ``kept`` as it is."""
+
+    path: str
+    ref: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewFiles(Report):
+    """What was written, or in a dry run would be, and what was left out and why."""
+
+    files: tuple[WrittenFile, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def project_folder(layout: Layout) -> Path:
+    """Return the folder of the project; where there is none, that of the git repository, or the working directory.
+
+    Raises:
+        EnvironmentFault: ``unusable-project``: the home folder, whose ``.ai`` is the user space.
+    """
+    if layout.project is not None:
+        return layout.project
+    here, home = Path.cwd(), os.path.realpath(layout.user.parent)
+    above = (each for each in (here, *here.parents) if os.path.realpath(each) != home)
+    folder = next((each for each in above if os.path.lexists(each / ".git")), here)
+    if os.path.realpath(folder) == home:
+        message = f"{quote(str(folder))} is the home folder, whose {FOLDER} is your user space and no project"
+        raise EnvironmentFault(
+            "unusable-project", message, hint="go into a folder of your own, or name it by --project"
+        )
+    return folder
+
+
+def _base(layout: Layout, space: str) -> Root:
+    """Return the folder below which every file is written: that of the project, or the home folder.
+
+    Raises:
+        EnvironmentFault: ``unsafe-owner``, ``project-elsewhere`` or ``unusable-project``.
+    """
+    folder = layout.user.parent if space == Space.USER else project_folder(layout)
+    spaces.check_writable(spaces.user_root(folder) if space == Space.USER else spaces.project_root(folder))
+    return Root(Space(space), folder)
+
+
+def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) -> tuple[WrittenFile, ...]:
+    """Write files that are not there yet, through no link out of the folder; every place is checked first.
+
+    Raises:
+        ItemError: ``link-escape``.
+        EnvironmentFault: A file cannot be written.
+    """
+    there = {each: os.path.lexists(base.path / each.rel_path) for each in files}
+    for each in there:
+        check_place(base, each.rel_path)
+    for each, exists in there.items():
+        if not (exists or dry_run):
+            write_new(base, each.rel_path, each.data)
+    return tuple(
+        WrittenFile(str(base.path / each.rel_path), each.ref, "kept" if exists else "written")
+        for each, exists in there.items()
+    )
+
+
+def new_item(
+    layout: Layout,
+    kind: str,
+    name: str,
+    *,
+    title: str = "",
+    description: str = "",
+    space: str = "project",
+    dry_run: bool = False,
+) -> NewFiles:
+    """Write the frame of a new item; nothing that is there is overwritten.
+
+    Args:
+        layout: The spaces.
+        kind: ``directive``, ``tool``, ``knowledge`` or ``skill``.
+        name: Its id; a tool is of the kind that the extension says, Python if it has none.
+        title: What a search shows first; by default made from the name.
+        description: What it is for, in a sentence.
+        space: ``project`` or ``user``.
+        dry_run: Whether to only say what would be written.
+
+    Raises:
+        ArgumentError: ``bad-id``, or ``bad-name`` for a text that is not one line.
+        ItemError: ``copy-exists`` or ``link-escape``.
+        EnvironmentFault: The space is not safe to write to.
+    """
+    wrong = next((text for text in (title, description) if not text.isprintable()), "")
+    if wrong:
+        raise ArgumentError("bad-name", f"{wrong!r} is not one line of text", hint="write it without line breaks")
+    stem, suffix = os.path.splitext(name)  # noqa: PTH122 - an id
+    known = (".py", ".sh", ".yaml") if kind == ItemType.TOOL else (".md",)
+    item_id, suffix = (stem, suffix) if suffix in known else (name, known[0])
+    if not _ID.fullmatch(item_id) or item_id.rpartition("/")[2].startswith("_") or (kind == SKILL and "/" in item_id):
+        hint = "write letters, digits, - and _; folders before a slash, as ops/rollback; a skill has none"
+        raise ArgumentError("bad-id", f"{name!r} cannot be the name of a {kind}", hint=hint)
+    base = _base(layout, space)
+    words = re.split(r"[-_.]+", item_id.rpartition("/")[2])
+    heading = title or " ".join(words).strip().capitalize()
+    line = description or _TODO
+    text = _FRAMES[suffix].format(
+        name=f"name: {item_id}\n" if kind == SKILL else "",
+        title=json.dumps(heading, ensure_ascii=False),
+        description=json.dumps(line, ensure_ascii=False),
+        heading=heading,
+        line=line,
+        body=f"{line}\n" if kind == ItemType.KNOWLEDGE else _STEPS,
+    )
+    rel_path = _skill_path(layout, base, item_id) if kind == SKILL else _path(ItemType(kind), item_id, suffix)
+    ref = f"{ItemType.DIRECTIVE if kind == SKILL else kind}:{item_id}"
+    files = write_files(base, [NewFile(rel_path, text.encode(), ref)], dry_run=dry_run)
+    if files[0].action == "kept":
+        message, hint = f"{quote(files[0].path)} is there already", "choose another name; nothing is overwritten"
+        raise ItemError("copy-exists", message, hint=hint)
+    return NewFiles(files)
+
+
+def _skill_path(layout: Layout, base: Root, name: str) -> str:
+    """Return where a new skill goes: into the first folder of skills that there is, else into ``.agents/skills``."""
+    known = [each.place for each in (OF_USERS if base.space is Space.USER else OF_PROJECTS) if each.format == SKILL]
+    found = [root.client.place for root in layout.in_space(base.space) if root.client and root.client.place in known]
+    return f"{(found or known)[0]}/{name}/SKILL.md"
+
+
+def _path(item_type: ItemType, item_id: str, suffix: str) -> str:
+    return f"{FOLDER}/{item_type.folder}/{item_id}{suffix}"
+
+
+def import_files(
+    layout: Layout,
+    sources: Sequence[Path],
+    *,
+    as_type: str | None = None,
+    namespace: str | None = None,
+    space: str = "project",
+    dry_run: bool = False,
+) -> NewFiles:
+    """Copy files into ``.ai``: texts as knowledge or directives, scripts as tools. Nothing is overwritten.
+
+    Args:
+        layout: The spaces.
+        sources: Files, and folders of which every file that can be an item is taken.
+        as_type: The type that all texts become; None for what name and content say.
+        namespace: The folder of the new ids; None for the name of each folder that is given.
+        space: ``project`` or ``user``.
+        dry_run: Whether to only say what would be written.
+
+    Raises:
+        ArgumentError: ``bad-path``, ``bad-id``, or ``nothing-to-import`` when no file can be an item.
+        ItemError: ``link-escape``.
+        EnvironmentFault: The space is not safe to write to.
+    """
+    if namespace and not _ID.fullmatch(namespace):
+        raise ArgumentError("bad-id", f"{namespace!r} cannot be a folder of ids", hint="write it as ops/notes")
+    base, left_out = _base(layout, space), LeftOut()
+    new = plan_import(sources, left_out, as_type=as_type, namespace=namespace)
+    if not new:
+        hint = f"texts are {', '.join(_TEXTS)}; scripts are .py, .sh, .js, .ts and the like"
+        message = f"no file of {', '.join(quote(str(each)) for each in sources)} can be an item"
+        raise ArgumentError("nothing-to-import", message, hint=hint, problems=list(left_out.notes()))
+    return NewFiles(write_files(base, new, dry_run=dry_run), tuple(left_out.notes()))
+
+
+class LeftOut(defaultdict[str, list[str]]):
+    """The files that are not taken in, by the reason."""
+
+    def __init__(self) -> None:
+        super().__init__(list)
+
+    def notes(self) -> Iterator[str]:
+        """Yield a sentence for each reason."""
+        for why, names in self.items():
+            yield f"left out: {names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {why}"
+
+
+def plan_import(
+    sources: Sequence[Path], left_out: LeftOut, *, as_type: str | None = None, namespace: str | None = None
+) -> list[NewFile]:
+    """Return the items that files become, each place once.
+
+    Raises:
+        ArgumentError: ``bad-path``.
+    """
+    new: dict[str, NewFile] = {}
+    for source in sources:
+        if not os.path.lexists(source):
+            raise ArgumentError("bad-path", f"there is no file or folder {quote(str(source))}", hint="check the path")
+        prefix = namespace if namespace is not None else source.name if source.is_dir() else ""
+        for path, parts in _files(source, left_out):
+            try:
+                found = _as_item(path, [*filter(None, prefix.split("/")), *parts], as_type)
+            except ItemError as error:
+                left_out[error.message].append(str(path))
+                continue
+            if new.setdefault(found.rel_path, found).data != found.data:
+                left_out["another file becomes the same item"].append(str(path))
+    return list(new.values())
+
+
+def _files(source: Path, left_out: LeftOut) -> Iterator[tuple[Path, list[str]]]:
+    """Yield each file of a folder with the parts of its path; hidden ones, links and code of packages are left out."""
+    if not source.is_dir():
+        yield source, [source.name]
+        return
+    for folder, below, names in os.walk(source):
+        below[:] = sorted(each for each in below if each[0] not in "._" and each not in _SKIPPED)
+        for name in sorted(each for each in names if each[0] not in "._"):
+            path = Path(folder, name)
+            if path.is_symlink() or not path.is_file():
+                left_out["it is a link or no file"].append(str(path))
+            else:
+                yield path, list(path.relative_to(source).parts)
+
+
+def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:
+    """Return the item that a file becomes.
+
+    Raises:
+        ItemError: It cannot be one.
+    """
+    suffix, *folders = path.suffix.lower(), *parts[:-1]
+    is_script = bool(split_name(ItemType.TOOL, path.name)[0]) and suffix not in {".json", ".toml", ".yaml", ".yml"}
+    is_named = path.name == "SKILL.md" and folders
+    last = folders.pop() if is_named else re.sub(r"\.(?:prompt|instructions)$", "", path.stem)
+    item_id = "/".join(filter(None, (re.sub(r"[^\w.-]+", "-", each).strip("-._") for each in (*folders, last))))
+    if not item_id or (suffix not in _TEXTS and not is_script):
+        raise _unfit("it is no text or script that can be an item")
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise _unfit(f"it cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _unfit("it is not UTF-8") from None
+    if not text.strip() or len(data) > MAX_BYTES or "\0" in text:
+        raise _unfit("it is empty, larger than 1 MiB, or no text")
+    if is_script:
+        return NewFile(_path(ItemType.TOOL, item_id, suffix), data, f"{ItemType.TOOL}:{item_id}")
+    instructs = _INSTRUCTIONS.fullmatch(path.name) or "<directive " in text
+    kind = ItemType(as_type or _TEXTS[suffix] or ("directive" if instructs else "knowledge"))
+    filled = with_metadata(text, kind, item_id)
+    return NewFile(_path(kind, item_id, ".md"), filled.encode(), f"{kind}:{item_id}")
+
+
+def _unfit(why: str) -> ItemError:
+    return ItemError("not-an-item", why)
+
+
+def with_metadata(text: str, item_type: ItemType, item_id: str) -> str:
+    """Return a Markdown text with title and description in front of it, read from the text, unless it has metadata.
+
+    What its metadata say of its name and place, where that is another one now, goes on as ``imported_name`` and so on.
+    """
+    item = parse(text.encode(), item_type=item_type, item_id=item_id, suffix=".md")
+    if item.metadata:
+        origin = Origin("project", "", str(item_type), item_id)
+        block = _BLOCK.search(text)
+        if block is None or not signing.disagreements(item.declared, origin):
+            return text
+        named = item.declared.get("name", "")
+        title = f"\ntitle: {json.dumps(named, ensure_ascii=False)}" if named and not item.title else ""
+        head = _OWN_NAME.sub(r"imported_\1", block[0])
+        return text[: block.start()] + head.replace("\n", f"{title}\n", 1) + text[block.end() :]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    is_heading = len(lines) > 1 and len(lines[0]) <= 80 and not lines[0].endswith((".", ",", ":", ";"))
+    plain = lines[0].lstrip("#*- ").rstrip("*") if is_heading else ""
+    words = item_id.rpartition("/")[2].replace("-", " ").replace("_", " ")
+    title, description = item.title or plain or words.capitalize(), item.description or lines[0][:300]
+    fields = {"title": title, "description": description}
+    head = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items())
+    return f"---\n{head}---\n\n{text}"

@@ -1,0 +1,219 @@
+"""What ``rye init`` does in a project: take in, write, sign. All of it is listed before anything is changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rye import spaces
+from rye._report import Report
+from rye._resources import items_root
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.items import ItemType
+from rye.keys.keyring import Keyring, Passphrase
+from rye.registry.load import check_place
+from rye.registry.new_files import LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
+from rye.registry.registry import Registry
+from rye.signing import write_atomically
+from rye.spaces import FOLDER, Root, Space
+from rye.spaces.layout import Layout
+
+if TYPE_CHECKING:
+    from rye.verify.reports import VerifiedItem
+
+POLICY = "rye-policy.yaml"
+CI_FILES: Mapping[str, tuple[str, str]] = {
+    "github": ("GitHub", ".github/workflows/rye.yml"),
+    "gitlab": ("GitLab", ".gitlab-ci.yml"),
+    "pre-commit": ("pre-commit", ".pre-commit-config.yaml"),
+}
+"""Build server → the heading on the page ``rye/ci`` below which its job stands, and the file that holds it."""
+
+_SOURCE = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
+_ATTRIBUTES = ".gitattributes"
+
+
+@dataclass(frozen=True, slots=True)
+class SetupReport(Report):
+    """What was done in a project, or would be.
+
+    Attributes:
+        project: Its folder.
+        found: Source → number of items there were.
+        verdicts: Verdict → number of these items.
+        files: Every file that is written, extended, or kept because it is there already.
+        key: The fingerprint of the key; empty where one has yet to be made, or nothing is signed.
+        new_key: Whether the key is new.
+        signs: ``type:id`` of the items that are signed.
+        done: Whether it was done.
+        warnings: What is left as it is, and why.
+    """
+
+    project: str
+    found: Mapping[str, int]
+    verdicts: Mapping[str, int]
+    files: tuple[WrittenFile, ...]
+    key: str
+    new_key: bool
+    signs: tuple[str, ...]
+    done: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is nothing left to do."""
+        return not (self.signs or self.new_key or any(each.action != "kept" for each in self.files))
+
+
+class Setup:
+    """The plan for one project, made without changing anything; :meth:`run` carries it out.
+
+    Args:
+        layout: The spaces.
+        signs: Whether to sign, with a key that is made if there is none.
+        ci: For which build servers to write the job: keys of :data:`CI_FILES`.
+        source: Where the job gets rye from: ``OWNER/REPOSITORY@COMMIT``, with all 40 digits.
+        passphrase: Of the key.
+
+    Raises:
+        ArgumentError: ``bad-source``.
+        ItemError: ``link-escape``, where a file would be written through a link out of the project.
+        EnvironmentFault: The project is not safe to write to.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        signs: bool = True,
+        ci: Sequence[str] = (),
+        source: str = "",
+        passphrase: Passphrase = None,
+    ) -> None:
+        self.folder = project_folder(layout)
+        spaces.check_writable(spaces.project_root(self.folder))
+        self._base = Root(Space.PROJECT, self.folder)
+        self._signs, self._passphrase = signs, passphrase
+        self._keyring = Keyring(layout, passphrase=passphrase)
+        verified = Registry(self.folder).verify(space="project")
+        self._warnings = list(verified.problems)
+        self._unsigned = [each for each in verified.items if each.signature.code == "no-envelope"] if signs else []
+        others = Counter(each.verdict for each in verified.items if each.verdict not in ("trusted", "unsigned"))
+        self._warnings += [f"{count} {verdict}, left as they are: see rye verify" for verdict, count in others.items()]
+        left_out = LeftOut()
+        self._imported = [] if verified.items else plan_import([self.folder], left_out, namespace="")
+        self._warnings += left_out.notes()
+        self._jobs = _jobs(ci, source)
+        for rel_path in (POLICY, _ATTRIBUTES, *(each.rel_path for each in (*self._imported, *self._jobs))):
+            check_place(self._base, rel_path)
+        fingerprint = self._fingerprint() if signs else ""
+        self.plan = SetupReport(
+            str(self.folder),
+            Counter(_source(each) for each in verified.items),
+            Counter(each.verdict for each in verified.items),
+            (*write_files(self._base, self._files(fingerprint), dry_run=True), *self._extend(dry_run=True)),
+            fingerprint,
+            signs and not fingerprint,
+            (*(each.ref for each in self._unsigned), *(each.ref for each in self._imported)) if signs else (),
+            warnings=tuple(self._warnings),
+        )
+
+    def _fingerprint(self) -> str:
+        """Return the fingerprint of the key that signs; empty where there is none yet."""
+        try:
+            return self._keyring.public_key().fingerprint
+        except NotFoundError:
+            if self._keyring.in_environment:
+                raise
+            return ""
+
+    def _files(self, fingerprint: str) -> list[NewFile]:
+        signer = f"signers: [{fingerprint}]\n" if fingerprint else ""
+        policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nrequire: trusted\nenvelope: v2\n{signer}"
+        return [*self._imported, NewFile(POLICY, policy.encode()), *self._jobs]
+
+    def _extend(self, *, dry_run: bool) -> tuple[WrittenFile, ...]:
+        """Add the lines that keep git from converting line ends, where the project is in a repository of git."""
+        if not any(os.path.lexists(each / ".git") for each in (self.folder, *self.folder.parents)):
+            return ()
+        path = self.folder / _ATTRIBUTES
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            message = f"{path} is no plain file, and is not written"
+            raise EnvironmentFault("cannot-write", message, hint="put a file in its place")
+        before = path.read_bytes() if path.exists() else b""
+        wanted = [_fence("Git and line ends").strip()]
+        wanted += [f"/{place} -text" for each in self._unsigned if (place := _client_place(each, self.folder))]
+        known = before.decode("utf-8", "replace").splitlines()
+        missing = [line for line in dict.fromkeys(wanted) if line not in known]
+        if missing and not dry_run:
+            end = b"" if before.endswith(b"\n") or not before else b"\n"
+            write_atomically(path, before + end + "".join(f"{line}\n" for line in missing).encode())
+        return (WrittenFile(str(path), "", ("extended" if before else "written") if missing else "kept"),)
+
+    def run(self, owner: str) -> SetupReport:
+        """Do what the plan says, and return it with the key.
+
+        Raises:
+            SigningError: The key cannot be made or used, an item is not valid, or is not what the plan was made of.
+            EnvironmentFault: A file cannot be written.
+        """
+        plan = self.plan
+        key = plan.key or (self._keyring.generate(owner=owner, trust=True).fingerprint if self._signs else "")
+        files = (*write_files(self._base, self._files(key)), *self._extend(dry_run=False))
+        expected = {each.path: each.digest for each in self._unsigned}
+        new = {each.path for each in files if each.action == "written"}
+        imported = {str(self._base.path / each.rel_path): each.data for each in self._imported}
+        expected |= {path: hashlib.sha256(data).hexdigest() for path, data in imported.items() if path in new}
+        warnings = plan.warnings
+        if self._signs and expected:
+            report = Registry(self.folder).sign(*expected, expected=expected, passphrase=self._passphrase)
+            warnings += report.warnings
+        return replace(plan, files=files, key=key, done=True, warnings=warnings)
+
+
+def _source(item: VerifiedItem) -> str:
+    client = spaces.client_of(item.path, ItemType(item.type), item.id)[1]
+    return client.place or "files of clients" if client else FOLDER
+
+
+def _client_place(item: VerifiedItem, folder: Path) -> str:
+    """Return the pattern of git for the files among which an item of a client is; empty for one of ``.ai``."""
+    rel = Path(item.path).relative_to(folder).as_posix()
+    root, client = spaces.client_of(item.path, ItemType(item.type), item.id)
+    if client is None or rel.startswith(f"{FOLDER}/"):
+        return ""
+    return rel if client.is_fixed else f"{Path(root).relative_to(folder).as_posix()}/**"
+
+
+def _fence(heading: str) -> str:
+    """Return the first block of code below a heading of the page ``rye/ci``."""
+    page = (items_root() / "knowledge" / "rye" / "ci.md").read_text(encoding="utf-8")
+    return page.partition(f"\n## {heading}\n")[2].partition("\n```")[2].partition("\n")[2].partition("\n```\n")[0]
+
+
+def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
+    """Return the files of build servers, as the page ``rye/ci`` has them.
+
+    Raises:
+        ArgumentError: ``bad-source``.
+    """
+    if not ci:
+        return []
+    found = _SOURCE.fullmatch(source)
+    if found is None:
+        message = f"a job needs a copy of rye to run, and {source!r} names none"
+        hint = "add --rye OWNER/REPOSITORY@COMMIT, a repository on GitHub and all 40 digits of a commit you trust"
+        raise ArgumentError("bad-source", message, hint=hint)
+    jobs = []
+    for each in dict.fromkeys(ci):
+        heading, rel_path = CI_FILES[each]
+        text = _fence(heading).replace("OWNER/rye", found[1]).replace("COMMIT", found[2])
+        text = text.replace("args: [--trust, /etc/rye/trusted]", f"args: [--policy, {POLICY}]")
+        jobs.append(NewFile(rel_path, f"{text}\n".encode()))
+    return jobs

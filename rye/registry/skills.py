@@ -1,0 +1,306 @@
+"""Skills as other programs take them: every file of a skill's folder, read once, with digests and verdicts.
+
+A directive that is one file is a skill of one file, ``SKILL.md``. Limits and addresses are those of the extension of
+MCP (``io.modelcontextprotocol/skills``, SEP-2640), names and fields those of the Agent Skills specification 1.0.
+
+The invariant: what a :class:`ServedSkill` holds are the bytes that its verdicts are about and its digests are made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import quote, unquote
+
+from rye import signing
+from rye._text import has_invisible, inline
+from rye.errors import ItemError, NotFoundError
+from rye.items import ItemType
+from rye.items.formats import SKILL_FILE
+from rye.items.markdown import read_front_matter
+from rye.items.values import decode
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, Origin, Signature, Skill, Verdict
+from rye.spaces import Root
+from rye.spaces.client_walker import SKIPPED_FOLDERS
+from rye.spaces.read import read_chunks
+from rye.spaces.signed import parse_item, read_item
+
+if TYPE_CHECKING:
+    from rye.index.reader import Part
+    from rye.registry.state import State
+
+SKILL_SCHEME: Final = "skill://"
+MAX_URI: Final = 4_096
+"""Characters of the address of a skill or of a file of it."""
+MAX_FILES: Final = 512
+"""Files of one skill."""
+MAX_SKILL: Final = 16_777_216
+"""Bytes of all files of one skill."""
+MAX_FRONT_MATTER: Final = 16_384
+"""Bytes of the front matter of a skill as JSON."""
+
+_DEEPEST: Final = 32
+_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_MOST: Final = {"name": 64, "description": 1024, "compatibility": 500}
+_TEXTS: Final = ("license", "allowed-tools", *_MOST)
+
+
+class ServedFile(NamedTuple):
+    """A file of a skill: its bytes, and the verdict on them where it is an item."""
+
+    data: bytes
+    signature: Signature | None = None
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and 64 hex digits."""
+        return f"sha256:{hashlib.sha256(self.data).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedSkill:
+    """A skill with all its files.
+
+    Attributes:
+        uri: Its address, ``skill://SPACE/ID`` or ``skill://system/BUNDLE/ID``.
+        item_id: The id of the directive.
+        front_matter: That of ``SKILL.md``, as its author wrote it.
+        files: Each by its path, ``SKILL.md`` first.
+        signature: The verdict on ``SKILL.md``.
+        is_generated: Whether the front matter was put before the directive, which has none that a skill must have.
+    """
+
+    uri: str
+    item_id: str
+    front_matter: Mapping[str, Any]
+    files: Mapping[str, ServedFile]
+    signature: Signature
+    is_generated: bool
+
+    def uri_of(self, path: str) -> str:
+        """Return the address of a file or folder of it; empty for its own."""
+        return f"{self.uri}/{quote(path)}" if path else self.uri
+
+    def unverified(self) -> Iterator[str]:
+        """Yield the paths of files that no trusted signature covers."""
+        for path, each in self.files.items():
+            about = self.files.get(path.removesuffix(DETACHED_SUFFIX), each)
+            if about.signature is None or about.signature.verdict is not Verdict.TRUSTED:
+                yield path
+
+    def listed(self, folder: str) -> Mapping[str, ServedFile | None] | None:
+        """Return what lies directly in a folder of it, None for a folder; None where there is no such folder."""
+        prefix = f"{folder}/" if folder else ""
+        inside = {path[len(prefix) :]: each for path, each in self.files.items() if path.startswith(prefix)}
+        found = {name.partition("/")[0]: None if "/" in name else each for name, each in inside.items()}
+        return found or None
+
+
+class FoundSkill(NamedTuple):
+    """A skill, and the path in it that an address names; empty for the skill itself."""
+
+    skill: ServedSkill
+    path: str
+
+
+def skill_uri(source: str, bundle: str, item_id: str) -> str:
+    """Return the address of the skill that a directive is or would be.
+
+    >>> skill_uri("system", "rye", "ops/deploy")
+    'skill://system/rye/ops/deploy/SKILL.md'
+    """
+    return f"{_root_uri(source, bundle, item_id)}/{SKILL_FILE}"
+
+
+def _root_uri(source: str, bundle: str, item_id: str) -> str:
+    parts = (source.partition(":")[0], *([bundle] if bundle else []), *item_id.split("/"))
+    return SKILL_SCHEME + "/".join(quote(part, safe="", errors="surrogatepass") for part in parts)
+
+
+def may_be_skill(hit: Mapping[str, Any]) -> bool:
+    """Return whether a hit of a search, as JSON, has what a skill must have, as far as its file need not be read."""
+    named = hit["type"] == "directive" and _NAME.fullmatch(hit["id"].rpartition("/")[2])
+    return bool(named and hit["description"] and not hit["shadowed_by"])
+
+
+def find_skill(state: State, uri: str) -> FoundSkill:
+    """Read and verify the skill that an address leads into.
+
+    Of skills in each other, the inner one is meant; it is a folder of the outer one where it is no skill by itself. Of
+    one id in several spaces there is only the one that wins.
+
+    Raises:
+        NotFoundError: ``skill-not-found``.
+        ItemError: There is something, but it is no skill as others must have it.
+    """
+    problem: Exception = NotFoundError(
+        "skill-not-found", f"no skill is served at {inline(uri[:300])}", hint="skills/list has the addresses"
+    )
+    within = uri.startswith(SKILL_SCHEME) and len(uri) <= MAX_URI
+    space, *parts = [unquote(part) for part in uri[len(SKILL_SCHEME) :].split("/")] if within else [""]
+    bundle = parts.pop(0) if space == "system" and parts else ""
+    for length in range(min(len(parts), _DEEPEST), 0, -1):
+        documents = list(state.everywhere.having_key("directive", "/".join(parts[:length])))
+        if not documents or (documents[0][0].root.space, documents[0][0].root.bundle) != (space, bundle):
+            continue
+        try:
+            skill = load_skill(state, documents)
+        except ItemError as error:
+            problem = error if isinstance(problem, NotFoundError) else problem
+            continue
+        path = "/".join(parts[length:])
+        if uri == skill.uri_of(path) and (path in skill.files or skill.listed(path) is not None):
+            return FoundSkill(skill, path)
+    raise problem
+
+
+def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSkill:
+    """Read every file of the skill that the documents of one directive are, and verify those that are items.
+
+    Raises:
+        ItemError: ``not-a-skill``, ``too-large``, ``bad-name``, or a file cannot be read.
+    """
+    part, local = documents[0]
+    root, item_id = part.root, part.segment.ids[local]
+    path, *others = [each.segment.paths[number] for each, number in documents if each.root is root]
+    if others:
+        raise _no_skill(item_id, f"it is in several files: {', '.join((path, *others))}", "keep one of them")
+    read = read_item(root, path, ItemType.DIRECTIVE, item_id)
+    judged = partial(signing.judge, trust=state.trust.trust, now=signing.system_clock())
+    signature = judged(read.evidence, origin=read.origin)
+    data, generated = read.data, False
+    files = {SKILL_FILE: ServedFile(data, signature)}
+    if root.client is not None and root.client.format == "skill":
+        front = front_matter_of(item_id, data)
+        folder = path.rpartition("/")[0]
+        inside = _read_folder(root, folder, item_id)
+        whole = read.detached if isinstance(read.detached, Skill) and read.detached.data is not None else None
+        inside.pop(SKILL_FILE, None)
+        for name, each in inside.items():
+            if whole:  # verified with these very bytes
+                here = whole._replace(path=f"{folder}/{name}"[len(whole.id) + 1 :])
+                evidence = signing.inspect(each, origin=read.origin, declared={}, detached=here)
+                is_same = name != SKILL_SIGNATURE or each == whole.data
+                files[name] = ServedFile(each, judged(evidence, origin=read.origin) if is_same else None)
+            else:
+                found = _evidence(root, f"{folder}/{name}", each, inside.get(f"{name}{DETACHED_SUFFIX}"))
+                files[name] = ServedFile(each, found and judged(found[0], origin=found[1]))
+    else:
+        try:
+            front = front_matter_of(item_id, data)
+        except ItemError:
+            data, generated = generate(item_id, read.item.description, data), True
+            front = front_matter_of(item_id, data)
+            files[SKILL_FILE] = ServedFile(data, signature)
+    return ServedSkill(_root_uri(root.space, root.bundle, item_id), item_id, front, files, signature, generated)
+
+
+def generate(item_id: str, description: str, data: bytes) -> bytes:
+    """Return a directive with the front matter before it that a skill must have."""
+    about = {"name": item_id.rpartition("/")[2], "description": inline(description)[:1024]}
+    lines = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items())
+    return f"---\n{lines}---\n\n".encode() + data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _no_skill(item_id: str, why: str, hint: str) -> ItemError:
+    return ItemError("not-a-skill", f"directive:{item_id} cannot be given to others as a skill: {why}", hint=hint)
+
+
+def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
+    """Return the front matter of a skill's file; only one that every client of the specification takes.
+
+    Raises:
+        ItemError: ``not-a-skill``.
+    """
+    try:
+        found = read_front_matter(decode(data))
+    except ItemError as error:
+        raise _no_skill(item_id, error.message, error.hint) from None
+    name, hint = item_id.rpartition("/")[2], "see agentskills.io/specification"
+    for field in _TEXTS:
+        value, most = found.get(field), _MOST.get(field, MAX_FRONT_MATTER)
+        if field not in found and field not in ("name", "description"):
+            continue
+        if not isinstance(value, str) or len(value) > most or (field in _MOST and not value.strip()):
+            raise _no_skill(item_id, f"its {field} is no text of 1 to {most:,} characters", hint)
+    if not _NAME.fullmatch(found["name"]):
+        raise _no_skill(item_id, "its name has more than small letters, digits and single hyphens", hint)
+    if found["name"] != name:
+        raise _no_skill(item_id, f"its name is {found['name']!r}, and that of its folder is not", "rename one of them")
+    more = found.get("metadata", {})
+    if not isinstance(more, dict) or not all(isinstance(value, str) for value in more.values()):
+        raise _no_skill(item_id, "its metadata is no mapping of texts", "quote the values")
+    if len(json.dumps(found)) > MAX_FRONT_MATTER:
+        raise _no_skill(item_id, f"its front matter has more than {MAX_FRONT_MATTER:,} bytes", "shorten it")
+    return found
+
+
+def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tuple[Evidence, Origin] | None:
+    """Return what the bytes of a file of a skill prove, and where they are; None where it is no item."""
+    found = root.client and root.client.identify(path)
+    if not found:
+        return None
+    origin = Origin(root.space, root.bundle, str(found[0]), found[1])
+    try:
+        return parse_item(data, origin, path, detached=detached).evidence, origin
+    except ItemError:
+        return None
+
+
+def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, bytes]:
+    """Return the bytes of every file of a skill by its path in it, but for hidden ones and caches of programs.
+
+    Raises:
+        ItemError: ``not-a-skill``, ``bad-name``, ``too-large``, or a file cannot be read.
+    """
+    found: dict[str, bytes] = {}
+    left = MAX_SKILL
+    for name in _names(root, folder, item_id):
+        if len(found) == MAX_FILES:
+            raise _no_skill(item_id, f"it has more than {MAX_FILES} files", "split it, or put data elsewhere")
+        data = b""
+        try:
+            for chunk in read_chunks(root, f"{folder}/{name}"):
+                data += chunk
+                if len(data) > left:
+                    hint = "split it, or put data elsewhere"
+                    raise _no_skill(item_id, f"its files have more than {MAX_SKILL:,} bytes", hint)
+        except OSError as error:
+            message = f"{folder}/{name}: the file cannot be read: {error.strerror}"
+            raise ItemError("unreadable", message, hint="check permissions", path=f"{folder}/{name}") from None
+        found[name] = data
+        left -= len(data)
+    return found
+
+
+def _names(root: Root, folder: str, item_id: str) -> Iterator[str]:
+    """Yield the path of every file of a skill; a link, pipe or unprintable name makes it none."""
+    folders = [""]
+    while folders:
+        below = folders.pop()
+        try:
+            with os.scandir(Path(root.path, folder, below)) as entries:
+                inside = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            raise ItemError("unreadable", f"{folder}/{below}: {error.strerror}", hint="check permissions") from None
+        for entry in inside:
+            name = below + entry.name
+            if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
+                continue
+            if not entry.name.isprintable() or has_invisible(entry.name):
+                raise _no_skill(item_id, f"the name {inline(name)} has characters that nobody sees", "rename the file")
+            if entry.is_dir(follow_symlinks=False):
+                if name.count("/") >= _DEEPEST:
+                    raise _no_skill(item_id, f"its folders nest more than {_DEEPEST} deep", "put them side by side")
+                folders.append(f"{name}/")
+            elif entry.is_file(follow_symlinks=False):
+                yield name
+            else:
+                raise _no_skill(item_id, f"{name} is a link, or no file", "put a copy of the file in its place")

@@ -1,0 +1,94 @@
+"""The passage of a text that shows its matches best: where it begins, and its words with single spaces."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+
+from rye.items.model import Item
+
+Range = tuple[int, int]
+Ranges = tuple[Range, ...]
+
+PREVIEW_LENGTH = 200
+LEAD = 50
+"""Characters of a preview that lead up to the first mark, at most."""
+
+_BLANK = re.compile(r"\s")
+_WIDE = re.compile(r"\s\s+")
+
+
+def passage(text: str, ranges: Ranges) -> str:
+    """Return the best passage of a text, with single spaces, given the ascending ranges that matched in it."""
+    begin = _passage_start(text, ranges) if ranges else 0
+    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
+
+
+def section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
+    """Return where the text of a section begins and ends in the body; None where it has none."""
+    if not 0 <= ordinal < len(item.sections):
+        return None
+    section = item.sections[ordinal]
+    lines = item.body.split("\n")
+    first, last = section.text_line - item.body_line, section.end_line - item.body_line + 1
+    start = sum(len(line) + 1 for line in lines[: max(first, 0)])
+    text = "\n".join(lines[max(first, 0) : max(last, 0)])
+    begin = len(text) - len(text.lstrip())
+    return (start + begin, start + len(text)) if begin < len(text) else None
+
+
+def preview(item: Item, ranges: Ranges, within: Range | None = None) -> tuple[str, Ranges, int]:
+    """Return the best passage of the body, with single spaces, the ranges to mark in it, and where its first one is.
+
+    With ``within`` it begins there: at the best of the ranges, which ascend, else at its beginning.
+    """
+    body = item.body
+    if within is not None:
+        ranges = tuple((start, end) for start, end in ranges if within[0] <= start < within[1])
+        if not ranges:
+            end = min(within[1], within[0] + 4 * PREVIEW_LENGTH)
+            return *_squeeze(body[within[0] : end], (), PREVIEW_LENGTH), within[0]
+    if not ranges:
+        return *_squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH), 0
+    begin = _passage_start(body, ranges, within[0] if within else 0)
+    stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
+    inside = tuple((a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop)
+    return *_squeeze(body[begin:stop], inside, PREVIEW_LENGTH), begin + inside[0][0]
+
+
+def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
+    """Return where the passage with the most marks begins, the first among equals, with what leads up to it."""
+    starts, width = [start for start, _ in ranges], PREVIEW_LENGTH - LEAD
+    best = starts[0]
+    if starts[-1] >= best + width:
+        counts = [bisect_left(starts, start + width) - i for i, start in enumerate(starts)]
+        best = starts[counts.index(max(counts))]
+    begin = max(first, best - LEAD)
+    space = _BLANK.search(text, begin, best) if begin > first else None
+    return space.end() if space else begin
+
+
+def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
+    """Make every run of white space one space and cut to ``limit``, moving the ranges along."""
+    for piece in (text[: limit + LEAD], text):
+        squeezed = " ".join(piece.split())
+        if len(squeezed) > limit:
+            break
+    cut = squeezed[:limit].rstrip()
+    if len(squeezed) > limit and " " in cut:
+        cut = cut[: cut.rindex(" ")] + "…"
+    if ranges and len(squeezed) < len(piece):
+        ranges = _moved(piece, ranges)
+    return cut, tuple((start, min(end, len(cut))) for start, end in ranges if start < len(cut))
+
+
+def _moved(text: str, ranges: Ranges) -> Ranges:
+    """Return where ranges stand once every run of white space of a text is one space, and none at its beginning."""
+    lead = len(text) - len(text.lstrip())
+    ends, lost = [0, lead], [0, lead]
+    for run in _WIDE.finditer(text, lead, ranges[-1][1]):
+        ends.append(run.end())
+        lost.append(lost[-1] + run.end() - run.start() - 1)
+    return tuple(
+        (start - lost[bisect_right(ends, start) - 1], end - lost[bisect_right(ends, end) - 1]) for start, end in ranges
+    )

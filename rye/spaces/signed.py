@@ -1,0 +1,228 @@
+"""Reads an item with its signature: the line in it, the file beside it, or that of the skill that it belongs to.
+
+A skill is verified as a whole: each of its items with every file in its folder. The bytes of the item are always read;
+of the other files, those that this process has read before and whose status is the same since are not read again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+
+from rye import items, signing
+from rye._text import find_envelope
+from rye.errors import ItemError
+from rye.items.formats import SKILL_FILE
+from rye.signing import Evidence, Origin, Skill, SkillFile
+from rye.signing.skill import MAX_SKILL_BYTES, MAX_SKILL_FILES
+from rye.spaces.beside import PLAIN, PROGRAM, mode_of
+from rye.spaces.model import FileStat, Root, stat_of
+from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of
+
+_ATTEMPTS = 5
+
+_SETTLED = 2_100_000_000
+"""Nanoseconds after which the times of a file say whether it was changed again, on any file system."""
+
+_KEPT_DIGESTS = 1 << 14
+
+Detached = bytes | Skill | None
+"""What holds for an item beside its own bytes: a detached signature, the skill that it belongs to, or neither."""
+
+
+def read_signed(root: Root, rel_path: str, read: Read = read_file) -> tuple[bytes, Detached]:
+    """Return the bytes of an item, and its detached signature or its skill, if that is what it is verified by.
+
+    All are as they were at one moment, if no other process changes the signature again and again.
+
+    Raises:
+        ItemError: As :func:`read_file`, of any of the files; ``not-a-file`` when the signature is a link.
+    """
+    folder = skill_of(root, rel_path)
+    if not (folder or is_detached(rel_path)):
+        data = read(root, rel_path)
+        return data, _without_signature(root, rel_path, data) if root.has_skills else None
+    place = f"{folder}/{signing.SKILL_SIGNATURE}" if folder else f"{rel_path}{signing.DETACHED_SUFFIX}"
+    signature = _read_signature(root, place, read_file if folder else read)
+    for _ in range(_ATTEMPTS):
+        before, data = signature, read(root, rel_path)
+        files = skill_files(root, folder) if folder else ()
+        signature = _read_signature(root, place, read_file if folder else read)
+        if signature == before:
+            break
+    if not folder or signature is None:  # which has just gone
+        return data, signature
+    return data, Skill(folder, rel_path[len(folder) + 1 :], signature, files)
+
+
+def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
+    """Return the skill of its file that is signed alone, by a line; None for any other file."""
+    folder, _, name = rel_path.rpartition("/")
+    if name != SKILL_FILE or find_envelope(data, ".md") is None:
+        return None
+    files = tuple(SkillFile(each.path, each.mode, "") for each in scan_skill(root, folder))
+    return Skill(folder, name, None, files)
+
+
+class ScannedFile(NamedTuple):
+    """A file or link in the folder of a skill: its path below that, its mode, and its status."""
+
+    path: str
+    mode: str
+    status: FileStat
+
+
+def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
+    """Yield all that a signature of a skill covers, also where it cannot: up to one file more than it may have.
+
+    That is every file below the folder, hidden ones too, but its ``SKILL.sig`` and ``.git``. Links are not followed.
+
+    Raises:
+        ItemError: ``unreadable``: a folder in it cannot be listed.
+    """
+    base, folders, count = f"{root.path}/{folder}/", [""], 0
+    while folders:
+        inner = folders.pop()
+        try:
+            with os.scandir(base + inner) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            path = f"{folder}/{inner}".rstrip("/")
+            problem = f"{path}: the folder cannot be read: {error.strerror}"
+            raise ItemError("unreadable", problem, hint="check permissions", path=path) from None
+        for entry in entries:
+            path = inner + entry.name
+            if path in (signing.SKILL_SIGNATURE, ".git"):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(f"{path}/")
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # it has just gone
+                continue
+            yield ScannedFile(path, mode_of(entry), stat_of(status))
+            count += 1
+            if count > MAX_SKILL_FILES:
+                return
+
+
+def skill_status(root: Root, folder: str) -> FileStat:
+    """Return values that change when anything does that a skill's signature covers, or the signature."""
+    try:
+        rows = list(scan_skill(root, folder))
+        rows.append(ScannedFile("", "", stat_of(os.lstat(f"{root.path}/{folder}/{signing.SKILL_SIGNATURE}"))))
+    except (ItemError, OSError):  # whoever reads it says so
+        return 0, 0, 0, 0
+    known = int.from_bytes(sha256(repr(rows).encode("utf-8", "surrogatepass")).digest()[:7])
+    return 0, max(row.status[1] for row in rows), max(row.status[2] for row in rows), known
+
+
+def skill_files(root: Root, folder: str) -> tuple[SkillFile, ...]:
+    """Return the files of a skill with their digests; without, over the limits and of what is no regular file.
+
+    Raises:
+        ItemError: One of them cannot be read.
+    """
+    found = list(scan_skill(root, folder))
+    is_within = len(found) <= MAX_SKILL_FILES and sum(each.status[0] for each in found) <= MAX_SKILL_BYTES
+    return tuple(
+        SkillFile(path, mode, _digest(root, f"{folder}/{path}", status) if is_within and mode in _REGULAR else "")
+        for path, mode, status in found
+    )
+
+
+_REGULAR = (PLAIN, PROGRAM)
+
+
+def _digest(root: Root, rel_path: str, status: FileStat) -> str:
+    """Return the SHA-256 of a file, remembered once its times prove that it is unchanged."""
+    is_settled = time.time_ns() - max(status[1], status[2]) > _SETTLED
+    return (_known_digest if is_settled else _known_digest.__wrapped__)(root, rel_path, status)
+
+
+@lru_cache(_KEPT_DIGESTS)
+def _known_digest(root: Root, rel_path: str, status: FileStat) -> str:
+    digest = sha256()
+    try:
+        for chunk in read_chunks(root, rel_path, expected=status):
+            digest.update(chunk)
+    except OSError as error:
+        problem = f"{rel_path}: the file cannot be read: {error.strerror}"
+        raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
+    return digest.hexdigest()
+
+
+def _read_signature(root: Root, path: str, read: Read) -> bytes | None:
+    if os.path.islink(root.path / path):  # noqa: PTH114 - never raises
+        raise ItemError("not-a-file", f"{path} is a link", hint="put a copy of the signature in its place", path=path)
+    try:
+        return read(root, path)
+    except ItemError as error:
+        if error.code == "vanished":
+            return None
+        raise
+
+
+class ReadItem(NamedTuple):
+    """One file as it is on disk at this moment: bytes, item, what they prove, and its detached signature or skill."""
+
+    data: bytes
+    item: items.Item
+    evidence: Evidence
+    origin: Origin
+    suffix: str
+    detached: Detached = None
+
+
+def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str, *, read: Read = read_file) -> ReadItem:
+    """Read, parse and inspect one file.
+
+    Args:
+        root: The space root.
+        path: Path of the file relative to the root.
+        item_type: The type that the path stands for.
+        item_id: The id that the path stands for.
+        read: Reads its bytes.
+
+    Raises:
+        ItemError: The file cannot be read, or is no item.
+    """
+    if not path.isprintable():
+        code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
+        raise ItemError(code, message, hint="rename the file", path=path)
+    data, detached = read_signed(root, path, read)
+    return parse_item(data, Origin(root.space, root.bundle, str(item_type), item_id), path, detached=detached)
+
+
+def parse_item(
+    data: bytes, origin: Origin, path: str, *, content_digest: str | None = None, detached: Detached = None
+) -> ReadItem:
+    """Parse and inspect the bytes of a file.
+
+    Args:
+        data: All of them.
+        origin: Where they were found.
+        path: The path of the file, whose extension decides the format.
+        content_digest: Their SHA-256 if the caller has it.
+        detached: What :func:`read_signed` returned with them.
+
+    Raises:
+        ItemError: The file is no item.
+    """
+    suffix = suffix_of(path)
+    item_type = items.ItemType(origin.item_type)
+    item = items.parse(data, item_type=item_type, item_id=origin.item_id, suffix=suffix, path=path)
+    evidence = signing.inspect(
+        data,
+        origin=origin,
+        declared=item.declared,
+        suffix=suffix,
+        content_digest=content_digest,
+        detached=detached,
+    )
+    return ReadItem(data, item, evidence, origin, suffix, detached)

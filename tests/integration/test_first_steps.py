@@ -1,0 +1,272 @@
+"""From a folder with files, or with nothing, to signed items that a search finds: ``rye init``, ``new``, ``import``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rye.items import ItemType, parse
+
+needs_links = pytest.mark.skipif(os.name != "posix", reason="needs links")
+SOURCE = f"acme/rye@{'0123456789' * 4}"
+SKILL = "---\nname: pdf\ndescription: Fill in PDF forms.\n---\n\n# PDF\n"
+
+
+class Newcomer:
+    """A user with an empty home, who runs rye as a process in a folder of theirs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.work = folder / "home", folder / "work"
+        self.home.mkdir()
+        self.work.mkdir()
+        own = ("RYE_", "XDG_", "USER_SPACE", "USERPROFILE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+        self.env = {**kept, "HOME": str(self.home), "RYE_CACHE_DIR": str(folder / "cache")}
+
+    def __call__(self, *words: str, status: int = 0) -> str:
+        """Run rye and return all that it printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", "rye", *words],
+            cwd=self.work,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout
+        return done.stdout
+
+    def write(self, **files: str) -> None:
+        """Write files of the work folder."""
+        for name, text in files.items():
+            path = self.work / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def files(self) -> dict[str, bytes]:
+        """Return every file of the work folder and the home folder."""
+        found = [path for folder in (self.work, self.home) for path in folder.rglob("*") if path.is_file()]
+        return {str(path): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def rye(tmp_path: Path) -> Newcomer:
+    """A user without any key or item."""
+    return Newcomer(tmp_path)
+
+
+def test_from_a_folder_of_notes_to_a_signed_search(rye: Newcomer) -> None:
+    """Listed without a change, done on ``--yes``, found and trusted, and a second run changes nothing."""
+    rye.write(**{f"note-{number}.md": f"# Note {number}\n\nHow to deploy part {number}.\n" for number in range(30)})
+    rye.write(**{"todo.txt": "Call the baker\n\nBefore noon.\n", "data.bin": "\0"})
+    before = rye.files()
+    assert "--dry-run" in rye("init", status=2)
+    assert ".ai/knowledge/note-29.md" in rye("init", "--dry-run")
+    assert rye.files() == before
+    said = rye("init", "--yes")
+    assert "31 items signed" in said
+    assert "✓ trusted" in said.partition("$ rye search")[2]
+    assert all(rye.files()[path] == data for path, data in before.items())
+    after = rye.files()
+    assert "nothing left to do" in rye("init", "--yes")
+    assert rye.files() == after
+    rye("verify", "--space", "project", "--policy", "rye-policy.yaml")
+    assert "knowledge:todo" in rye("search", "title:baker", "--ids")
+
+
+def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
+    """Nothing is copied where other clients have files; git is told to keep their line ends; a git file is extended."""
+    skill = {".claude/skills/pdf/SKILL.md": SKILL, "AGENTS.md": "# Agents\n", "README.md": "# Read\n"}
+    rye.write(**skill, **{".git/HEAD": "", ".gitattributes": "*.png binary"})
+    assert "2 items signed" in rye("init", "--yes")
+    assert sorted(path.name for path in rye.work.iterdir() if path.is_dir()) == [".claude", ".git"]
+    lines = (rye.work / ".gitattributes").read_text(encoding="utf-8").splitlines()
+    assert lines == ["*.png binary", "/.ai/** -text", "/.claude/skills/** -text", "/AGENTS.md -text"]
+    rye("verify", "--space", "project")
+    assert "nothing left to do" in rye("init", "--yes")
+
+
+def test_an_empty_folder_is_told_how_to_begin(rye: Newcomer) -> None:
+    """There is a key and a policy; then an item is written, signed and found."""
+    assert "rye new" in rye("init", "--yes")
+    rye("new", "knowledge", "ops/rollback", "--description", "Bring back the last release.")
+    assert "1 item signed" in rye("init", "--yes")
+    assert "trusted" in rye("search", "bring back")
+
+
+@pytest.mark.parametrize("space", ["all", "project", "user"])
+@pytest.mark.parametrize("command", ["search", "list", "stats", "verify"])
+def test_where_there_is_nothing_it_is_said_where_rye_looked(rye: Newcomer, command: str, space: str) -> None:
+    """The folder that was searched, what was looked for, and the next command."""
+    status = (0 if space == "all" else 1) if command != "verify" else 0 if space == "all" else 2
+    said = rye(command, "--space", space, status=status)
+    assert "there are no items" in said
+    assert ("AGENTS.md" in said) == (space != "user")
+    assert str(rye.home if space == "user" else rye.work) in said
+    assert "rye new" in said
+
+
+def test_errors_about_no_items_say_where_rye_looked(rye: Newcomer) -> None:
+    """Signing and showing name the folder too; with an item there, they say what they said before."""
+    for words, status in ((("sign", "--all"), 2), (("show", "nope"), 1), (("refs", "nope"), 1)):
+        assert str(rye.work) in rye(*words, status=status)
+    rye("new", "knowledge", "note")
+    assert str(rye.work) not in rye("show", "nope", status=1)
+    assert "there are no items" not in rye("search", "zzz", status=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "path"),
+    [
+        ("directive", "ops/roll-back", ".ai/directives/ops/roll-back.md"),
+        ("knowledge", "ops/roll-back", ".ai/knowledge/ops/roll-back.md"),
+        ("tool", "ops/roll-back", ".ai/tools/ops/roll-back.py"),
+        ("tool", "ops/roll-back.sh", ".ai/tools/ops/roll-back.sh"),
+        ("tool", "ops/roll-back.yaml", ".ai/tools/ops/roll-back.yaml"),
+        ("skill", "roll-back", ".agents/skills/roll-back/SKILL.md"),
+    ],
+)
+def test_a_frame_says_what_was_asked(rye: Newcomer, kind: str, name: str, path: str) -> None:
+    """The file parses, can be signed, and is never overwritten; a dry run writes nothing."""
+    text = 'It\'s "undone": 100% #1 {x} \\n.'
+    rye("new", kind, name, "--description", text, "--dry-run")
+    assert rye.files() == {}
+    rye("new", kind, name, "--description", text)
+    written = rye.work / path
+    item_type = ItemType.DIRECTIVE if kind == "skill" else ItemType(kind)
+    item = parse(written.read_bytes(), item_type=item_type, item_id="roll-back", suffix=written.suffix)
+    assert item.description == text
+    before = rye.files()
+    assert "is there already" in rye("new", kind, name, status=2)
+    assert rye.files() == before
+    rye("keys", "generate")
+    rye("sign", "--all")
+    rye("verify", "--space", "project")
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a//b", "a/../b", ".hidden", "a/", "", "a/_b", "a\nb"])
+def test_attack_a_name_that_leaves_its_folder(rye: Newcomer, name: str) -> None:
+    """A name cannot be a place outside the space, nor a file that is no item."""
+    for kind in ("knowledge", "skill"):
+        rye("new", kind, name, status=2)
+    rye("import", ".", "--namespace", name or "/", status=2)
+    assert rye.files() == {}
+
+
+def test_a_new_skill_lies_beside_those_that_are_there(rye: Newcomer) -> None:
+    """The first folder of skills of the project is taken."""
+    rye.write(**{".claude/skills/pdf/SKILL.md": SKILL})
+    rye("new", "skill", "release")
+    assert (rye.work / ".claude/skills/release/SKILL.md").is_file()
+
+
+def test_files_from_elsewhere_become_items(rye: Newcomer) -> None:
+    """Type by name and text; metadata from the text; what cannot be an item is named; a second run keeps all."""
+    rye.write(
+        **{
+            "in/a b.txt": "First line\n\nThe paragraph.\n",
+            "in/deep/c.prompt": "You are a baker.\n",
+            "in/d.md": "---\nname: Other Name\ncategory: x\ntags: [t]\n---\n\nBody.\n",
+            "in/e.sh": "# Make bread\n",
+            "in/f.prompt.md": "# Ask\n",
+            "in/skill/SKILL.md": "# A skill\n",
+            "in/empty.md": "",
+            "in/g.png": "",
+        }
+    )
+    said = json.loads(rye("import", "in", "--json"))
+    assert sorted(row["ref"] for row in said["files"]) == [
+        *("directive:in/deep/c", "directive:in/f", "directive:in/skill"),
+        *("knowledge:in/a-b", "knowledge:in/d", "tool:in/e"),
+    ]
+    assert {"empty.md", "g.png"} == {text.split(": ")[1].rpartition("/")[2] for text in said["warnings"]}
+    rye("keys", "generate")
+    rye("sign", "--all")
+    found = json.loads(rye("show", "knowledge:in/d", "--json"))
+    assert (found["title"], found["metadata"]["imported_name"], found["tags"]) == ("Other Name", "Other Name", ["t"])
+    shown = json.loads(rye("show", "knowledge:in/a-b", "--json"))
+    assert (shown["title"], shown["description"]) == ("First line", "First line")
+    before = rye.files()
+    assert {row["action"] for row in json.loads(rye("import", "in", "--json"))["files"]} == {"kept"}
+    assert rye.files() == before
+    assert "can be an item" in rye("import", "in/g.png", status=2)
+
+
+def test_what_others_signed_is_left_alone(rye: Newcomer) -> None:
+    """A stranger's signature and an altered item stay as they are, and are counted; the rest is signed."""
+    rye("new", "knowledge", "theirs")
+    rye("new", "knowledge", "altered")
+    rye("keys", "generate", "eve", "--no-trust")
+    rye("sign", "--all", "--key", "eve")
+    with (rye.work / ".ai/knowledge/altered.md").open("a", encoding="utf-8") as stream:
+        stream.write("evil\n")
+    rye("new", "knowledge", "mine")
+    before = rye.files()
+    said = rye("init", "--yes")
+    assert "1 item signed" in said
+    assert "1 untrusted" in said
+    assert "1 tampered" in said
+    for name in ("theirs", "altered"):
+        path = str(rye.work / ".ai/knowledge" / f"{name}.md")
+        assert rye.files()[path] == before[path]
+
+
+@needs_links
+@pytest.mark.parametrize("place", [".ai", ".ai/knowledge", ".github", "rye-policy.yaml", ".gitattributes"])
+def test_attack_a_link_out_of_the_project(rye: Newcomer, tmp_path: Path, place: str) -> None:
+    """A clone that links a place to be written out of itself has nothing written, there or anywhere."""
+    (outside := tmp_path / "outside").mkdir()
+    target = outside / "file" if "." in place[1:] or place == ".gitattributes" else outside
+    rye.write(**{"note.md": "# Note\n", ".git/HEAD": ""})
+    (rye.work / place).parent.mkdir(exist_ok=True)
+    (rye.work / place).symlink_to(target)
+    before = rye.files()
+    status = 0 if place == "rye-policy.yaml" else 2
+    rye("init", "--yes", "--ci", "github", "--rye", SOURCE, status=status)
+    assert list(outside.iterdir()) == []
+    assert status == 0 or rye.files() == before
+
+
+def test_attack_a_link_among_the_texts(rye: Newcomer, tmp_path: Path) -> None:
+    """Nothing from outside a folder is copied and signed with it."""
+    (tmp_path / "secret.md").write_text("# Secret\n", encoding="utf-8")
+    rye.write(**{"note.md": "# Note\n"})
+    (rye.work / "link.md").symlink_to(tmp_path / "secret.md")
+    rye("init", "--yes")
+    assert not any(b"Secret" in data for path, data in rye.files().items() if ".ai" in path)
+
+
+def test_the_home_folder_is_no_project(rye: Newcomer) -> None:
+    """Its ``.ai`` is the user space."""
+    rye.work = rye.home
+    assert "user space" in rye("init", "--yes", status=2)
+    assert rye.files() == {}
+    rye("new", "knowledge", "note", "--space", "user")
+    assert (rye.home / ".ai/knowledge/note.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("server", "path", "says"),
+    [
+        ("github", ".github/workflows/rye.yml", f"acme/rye/.github/actions/verify@{SOURCE[-40:]}"),
+        ("gitlab", ".gitlab-ci.yml", "https://github.com/acme/rye"),
+        ("pre-commit", ".pre-commit-config.yaml", "args: [--policy, rye-policy.yaml]"),
+    ],
+)
+def test_the_job_of_a_build_server(rye: Newcomer, server: str, path: str, says: str) -> None:
+    """It is that of the documentation with the copy of rye that is named; without one, nothing is written."""
+    assert "--rye" in rye("init", "--yes", "--ci", server, status=2)
+    assert rye.files() == {}
+    rye("init", "--yes", "--no-sign", "--ci", server, "--rye", SOURCE)
+    text = (rye.work / path).read_text(encoding="utf-8")
+    assert says in text
+    assert "COMMIT" not in text
+    assert "OWNER" not in text
+    assert not (rye.home / ".ai").exists()

@@ -1,0 +1,308 @@
+"""A skill on disk is verified as a whole: by verify, search and load, after every change of any file in its folder."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rye import Registry, spaces
+from rye.errors import ArgumentError, RyeError, SigningError
+from rye.items.formats import OF_PROJECTS
+from rye.signing import SKILL_SIGNATURE, Origin, sign_skill
+from rye.spaces import Root, Space, walk_along, walk_stat
+from rye.spaces.signed import read_signed, skill_files
+from rye.verify.changes import changed_since
+from tests.support.signed import EVE, SIGNED_AT
+from tests.support.spacesim import SpaceSim
+
+FILES = {
+    "pdf/SKILL.md": "---\nname: pdf\ndescription: Fill forms\n---\n\n# PDF\n",
+    "pdf/forms.md": "# Forms\n\nWhich forms there are.\n",
+    "pdf/scripts/fill.py": '"""Fill a form."""\n',
+    "pdf/assets/logo.bin": "\0logo",
+    "doc/SKILL.md": "---\nname: doc\ndescription: Write letters\n---\n\n# Letters\n",
+    "doc/forms.md": "# Forms\n\nLetters.\n",
+}
+PDF = ["directive:pdf", "knowledge:pdf/forms", "tool:pdf/scripts/fill"]
+
+
+class Skills:
+    """Two signed skills in a project, and the user's key."""
+
+    def __init__(self, folder: Path) -> None:
+        self.sim = SpaceSim(folder, bundles=())
+        self.sim.save_user_key()
+        self.folder = self.sim.project / ".claude/skills"
+        for path, text in FILES.items():
+            self.write(path, text)
+        (self.folder / "pdf/scripts/fill.py").chmod(0o755)
+        self.sign(str(self.folder))
+
+    def write(self, path: str, text: str) -> Path:
+        """Write a file below the folder of the skills."""
+        place = self.folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        return place
+
+    @property
+    def root(self) -> Root:
+        """The folder of the skills."""
+        return next(each for each in spaces.client_roots(Space.PROJECT, self.sim.project, OF_PROJECTS))
+
+    def registry(self) -> Registry:
+        """Return a registry over the same cache each time."""
+        return Registry(
+            project=self.sim.project, user=self.sim.user, bundles=(), cache_dir=self.sim.cache, clients=["claude"]
+        )
+
+    def sign(self, *texts: str, dry_run: bool = False) -> list[tuple[str, str, bool]]:
+        """Sign; return type, id and whether it changed of each item."""
+        return [(item.type, item.id, item.changed) for item in self.registry().sign(*texts, dry_run=dry_run).items]
+
+    def verdicts(self, within: str = "pdf") -> dict[str, str]:
+        """Return the code of each item of a skill, which verify, search and load agree on."""
+        registry = self.registry()
+        report = registry.verify(str(self.folder))
+        known = {each.ref: each.signature.code for each in report.items if each.id.split("/")[0] == within}
+        found = {
+            f"{hit.type}:{hit.id}": hit.signature.code for hit in registry.search(f"skill:{within}", limit=50).results
+        }
+        loaded = {ref: registry.load(*ref.split(":", 1)).signature.code for ref in known}
+        trusted = {f"{hit.type}:{hit.id}" for hit in registry.search(f"skill:{within} is:trusted", limit=50).results}
+        assert known == found == loaded
+        assert trusted == {ref for ref, code in known.items() if code == "ok"}
+        return known
+
+
+@pytest.fixture
+def skills(tmp_path: Path) -> Skills:
+    """Two skills, signed as wholes, all of whose items are trusted and indexed."""
+    found = Skills(tmp_path)
+    assert found.verdicts() == dict.fromkeys(PDF, "ok")
+    return found
+
+
+def tamper(skills: Skills, name: str) -> None:
+    """Do what an attack is named for."""
+    pdf, doc = skills.folder / "pdf", skills.folder / "doc"
+    actions: dict[str, Callable[[], object]] = {
+        "added-script": lambda: skills.write("pdf/evil.sh", "evil\n"),
+        "added-data": lambda: skills.write("pdf/assets/more.bin", "more"),
+        "added-hidden-file": lambda: skills.write("pdf/.hidden/evil", "evil\n"),
+        "added-cache-of-python": lambda: skills.write("pdf/scripts/__pycache__/fill.cpython-312.pyc", "evil\n"),
+        "removed": (pdf / "assets/logo.bin").unlink,
+        "renamed": lambda: (pdf / "assets/logo.bin").rename(pdf / "assets/icon.bin"),
+        "changed-data": lambda: skills.write("pdf/assets/logo.bin", "\0icon"),
+        "changed-script": lambda: skills.write("pdf/scripts/fill.py", "evil()\n"),
+        "mode-changed": lambda: (pdf / "forms.md").chmod(0o755),
+        "link": lambda: (pdf / "forms.txt").symlink_to("forms.md"),
+        "link-to-folder": lambda: (pdf / "more").symlink_to("../doc"),
+        "signature-of-another-skill": lambda: shutil.copy(doc / SKILL_SIGNATURE, pdf / SKILL_SIGNATURE),
+        "swapped-between-skills": lambda: shutil.copy(doc / "forms.md", pdf / "forms.md"),
+        "nested-skill": lambda: skills.write("pdf/scripts/SKILL.md", FILES["doc/SKILL.md"]),
+        "invisible-characters": lambda: skills.write("pdf/forms\u200b.txt", "forms"),
+        "case-collision": lambda: skills.write("pdf/FORMS.md", "# Forms\n\nOther forms.\n"),
+        "list-altered": lambda: (pdf / SKILL_SIGNATURE).write_bytes(
+            (pdf / SKILL_SIGNATURE).read_bytes().replace(b"100644", b"100755", 1)
+        ),
+    }
+    actions[name]()
+
+
+ATTACKS = (
+    *("added-script", "added-data", "added-hidden-file", "added-cache-of-python", "removed", "renamed", "changed-data"),
+    *("changed-script", "mode-changed", "link", "link-to-folder", "signature-of-another-skill"),
+    *("swapped-between-skills", "nested-skill", "invisible-characters", "case-collision", "list-altered"),
+)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_any_change_of_a_skill_tampers_with_every_item_of_it(skills: Skills, name: str) -> None:
+    """Also one of a file that is no item, after all were found trusted; another skill stays as it is."""
+    before = skills.verdicts("doc")
+    tamper(skills, name)
+    found = skills.verdicts()
+    assert set(found.values()) == {"skill-changed"}
+    assert set(PDF) <= found.keys()
+    assert skills.verdicts("doc") == before
+
+
+def test_a_huge_folder_is_tampered_with_and_not_read_forever(skills: Skills, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More files, or bytes, than a signed skill may have."""
+    monkeypatch.setattr("rye.spaces.signed.MAX_SKILL_BYTES", 100)
+    skills.write("pdf/assets/big.bin", "x" * 200)
+    assert set(skills.verdicts().values()) == {"skill-changed"}
+    (skills.folder / "pdf/assets/big.bin").unlink()
+    monkeypatch.undo()
+    for number in range(2100):
+        skills.write(f"pdf/assets/{number}", "")
+    report = skills.registry().verify("directive:pdf")
+    assert "more than 2,000 files" in report.items[0].signature.reason
+
+
+def test_a_signature_by_another_key_is_that_of_the_whole(skills: Skills) -> None:
+    """And one without the file of a skill is of nothing: it is named, and what it lies beside is not signed by it."""
+    files, place = skill_files(skills.root, "pdf"), Origin("project", "", "directive", "pdf")
+    data = sign_skill(files, origin=place, key=EVE, now=SIGNED_AT)
+    (skills.folder / "pdf" / SKILL_SIGNATURE).write_bytes(data)
+    assert set(skills.verdicts().values()) == {"unknown-key"}
+    (skills.folder / "doc/SKILL.md").unlink()
+    report = skills.registry().verify(str(skills.folder))
+    assert not any(item.id.startswith("doc") for item in report.items)
+    assert any("stray-signature" in each and "doc/SKILL.sig" in each for each in report.warnings)
+
+
+def test_a_signature_taken_away_leaves_the_skill_unsigned(skills: Skills) -> None:
+    """All of it; put back, it counts again, and a change that is undone is forgotten."""
+    place = skills.folder / "pdf" / SKILL_SIGNATURE
+    data = place.read_bytes()
+    place.unlink()
+    assert set(skills.verdicts().values()) == {"no-envelope"}
+    place.write_bytes(data)
+    assert set(skills.verdicts().values()) == {"ok"}
+
+
+def test_signing_names_the_skill_or_anything_around_it(skills: Skills) -> None:
+    """By folder, id, signature file or scope; what is signed stays, and no file but the signature is written."""
+    before = {path: path.read_bytes() for path in skills.folder.rglob("*") if path.is_file()}
+    for text in ("directive:pdf", str(skills.folder / "pdf"), str(skills.folder / "pdf" / SKILL_SIGNATURE)):
+        assert skills.sign(text) == [("directive", "pdf", False)]
+    skills.write("pdf/forms.md", "# New forms\n")
+    assert skills.sign("*", dry_run=True) == [("directive", "doc", False), ("directive", "pdf", True)]
+    assert skills.sign("*/*", "directive:*") == [("directive", "doc", False), ("directive", "pdf", True)]
+    changed = [path.name for path, data in before.items() if path.read_bytes() != data]
+    assert sorted(changed) == [SKILL_SIGNATURE, "forms.md"]
+    assert set(skills.verdicts().values()) == {"ok"}
+
+
+def test_a_part_of_a_signed_skill_is_not_signed_alone(skills: Skills) -> None:
+    """Its line would tamper with the skill; and what cannot be listed is refused before anything is written."""
+    for text in ("tool:pdf/scripts/fill", str(skills.folder / "pdf/forms.md")):
+        with pytest.raises(ArgumentError) as caught:
+            skills.sign(text)
+        assert (caught.value.code, caught.value.hint) == ("bad-target", "rye sign directive:pdf")
+    (skills.folder / "pdf/link").symlink_to("forms.md")
+    with pytest.raises(SigningError) as refused:
+        skills.sign("directive:pdf")
+    assert "links" in str(refused.value.details["problems"])
+
+
+def test_the_file_of_a_skill_can_be_signed_alone(skills: Skills) -> None:
+    """By its own path: a line in its front matter, and `partial` as long as other files lie beside it."""
+    (skills.folder / "pdf" / SKILL_SIGNATURE).unlink()
+    path = str(skills.folder / "pdf/SKILL.md")
+    assert skills.sign(path) == [("directive", "pdf", True)]
+    assert skills.sign(path) == [("directive", "pdf", False)]
+    assert "\n# rye:signed:v2:" in Path(path).read_text(encoding="utf-8")
+    assert skills.verdicts()["directive:pdf"] == "outside-skill"
+    reason = skills.registry().verify("directive:pdf").items[0].signature.reason
+    assert reason.endswith("3 files of the skill are not covered: assets/logo.bin, forms.md, scripts/fill.py")
+    for each in ("assets", "scripts"):
+        shutil.rmtree(skills.folder / "pdf" / each)
+    (skills.folder / "pdf/forms.md").unlink()
+    assert skills.verdicts() == {"directive:pdf": "ok"}
+    skills.write("pdf/evil.sh", "evil\n")
+    assert skills.verdicts()["directive:pdf"] == "outside-skill"
+    assert skills.sign("directive:pdf") == [("directive", "pdf", True)]
+    assert set(skills.verdicts().values()) == {"ok"}
+
+
+def test_a_skill_in_a_skill_has_its_own_signature_which_the_outer_one_covers(skills: Skills) -> None:
+    """Signed together, the inner one first; alone, it would tamper with the outer one."""
+    skills.write("pdf/inner/SKILL.md", FILES["doc/SKILL.md"].replace("doc", "inner"))
+    skills.write("pdf/inner/notes.md", "# Notes\n")
+    assert {each[1] for each in skills.sign(str(skills.folder / "pdf"))} == {"pdf", "pdf/inner"}
+    assert set(skills.verdicts().values()) == {"ok"}
+    skills.write("pdf/inner/notes.md", "# Other notes\n")
+    with pytest.raises(ArgumentError):
+        skills.sign("directive:pdf/inner")
+    assert set(skills.verdicts().values()) == {"skill-changed"}
+    (skills.folder / "pdf/inner" / SKILL_SIGNATURE).unlink()
+    assert skills.sign("directive:pdf*")
+    assert set(skills.verdicts().values()) == {"ok"}
+    skills.write("pdf/forms.md", "# Other forms\n")
+    found = skills.verdicts()
+    assert {ref for ref, code in found.items() if code == "ok"} == {"directive:pdf/inner", "knowledge:pdf/inner/notes"}
+
+
+def test_what_changed_since_a_revision_is_the_skill(skills: Skills) -> None:
+    """Any file of it, its mode, its signature, added or gone; the other skill is passed over."""
+    run = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(skills.sim.project)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*run, *words], check=True)
+    root = skills.root
+
+    def changed() -> list[str]:
+        is_changed = changed_since("HEAD", skills.sim.project, roots=[root], named=[])
+        return sorted(file.item_id for file in spaces.walk(root)[0] if is_changed(root, file))
+
+    changes: list[tuple[str, Callable[[Path], object]]] = [
+        ("forms.md", lambda place: place.chmod(0o755)),
+        ("assets/logo.bin", lambda place: place.write_text("x")),
+        ("assets/logo.bin", Path.unlink),
+        (SKILL_SIGNATURE, Path.unlink),
+        ("new.bin", lambda place: place.write_text("x")),
+    ]
+    all_of_it = sorted(each.split(":")[1] for each in PDF)
+    assert changed() == []
+    for path, act in changes:
+        act(skills.folder / "pdf" / path)
+        assert changed() == all_of_it, path
+        subprocess.run([*run, "add", "-A"], check=True)
+        subprocess.run([*run, "reset", "-q", "--hard"], check=True)
+        assert changed() == []
+
+
+def test_what_is_served_of_a_skill_is_verified_with_it(skills: Skills) -> None:
+    """Every file, also one that is no item and the signature itself; none after any change."""
+    uri = "skill://project/pdf/SKILL.md"
+    served = skills.registry().skill(uri).skill
+    assert sorted(served.files) == sorted([*(path[4:] for path in FILES if path.startswith("pdf")), SKILL_SIGNATURE])
+    assert list(served.unverified()) == []
+    skills.write("pdf/assets/logo.bin", "evil")
+    served = skills.registry().skill(uri).skill
+    assert sorted(served.unverified()) == sorted(served.files)
+
+
+def test_the_status_of_an_item_changes_with_every_file_of_its_skill(skills: Skills) -> None:
+    """Also with a hidden one; the same tree has the same status in another walk."""
+    root = skills.root
+    paths, before, _ = walk_stat(root)
+    assert walk_stat(root)[:2] == (paths, before)
+    skills.write("pdf/.git/config", "left out")
+    assert walk_stat(root)[1] == before
+    skills.write("pdf/.env", "A=1\n")
+    changed = {path for path, old, new in zip(paths, before, walk_stat(root)[1], strict=True) if old != new}
+    assert changed == {path for path in paths if path.startswith("pdf/")}
+    strays: list[str] = []
+    list(walk_along(root, strays=strays))
+    assert strays == []
+
+
+def test_a_file_that_is_swapped_while_it_is_read_is_not_remembered(
+    skills: Skills, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was opened must have the status that was listed: a folder put back later would else be taken for another."""
+    root = skills.root
+    evil, good = skills.folder / "pdf/assets", skills.sim.folder / "good"
+    shutil.copytree(evil, good)
+    (evil / "logo.bin").write_text("\0evil")
+    from rye.spaces import signed
+
+    scan = signed.scan_skill
+
+    def swapping(*arguments: object) -> list[signed.ScannedFile]:
+        found = list(scan(*arguments))  # type: ignore[arg-type]
+        evil.rename(skills.sim.folder / "aside")
+        good.rename(evil)
+        return found
+
+    monkeypatch.setattr(signed, "scan_skill", swapping)
+    with pytest.raises(RyeError) as caught:
+        read_signed(root, "pdf/SKILL.md")
+    assert caught.value.code == "vanished"

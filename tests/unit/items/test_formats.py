@@ -1,0 +1,76 @@
+"""What a path in the folder of a client of agents stands for."""
+
+from __future__ import annotations
+
+import pytest
+
+from rye.items import ItemType
+from rye.items.formats import FIXED_FILES, OF_PROJECTS, OF_USERS, SKILLS, ClientFolder
+
+PLACES = {each.place: each for each in (*OF_PROJECTS, *OF_USERS)}
+D, T, K = ItemType.DIRECTIVE, ItemType.TOOL, ItemType.KNOWLEDGE
+
+
+@pytest.mark.parametrize(
+    ("place", "path", "expected"),
+    [
+        (".claude/skills", "pdf/SKILL.md", (D, "pdf", ".md")),
+        (".claude/skills", "office/pdf/SKILL.md", (D, "office/pdf", ".md")),
+        (".claude/skills", "SKILL.md", None),
+        (".claude/skills", "README.md", None),
+        (".claude/skills", "pdf/forms.md", (K, "pdf/forms", ".md")),
+        (".claude/skills", "pdf/scripts/fill.py", (T, "pdf/scripts/fill", ".py")),
+        (".claude/skills", "pdf/scripts/_helper.py", None),
+        (".claude/skills", "pdf/assets/table.json", None),
+        (".claude/skills", "pdf/LICENSE.txt", None),
+        (".claude/commands", "fe/review.md", (D, "commands/fe/review", ".md")),
+        (".claude/commands", "review.txt", None),
+        (".claude/agents", "tester.md", (D, "agents/tester", ".md")),
+        (".cursor/rules", "ts.mdc", (D, "rules/ts", ".md")),
+        (".cursor/rules", "ts.md", None),
+        (".github/prompts", "new.prompt.md", (D, "prompts/new", ".md")),
+        (".github/prompts", "new.md", None),
+        (".github/instructions", "py.instructions.md", (D, "instructions/py", ".md")),
+        ("", "AGENTS.md", (D, "AGENTS", ".md")),
+        ("", "packages/x/CLAUDE.md", (D, "packages/x/CLAUDE", ".md")),
+        ("", ".github/copilot-instructions.md", (D, "copilot-instructions", ".md")),
+        ("", ".mcp.json", (T, "mcp", ".json")),
+        ("", "packages/x/.mcp.json", None),
+        ("", "README.md", None),
+    ],
+)
+def test_a_path_is_one_item_or_none(place: str, path: str, expected: object) -> None:
+    """Type, id and extension follow from the path, and the folder of an item from its type and id."""
+    folder = PLACES[place]
+    assert folder.identify(path) == expected
+    if expected is not None and not path.startswith("."):
+        item_type, item_id, _ = expected
+        assert folder.folder_of(item_type, item_id) == path.rpartition("/")[0]
+
+
+@pytest.mark.parametrize("folder", [*OF_PROJECTS, *OF_USERS, SKILLS], ids=lambda each: each.place or "fixed")
+def test_no_two_files_of_a_folder_are_the_same_item_by_chance(folder: ClientFolder) -> None:
+    """A script and a page of the same name differ in type; a command and a skill of the same name differ in id."""
+    paths = [
+        "a/SKILL.md",
+        "a/a.md",
+        "a/a.py",
+        "a.md",
+        "a.mdc",
+        "a.prompt.md",
+        "a.instructions.md",
+        "AGENTS.md",
+        "CLAUDE.md",
+    ]
+    found = [item[:2] for path in paths if (item := folder.identify(path))]
+    assert len(found) == len(set(found)) > 0
+
+
+def test_formats_and_clients_of_files_with_a_name_of_their_own() -> None:
+    """They lie in one folder, and each says whose it is."""
+    said = {path: FIXED_FILES.describe(path) for path in ("AGENTS.md", "x/CLAUDE.md", ".mcp.json")}
+    assert said == {
+        "AGENTS.md": ("instructions", "agents"),
+        "x/CLAUDE.md": ("instructions", "claude"),
+        ".mcp.json": ("server", "mcp"),
+    }

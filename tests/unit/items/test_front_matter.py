@@ -1,0 +1,141 @@
+"""Front matter as it is in the wild: what is not YAML is read line by line, as the programs it was written for do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rye.errors import ItemError
+from rye.items import Item
+from rye.items.yaml_safe import load, load_lines
+from tests.support.files import read
+
+
+def skill(*lines: str) -> Item:
+    """Return an item with these lines as its front matter."""
+    return read("directives/pdf/SKILL.md", "---\n" + "\n".join(lines) + "\n---\n\n# PDF\n\nText.\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "description"),
+    [
+        (["description: > Use when asked."], "Use when asked."),
+        (
+            ["description: >- Use when", "  asked for a PDF.", "", "  And else not."],
+            "Use when asked for a PDF. And else not.",
+        ),
+        (["description: | Use when", "  asked."], "Use when asked."),
+        (["description: a: b"], "a: b"),
+        (["description: Use it: now. See http://x.org: there"], "Use it: now. See http://x.org: there"),
+        (["description: Use it: now", "  and on a second line"], "Use it: now and on a second line"),
+        (["description: Use it: now", "without an indent"], "Use it: now without an indent"),
+        (["description: [PDF] forms"], "[PDF] forms"),
+        (["description: *all* of it"], "*all* of it"),
+        (["description: @anthropic tools"], "@anthropic tools"),
+        (["description: %d of it"], "%d of it"),
+        (["description: `pdf` forms"], "`pdf` forms"),
+        (["description: {{name}} of it"], "{{name}} of it"),
+        (["description: 'it's here'"], "it's here"),
+        (['description: "a \\"b\\" c" d'], '"a \\"b\\" c" d'),
+        (['description: "open', "license: MIT"], '"open'),
+        (["description:\tUse it: now"], "Use it: now"),
+        (["description : Use it: now"], "Use it: now"),
+        (["description:Use it", "license: a: b"], "Use it"),
+        (["description: one", "description: two: three"], "two: three"),
+        (["description: a: b", "tags: [a, b"], "a: b"),
+    ],
+)
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_no_description_is_lost(lines: list[str], description: str, ends: str, mark: str) -> None:
+    """Text that YAML refuses is what stands there; the entries around it are read as ever."""
+    text = "\n".join(["---  ", "name: pdf", *lines, "version: 1.10", "---", "", "# PDF", "", "Text."])
+    item = read("directives/pdf/SKILL.md", mark + text.replace("\n", ends))
+    assert (item.metadata["name"], item.description, item.version) == ("pdf", description, "1.10")
+    assert item.note.startswith("the metadata is not YAML, and was read line by line: line ")
+    assert item.body == "# PDF\n\nText."
+
+
+def test_yaml_is_read_as_yaml() -> None:
+    """Without a note, comments and signature line inside included."""
+    item = skill("name: pdf", "# rye:signed:v2:x", "description: >", "  Use when", "  asked.", "license: MIT")
+    assert (item.description, item.note) == ("Use when asked.", "")
+
+
+def test_what_is_yaml_by_itself_stays_so() -> None:
+    """Lists, tables, numbers and dates around the line that is not; comments are left out."""
+    item = skill(
+        "name: pdf",
+        "# rye:signed:v2:2026-01-01T00:00:00Z:aa:bb:cc",
+        "description: Use it: now",
+        "allowed-tools: [Read, Bash(git:*)]",
+        "license: MIT",
+        "created: 2026-3-1",
+        "count: 3",
+        "metadata:",
+        "  author: ann",
+        '  version: "1.2"',
+        "tags:",
+        "- a",
+        "- b",
+    )
+    assert item.metadata["allowed-tools"] == ["Read", "Bash(git:*)"]
+    assert item.metadata["license"] == "MIT"
+    assert item.metadata["count"] == 3
+    assert (item.author, item.version, item.created, item.tags) == ("ann", "1.2", "2026-03-01", ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("metadata:\n\tauthor: ann\n\tversion: 1.2", {"metadata": {"author": "ann", "version": 1.2}}),
+        ("metadata:\n  a: b: c\n  d: 1", {"metadata": {"a": "b: c", "d": 1}}),
+        ("tags:\n  - @a\n  - b: c\n    d", {"tags": ["@a", "b: c d"]}),
+        ("when:\n  just: text: here\n\n  and more", {"when": {"just": "text: here and more"}}),
+        ("a: &x [1]\nb: *x\nc: d: e", {"a": [1], "b": "*x", "c": "d: e"}),
+        ("a: |\n  one\n  two: x\nb: c: d", {"a": "one\ntwo: x\n", "b": "c: d"}),
+        ("a: | one\n  two\n\n  three", {"a": "one\ntwo\n\nthree"}),
+        ("name: it\x00s: so", {"name": "it s: so"}),
+    ],
+)
+def test_each_entry_has_what_stands_there(text: str, expected: dict[str, Any]) -> None:
+    """Tables and lists nest below a key that stands alone; there are no aliases."""
+    assert load_lines(text) == expected
+
+
+@pytest.mark.parametrize("text", ["- a\nb: c: d", "  a: b", "", "# a", "text\na: b", "a: b\n" * 6_000])
+def test_what_does_not_look_like_metadata_is_not_read(text: str) -> None:
+    """The block begins with a key, and is no longer than metadata is."""
+    assert load_lines(text) is None
+
+
+@pytest.mark.parametrize(
+    "bomb", ["a: &a [x, x]\n" + "".join(f"b{n}: &b [*a, *a]\n" for n in range(9)), "a: " + "[" * 200]
+)
+def test_bombs_are_refused_as_before(bomb: str) -> None:
+    """Aliases stand for nothing, and what nests too deep is text."""
+    assert all(len(str(value)) < 300 for value in (load_lines(bomb) or {}).values())
+
+
+@pytest.mark.parametrize("unit", ["\t", "'", '"', ": ", "> ", "#", "[", "{a: ", "? ", "a: ", "- "])
+def test_a_megabyte_of_anything_is_text_or_refused(unit: str) -> None:
+    """Each entry is parsed once a level, of which there are few; nothing is searched again and again."""
+    text = "name: a: b\nx: " + unit * (1_000_000 // len(unit))
+    found = load_lines(text)
+    assert found is not None
+    assert found["name"] == "a: b"
+    assert load_lines("x:\n" + "".join(f"\t{unit * 60}\n" for _ in range(4_000))) is not None
+
+
+def test_an_alias_bomb_is_no_front_matter() -> None:
+    """What YAML refuses as hostile is not read in another way."""
+    lines = [
+        "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]",
+        *(f"{x}: &{x} [{', '.join(['*' + y] * 9)}]" for x, y in zip("bcdefg", "abcdef", strict=True)),
+    ]
+    with pytest.raises(ItemError) as caught:
+        skill(*lines)
+    assert caught.value.code == "alias-bomb"
+    with pytest.raises(ItemError):
+        load("\n".join(lines), aliases=False)

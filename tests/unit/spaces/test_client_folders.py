@@ -1,0 +1,175 @@
+"""Finding and listing the files that clients of agents keep beside ``.ai``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rye import spaces
+from rye.errors import ArgumentError
+from rye.items.formats import CLIENTS, OF_PROJECTS
+from rye.spaces import Space
+from rye.spaces.layout import Layout
+from rye.verify.stream import stream_outcomes
+
+
+def lay(folder: Path, *paths: str) -> Path:
+    """Make files, each with its path as its text."""
+    for path in paths:
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"# {path}\n")
+    return folder
+
+
+def sources(folder: Path, home: Path, clients: list[str] | None = None) -> list[str]:
+    """Return the sources of the spaces around a project, without bundles."""
+    return [root.source for root in Layout.find(project=folder, user=home, bundles=(), clients=clients).roots]
+
+
+def refs(folder: Path, place: str) -> tuple[list[str], list[str]]:
+    """Return the items of one folder of a client, and the codes of problems."""
+    (root,) = (one for one in spaces.client_roots(Space.PROJECT, folder, OF_PROJECTS) if one.client.place == place)  # type: ignore[union-attr]
+    files, problems = spaces.walk(root)
+    listed = [file for step in spaces.walk_along(root) if isinstance(step, spaces.ItemFile) for file in [step]]
+    assert sorted(listed) == list(files)
+    assert list(spaces.walk_stat(root)[0]) == [file.rel_path for file in files]
+    return [f"{file.item_type}:{file.item_id}" for file in files], [one.code for one in problems]
+
+
+def test_folders_of_clients_count_after_ai(tmp_path: Path) -> None:
+    """Those that exist are roots of their space, each with a source of its own."""
+    project = lay(tmp_path / "p", ".claude/skills/pdf/SKILL.md", ".cursor/rules/a.mdc", "AGENTS.md")
+    home = lay(tmp_path / "h", ".agents/skills/x/SKILL.md", "AGENTS.md")
+    assert sources(project, home) == [
+        *("project", "project:.claude/skills", "project:.cursor/rules", "project:files"),
+        *("user", "user:.agents/skills"),
+    ]
+
+
+def test_clients_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By argument or variable, one, some or all of them; a name that is none is an error."""
+    project, home = lay(tmp_path / "p", ".claude/skills/a/SKILL.md", ".agents/skills/b/SKILL.md"), tmp_path / "h"
+    assert sources(project, home, ["claude"]) == ["project", "project:.claude/skills", "user"]
+    assert sources(project, home, ["none"]) == ["project", "user"]
+    monkeypatch.setenv("RYE_CLIENTS", "agents, cursor")
+    assert sources(project, home) == ["project", "project:.agents/skills", "user"]
+    assert len(sources(project, home, list(CLIENTS))) == 4
+    for wrong in (["claud"], ["none", "claude"]):
+        with pytest.raises(ArgumentError) as caught:
+            sources(project, home, wrong)
+        assert caught.value.code == "bad-client"
+
+
+def test_a_project_needs_no_ai(tmp_path: Path) -> None:
+    """The nearest ``.ai`` comes first; without one, a repository with such files, then the nearest folder with some."""
+    lay(tmp_path / "p", "AGENTS.md", "packages/x/AGENTS.md", "packages/x/src/a.py")
+    start = tmp_path / "p/packages/x/src"
+    assert spaces.find_project(start) == tmp_path / "p/packages/x"
+    (tmp_path / "p/.git").mkdir()
+    assert spaces.find_project(start) == tmp_path / "p"
+    (tmp_path / "p/packages/.ai").mkdir()
+    assert spaces.find_project(start) == tmp_path / "p/packages"
+    assert spaces.find_project(tmp_path / "p", user=tmp_path / "p") is None
+
+
+def test_a_repository_of_skills_is_a_project_too(tmp_path: Path) -> None:
+    """Its folder ``skills`` counts if there are skills in it; another folder of this name makes no project."""
+    lay(tmp_path / "a", "skills/pdf/SKILL.md", "skills/office/doc/SKILL.md")
+    lay(tmp_path / "b", "skills/juggling.md", "skills/x/y/z/SKILL.md")
+    assert sources(tmp_path / "a", tmp_path / "h") == ["project", "project:skills", "user"]
+    assert spaces.find_project(tmp_path / "a/skills") == tmp_path / "a"
+    assert spaces.find_project(tmp_path / "b") is None
+
+
+def test_only_folders_with_their_file_are_skills(tmp_path: Path) -> None:
+    """What lies beside skills is no item; skills may lie in folders of folders."""
+    lay(tmp_path, *(f".claude/skills/{each}" for each in ("README.md", "pdf/SKILL.md", "pdf/a/b.md", "lib/x.py")))
+    lay(
+        tmp_path, ".claude/skills/office/doc/SKILL.md", ".claude/skills/office/notes.md", ".claude/skills/pdf/.git/c.md"
+    )
+    found = ["directive:office/doc", "directive:pdf", "knowledge:pdf/a/b"]
+    assert refs(tmp_path, ".claude/skills") == (found, [])
+
+
+def test_a_skill_that_is_linked_from_another_client_is_found_once(tmp_path: Path) -> None:
+    """Installers keep one copy and link to it, folder by folder or all of them."""
+    lay(tmp_path, ".agents/skills/pdf/SKILL.md", ".claude/skills/own/SKILL.md")
+    (tmp_path / ".claude/skills/pdf").symlink_to("../../.agents/skills/pdf")
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor/skills").symlink_to("../.agents/skills")
+    assert refs(tmp_path, ".claude/skills") == (["directive:own"], [])
+    places = [root.client.place for root in spaces.client_roots(Space.PROJECT, tmp_path, OF_PROJECTS) if root.client]
+    assert places == [".agents/skills", ".claude/skills"]
+
+
+def test_attack_a_link_out_of_the_folder_is_reported_and_not_followed(tmp_path: Path) -> None:
+    """A checkout must not choose which of the user's other files are read."""
+    lay(tmp_path / "secret", "SKILL.md", "key.md")
+    project = lay(tmp_path / "p", ".claude/skills/own/SKILL.md")
+    (project / ".claude/skills/stolen").symlink_to(tmp_path / "secret")
+    (project / ".claude/skills/own/key.md").symlink_to(tmp_path / "secret/key.md")
+    (project / ".claude/skills/own/gone.md").symlink_to("nowhere.md")
+    os.mkfifo(project / ".claude/skills/own/pipe.md")
+    found, problems = refs(project, ".claude/skills")
+    assert found == ["directive:own"]
+    assert sorted(problems) == ["broken-link", "link-escape", "link-escape", "not-a-file"]
+
+
+def test_files_of_a_project_are_looked_for_two_folders_deep(tmp_path: Path) -> None:
+    """Hidden folders and node_modules are left out; a link beside its target is a second item."""
+    lay(
+        tmp_path,
+        "AGENTS.md",
+        "a/b/AGENTS.md",
+        "a/b/c/AGENTS.md",
+        "node_modules/m/AGENTS.md",
+        ".x/AGENTS.md",
+        ".mcp.json",
+    )
+    lay(tmp_path, ".github/copilot-instructions.md")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    found = ["AGENTS", "CLAUDE", "a/b/AGENTS", "copilot-instructions"]
+    assert sorted(refs(tmp_path, "")[0]) == [*(f"directive:{each}" for each in found), "tool:mcp"]
+
+
+def test_all_that_lies_below_a_checkout_is_verified(tmp_path: Path) -> None:
+    """A skill in a package, and instructions deep below, are found where projects are looked for."""
+    lay(tmp_path, "AGENTS.md", "p/x/.claude/skills/evil/SKILL.md", "p/x/y/z/AGENTS.md", "p/AGENTS.md")
+    roots = spaces.look_below(tmp_path).roots
+    found = {root.source: [file.item_id for file in spaces.walk(root)[0]] for root in roots}
+    assert sorted(id for ids in found.values() for id in ids) == ["AGENTS", "AGENTS", "evil", "p/AGENTS"]  # noqa: A001
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["skills/pdf/SKILL.md", "template/SKILL.md"], ["pdf"]),
+        (["pdf/SKILL.md", "pdf/forms.md"], ["pdf", "pdf/forms"]),
+        (
+            [".claude-plugin/plugin.json", "skills/a/SKILL.md", "commands/b.md", "agents/c.md"],
+            ["a", "agents/c", "commands/b"],
+        ),
+        (["plugins/p/.claude-plugin/plugin.json", "plugins/p/commands/b.md"], ["commands/b"]),
+        ([".claude/skills/a/SKILL.md", "AGENTS.md"], ["AGENTS", "a"]),
+        (["src/commands/b.md"], []),
+    ],
+)
+def test_a_repository_of_skills_is_a_bundle_as_it_is(tmp_path: Path, paths: list[str], expected: list[str]) -> None:
+    """Plugins, marketplaces, folders of skills and projects of clients; folders that only have such names are none."""
+    roots, _ = spaces.named_roots([lay(tmp_path / "b", *paths)])
+    assert sorted(file.item_id for root in roots for file in spaces.walk(root)[0]) == expected
+    assert len({root.source for root in roots}) == len(roots)
+    assert len({root.bundle for root in roots}) <= 1
+
+
+def test_what_is_left_out_is_known(tmp_path: Path) -> None:
+    """A verification says which folders it did not look at because somebody chose others."""
+    project = lay(tmp_path / "p", ".claude/skills/a/SKILL.md", ".agents/skills/b/SKILL.md", "AGENTS.md")
+    found = Layout.find(project=project, user=tmp_path / "h", bundles=(), clients=["claude"])
+    assert found.left_out == ("project:.agents/skills", "project:files")
+    assert Layout.find(project=project, user=tmp_path / "h", bundles=()).left_out == ()
+    said = stream_outcomes((), found, space="project").warnings
+    assert [text.partition(" ")[0] for text in said if "left out" in text] == list(found.left_out)
