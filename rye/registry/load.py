@@ -57,7 +57,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         space=part.root.space,
         bundle=part.root.bundle,
         path=str(part.root.path / paths[0]),
-        content=read.data.decode("utf-8-sig"),
+        content=_text(read.data),
         signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
         shadows=shadows,
         shadowed_by=shadowed_by,
@@ -71,6 +71,11 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
             *(warn_beside(part.root, paths[0]) if runs else ()),
         ),
     )
+
+
+def _text(data: bytes) -> str:
+    """Return the text of an item's file; its signature line, which is no part of the item, may be no UTF-8."""
+    return data.decode("utf-8-sig", "backslashreplace")
 
 
 _SPACES = ("project", "user")
@@ -111,7 +116,7 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
         raise ArgumentError("bad-copy-to", message, hint="rye import takes such files into .ai")
     rel_path = Path(loaded.path).relative_to(source.path).as_posix()
     data, detached = read_signed(source, rel_path)
-    if data.decode("utf-8-sig") != loaded.content:
+    if _text(data) != loaded.content:
         raise ItemError("changed-meanwhile", f"{rel_path} has changed since it was loaded", hint="load it again")
     place, signature = targets[0].path / rel_path, f"{rel_path}{signing.DETACHED_SUFFIX}"
     if isinstance(detached, bytes):  # first: an item that came without it would be unsigned

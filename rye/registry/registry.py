@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from rye import signing
@@ -29,6 +28,7 @@ from rye.index.vector_store import LOCK_WAIT
 from rye.parameters import (
     COMMANDS,
     MAX_LIMIT,
+    Parameter,
     RefsOptions,
     SearchOptions,
     SectionOptions,
@@ -63,6 +63,9 @@ if TYPE_CHECKING:
     from rye.verify.policy import Policy
     from rye.verify.reports import VerifyReport
     from rye.verify.run import Verification
+
+_PROCESSES = Parameter("How many may work", low=1, name="processes", kind="integer")
+_DAYS = Parameter("When it expires", 90, low=1, name="days", kind="integer")
 
 PathLike = str | os.PathLike[str]
 T = TypeVar("T")
@@ -348,7 +351,7 @@ class Registry:
         """
         from rye.registry.skills import find_skill
 
-        return self._with_state(lambda state: find_skill(state, uri))
+        return self._with_state(lambda state: find_skill(state, str(uri)))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes, and check those of roots that are named whole against their manifests as well.
@@ -362,6 +365,7 @@ class Registry:
             ArgumentError: A target is neither.
         """
         check_space(space)
+        check(_PROCESSES, processes)
         from rye.verify.run import start_verification
 
         run = start_verification(
@@ -402,6 +406,8 @@ class Registry:
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
         check_space(space)
+        check(_PROCESSES, processes)
+        from rye.verify.policy import Policy
         from rye.verify.run import start_verification
 
         return start_verification(
@@ -409,8 +415,8 @@ class Registry:
             self._layout,
             space=space,
             named_trust=self._named_trust,
-            policy=Path(policy) if isinstance(policy, (str, os.PathLike)) else policy,
-            baseline=None if baseline is None else Path(baseline),
+            policy=policy if policy is None or isinstance(policy, Policy) else as_path("policy", policy),
+            baseline=None if baseline is None else as_path("baseline", baseline),
             changed_since=changed_since,
             require_manifest=require_manifest,
             strict=strict,
@@ -457,7 +463,7 @@ class Registry:
             self._layout,
             space=space,
             keyring=Keyring(self._layout, passphrase=passphrase, named=self._named_trust),
-            key=None if key is None else key if isinstance(key, str) else Path(key),
+            key=key if key is None or isinstance(key, str) else as_path("key", key),
             form=format,
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
@@ -518,8 +524,10 @@ class Registry:
         """
         from rye.keys import manifests
 
+        check_space(space)
+        check(_DAYS, days)
         layout, root = manifests.find_root(self._layout, space=space)
-        signers = manifests.read_signers(layout, keys)
+        signers = manifests.read_signers(layout, [str(key) for key in as_paths("keys", keys)])
         trust = layout.load_trust(self._named_trust).trust
         return manifests.write_root(root, signers=signers, trust=trust, days=days)
 

@@ -292,11 +292,11 @@ def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> by
             f"a {suffix or 'file without extension'} file cannot hold a signature line: it has no known comments",
             hint=f"sign it with sign_detached; a line is for {', '.join(COMMENT_MARKS)}",
         )
+    data = unsigned_bytes(data, suffix)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
-    data = unsigned_bytes(data, suffix)
     inside = front_matter(data, suffix) if terms.get("form", _V2) is _V2 else 0
     head, rest, line_break = _split(data, inside)
     before, after = _HASH if inside else COMMENT_MARKS[suffix]

@@ -78,7 +78,7 @@ class Layout:
         home = spaces.user_space() if user is None else user
         if project is None:
             project = spaces.find_project(Path.cwd(), user=home)
-        elif not project.is_dir():
+        elif not os.path.isdir(project):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
             message = f"there is no project folder {project}"
             raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai", path=str(project))
         else:
@@ -185,7 +185,7 @@ def as_path(name: str, value: object) -> Path:
     Raises:
         ArgumentError: ``bad-path``.
     """
-    if isinstance(value, (str, os.PathLike)):
+    if isinstance(value, (str, os.PathLike)) and "\0" not in os.fspath(value):
         return Path(value)
     raise ArgumentError("bad-path", f"{name} is {value!r}", hint="give a path as text or pathlib.Path")
 

@@ -1,5 +1,7 @@
 """Targets, the arguments of ``rye verify`` and ``rye sign``: paths, ``type:id`` references, or scopes."""
 
+# ruff: noqa: PTH100, PTH110, PTH111, PTH112 - links stay as they are, and pathlib raises for names that cannot be
+
 from __future__ import annotations
 
 import os
@@ -81,7 +83,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     path = Path(text)
     kind, separator, item_id = text.partition(":")
     if not (separator and kind in _TYPES.values()):
-        kind, item_id = "", text if "/" in text and "*" in text and not path.exists() else ""
+        kind, item_id = "", text if "/" in text and "*" in text and not os.path.exists(path) else ""
     if item_id or kind:
         return Target(
             text,
@@ -89,8 +91,8 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
             lambda _root, file: kind in ("", file.item_type) and fnmatchcase(file.item_id, item_id),
             lambda root, rel: root.client is not None or (kind in ("", _type_of(rel)) and _may_match(rel, item_id)),
         )
-    if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
-        return _path_target(text, path.expanduser(), known)
+    if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
+        return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
@@ -130,7 +132,7 @@ def _may_lead_to(folder: str, prefix: str) -> bool:
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
     """Return the target of a path: inside a known root its items, else a bundle or project of its own."""
-    place = os.path.abspath(path)  # noqa: PTH100 - a link in a root is judged where it stands, not where it leads
+    place = os.path.abspath(path)
     if os.path.isfile(item := place.removesuffix(DETACHED_SUFFIX)):  # noqa: PTH113 - never raises
         place = item
     elif place.endswith(f"{os.sep}{SKILL_SIGNATURE}"):
@@ -149,7 +151,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             tuple(inside),
             lambda root, file: is_within(str(root.path / file.rel_path), inside[root]),
             covers,
-            whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),  # noqa: PTH100
+            whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),
         )
     below = _below(path, known)
     if not (below.roots or below.problems):
@@ -163,9 +165,9 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     """Return the roots that contain a path, each with the path below it: as written, else as resolved."""
-    if os.path.isdir(place):  # noqa: PTH112 - text; what lies in a folder of the project is looked for below it
+    if os.path.isdir(place):
         known = [root for root in known if root.client is None or root.client.place]
-    written = {root: place for root in known if is_within(place, os.path.abspath(root.path))}  # noqa: PTH100 - as above
+    written = {root: place for root in known if is_within(place, os.path.abspath(root.path))}
     if written:
         return written
     real = os.path.realpath(place)
@@ -192,7 +194,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
         return {str(root.path / file.rel_path): file for file in listed}, faults
 
     for target in read_targets(texts, layout, space):
-        path = os.path.abspath(Path(target.text).expanduser())  # noqa: PTH100 - links stay as they are
+        path = os.path.abspath(os.path.expanduser(target.text))
         found, missed = [], [problem.message for problem in target.problems if not target.roots]
         here = [root for root in target.roots if root in layout.roots]
         for root in here or target.roots:  # what lies below the project is another one's to sign
@@ -277,8 +279,8 @@ def _of_projects(text: str, found: ProjectsBelow) -> Target:
 
 def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:
     """Refuse to leave out what lies in no folder that is searched for projects, or is verified all the same."""
-    here, base = os.path.abspath(path), os.path.abspath(folder)  # noqa: PTH100 - as above
-    places = (os.path.abspath(root.path) for root in roots if root.client is None or root.client.place)  # noqa: PTH100
+    here, base = os.path.abspath(path), os.path.abspath(folder)
+    places = (os.path.abspath(root.path) for root in roots if root.client is None or root.client.place)
     own = [place for place in places if is_within(place, base)]
     if not (os.path.lexists(here) and is_within(here, base)):
         why = f"which is not in {str(folder)!r}"
@@ -298,13 +300,13 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
     A ``.ai`` there is a project, whose keys must be trusted by the user; only a folder that is a root under another
     name is a bundle, whose own keys are trusted for its items.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return ProjectsBelow(())
-    written, real = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - as above
+    written, real = os.path.abspath(path), os.path.realpath(path)
     around = {
         root: _place(root)
         for root in known
-        if is_within(os.path.abspath(root.path), written) or is_within(os.path.realpath(root.path), real)  # noqa: PTH100
+        if is_within(os.path.abspath(root.path), written) or is_within(os.path.realpath(root.path), real)
     }
     found = spaces.look_below(path, taken={root.bundle for root in known})
     new = [root for root in found.roots if _place(root) not in around.values()]
