@@ -168,7 +168,7 @@ class App:
 
         async def handle(ctx: _Context, params: _Params) -> _Answer:
             def put(call: Call) -> _Answer:
-                with self.projects.find().used_by(call) as registry:
+                with self.projects.find().used_by(call) as registry, registry.single_scan():
                     return question(registry, self.options, params)
 
             try:

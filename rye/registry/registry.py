@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
@@ -530,6 +531,10 @@ class Registry:
         signers = manifests.read_signers(layout, [str(key) for key in as_paths("keys", keys)])
         trust = layout.load_trust(self._named_trust).trust
         return manifests.write_root(root, signers=signers, trust=trust, days=days)
+
+    def single_scan(self) -> AbstractContextManager[None]:
+        """Scan once for all calls that this thread makes within, as for a list that reads each of its items."""
+        return self._indexes.hold(self.max_staleness)
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -123,6 +125,7 @@ class Indexes:
         self._state: State | None = None
         self._suspected = False
         self._moved: dict[str, str] = {}
+        self._held: ContextVar[State | None] = ContextVar("held", default=None)
 
     @cached_property
     def _cache(self) -> tuple[Path, str]:
@@ -162,11 +165,22 @@ class Indexes:
         self._spaces[self._spaces.index(index)] = moved
         return moved.refresh()
 
+    @contextmanager
+    def hold(self, max_age: float) -> Iterator[None]:
+        """Let the state that is current now serve every call of this thread within."""
+        token = self._held.set(self.current(max_age))
+        try:
+            yield
+        finally:
+            self._held.reset(token)
+
     def current(self, max_age: float) -> State:
         """Return the state to search, scanning first unless the last scan is recent enough.
 
         A state that still serves is returned at once, also while another thread scans.
         """
+        if held := self._held.get():
+            return held
         state = self._state
         if state is not None and time.monotonic() - state.when < max_age:
             return state
@@ -250,6 +264,8 @@ class Indexes:
             state = State(refreshed, trust, ranking, warnings, began, self._layout)
             state.keep(self._state)
             self._state = state
+            if self._held.get():
+                self._held.set(state)
             return state
 
 

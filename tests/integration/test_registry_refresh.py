@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +333,23 @@ def test_a_scan_of_another_process_counts_too(sim: SpaceSim) -> None:
     assert sim.registry().search("deploy").total == 2
     assert sim.registry(max_staleness=3600).search("deploy").total == 2
     assert sim.fresh(max_staleness=float("inf")).search("deploy").total == 2
+
+
+def test_one_scan_serves_all_calls_within(sim: SpaceSim) -> None:
+    """Of this thread and no longer: a list that reads a hundred items does not compare all files a hundred times."""
+    sim.write("project", "tools/t0.py", tool(0))
+    registry = sim.registry()
+    with registry.single_scan():
+        assert registry.search("deploy").total == 1
+        sim.write("project", "tools/t1.py", tool(1))
+        assert registry.search("deploy").total == 1
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(registry.search, "deploy").result().total == 2
+        assert registry.search("deploy").total == 1
+        registry.rebuild()
+        assert registry.search("deploy").total == 2
+    sim.write("project", "tools/t2.py", tool(2))
+    assert registry.search("deploy").total == 3
 
 
 def test_progress_is_reported(sim: SpaceSim) -> None:
