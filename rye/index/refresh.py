@@ -381,4 +381,5 @@ def _stale(snapshot: Snapshot | None, *reasons: str) -> RefreshReport:
 
 
 def _warnings(snapshot: Snapshot | None) -> tuple[str, ...]:
-    return tuple(problem.message for problem in snapshot.file_list.problems) if snapshot else ()
+    found = snapshot.file_list.problems if snapshot else ()
+    return tuple(each.message for each in sorted(found, key=lambda each: each.code != "unsafe-owner"))  # that one first

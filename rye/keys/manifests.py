@@ -296,6 +296,7 @@ def _observe_all(root: Root) -> Observed:
             problems=problems,
         )
     observed.others = {path: file for path, file in observed.others.items() if is_listable(path, file.mode)}
+    spaces.check_writable(root, [file.path for file in observed.all])
     return observed
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -168,10 +169,9 @@ def sign_targets(
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
     found, missed = files_to_sign(texts, layout, space)
-    if mode is not SignMode.CHECK:
-        for root in dict.fromkeys(root for root, *_ in found):
-            spaces.check_writable(root)
     jobs = _read_all(found, missed, validate=mode is not SignMode.CHECK)
+    if mode is not SignMode.CHECK:
+        _refuse_others(jobs)
     secret = keyring.signing_key(key) if mode is SignMode.WRITE else None
     public = secret.public if secret else _public(keyring, key, mode)
     trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
@@ -186,6 +186,19 @@ def sign_targets(
         return SignReport(fingerprint, changes, warnings=_notes(jobs))
     rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force))
     return SignReport(fingerprint, tuple(rows), warnings=(*_notes(jobs), *_not_counting(jobs, keyring)))
+
+
+def _refuse_others(jobs: Iterable[_Job]) -> None:
+    """Refuse to sign what others may have written, or in a space that is theirs.
+
+    Raises:
+        EnvironmentFault: As :func:`rye.spaces.check_writable`.
+    """
+    below = defaultdict[Root, list[str]](list)
+    for job in jobs:
+        below[job.root] += [job.file.rel_path, *(f"{job.skill}/{file.path}" for file in job.files)]
+    for root, paths in below.items():
+        spaces.check_writable(root, paths)
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
@@ -232,6 +245,7 @@ def sign_bundle(
         raise SigningError("not-a-file", message, hint="put a folder in the place of the link")
     files, missed = spaces.walk(bundle)
     jobs = _read_all([(bundle, file, "") for file in files], [fault.message for fault in missed])
+    _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     load = signing.load_trust(bundles={bundle.bundle: bundle.path}, vouching=bundle.path)

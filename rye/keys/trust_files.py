@@ -280,7 +280,7 @@ class Trust:
         root = None if self._layout.project is None else self._layout.project / FOLDER
         inside = root is not None and path.is_relative_to(os.path.abspath(root))  # noqa: PTH100 - links stay
         if inside and root is not None:
-            check_writable(project_root(root.parent))
+            check_writable(project_root(root.parent), [path.relative_to(os.path.abspath(root)).as_posix()])  # noqa: PTH100
             if signing.leads_out(path, root):
                 raise by_a_link(path, root)
         if not signing.leads_out(path, self._layout.user):
@@ -363,7 +363,7 @@ class Trust:
         if space == "user":
             return self._layout.user / signing.TRUSTED_FOLDER
         if self._layout.project is not None:
-            check_writable(project_root(self._layout.project))
+            check_writable(project_root(self._layout.project), [signing.TRUSTED_FOLDER.as_posix()])
         return self._project_folder()
 
     def _project_folder(self) -> Path:

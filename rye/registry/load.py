@@ -107,7 +107,6 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
     if not targets:
         valid = [str(root.space) for root in roots if root.space in _SPACES]
         raise ArgumentError("bad-copy-to", f"copy_to is {to!r}", hint=f"valid are {', '.join(valid)}", valid=valid)
-    spaces.check_writable(targets[0])
     source = next(
         root for root in roots if root.space == loaded.space and root.bundle == loaded.bundle and not root.client
     )
@@ -115,6 +114,7 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
         message = f"{loaded.ref} is a file of another client: {loaded.path}"
         raise ArgumentError("bad-copy-to", message, hint="rye import takes such files into .ai")
     rel_path = Path(loaded.path).relative_to(source.path).as_posix()
+    spaces.check_writable(targets[0], [rel_path])
     data, detached = read_signed(source, rel_path)
     if _text(data) != loaded.content:
         raise ItemError("changed-meanwhile", f"{rel_path} has changed since it was loaded", hint="load it again")

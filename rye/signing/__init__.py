@@ -29,7 +29,7 @@ from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
-from rye.signing.ownership import SAFE_FOLDERS, others_control
+from rye.signing.ownership import SAFE_FOLDERS, Ownership, others_below, others_control, own, ownership_of
 from rye.signing.reasons import REASONS, Reason, reach_of, trust_status
 from rye.signing.skill import SKILL_SIGNATURE, Skill, SkillFile, sign_skill, unlistable
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
@@ -59,6 +59,7 @@ __all__ = [
     "EnvelopeFormat",
     "Evidence",
     "Origin",
+    "Ownership",
     "PublicKey",
     "Reason",
     "Revocation",
@@ -82,7 +83,10 @@ __all__ = [
     "last_moment",
     "leads_out",
     "load_trust",
+    "others_below",
     "others_control",
+    "own",
+    "ownership_of",
     "parse_trust_file",
     "reach_of",
     "read_trust_bytes",

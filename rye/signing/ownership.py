@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -23,37 +25,84 @@ SAFE_FOLDERS: Final = "RYE_SAFE_FOLDERS"
 """The variable that names folders which are the user's own whoever owns them; ``*`` for all."""
 
 
+Ownership = tuple[int, int, int]
+"""Owner, group and mode of a file or folder."""
+
+ownership_of: Callable[[os.stat_result], Ownership] = attrgetter("st_uid", "st_gid", "st_mode")
+
+
 def others_control(path: Path, *, group: bool = False) -> str:
     """Return in words why others than the user may have written a file or folder; empty if they cannot have.
 
     Files of root are nobody else's, nor, for root, are those of whoever called ``sudo``, as for git. With ``group``,
-    members of its group count as others, as for ssh, unless the group is the user's own.
+    members of its group count as others, as for ssh, unless the group is the user's own. Where a link is on the way,
+    the folder that it leads into counts, too: whoever may rename in that decides what lies there.
 
     Args:
         path: It need not exist. What ``RYE_SAFE_FOLDERS`` names, or lies in a folder named there, is never others'.
         group: Whether its group must not be able to write.
     """
     try:
-        found = os.stat(path)  # noqa: PTH116 - raises for fewer texts than Path.stat
+        real = os.path.realpath(path)
+        why = _why(ownership_of(os.stat(path)), group=group)  # noqa: PTH116 - raises for fewer texts than Path.stat
+        if not why and real != os.path.abspath(path):  # noqa: PTH100
+            around = os.path.dirname(real)  # noqa: PTH120
+            uid, gid, mode = ownership_of(os.stat(around))  # noqa: PTH116
+            sticky = mode & stat.S_ISVTX  # there everybody may rename only what is theirs
+            why = _why((uid, gid, mode & ~(stat.S_IWOTH | stat.S_IWGRP) if sticky else mode), group=group)
+            why = why and f"leads into {around}, which {why}"
     except (OSError, ValueError):
         return ""
-    if os.name != "posix" or _is_named_safe(os.path.realpath(path)):
-        return ""
-    me = os.geteuid()
-    owners = {0, me, *([int(sudo)] if not me and (sudo := os.environ.get("SUDO_UID", "")).isdecimal() else ())}
-    if found.st_uid not in owners:
-        return f"belongs to another user (uid {found.st_uid})"
-    if found.st_mode & stat.S_IWOTH:
+    return "" if why and _are_safe()(real) else why
+
+
+def others_below(folder: Path, owners: Mapping[str, Ownership], *, group: bool = False) -> list[str]:
+    """Return a phrase for each file or folder below a folder that others may have written, as :func:`others_control`.
+
+    Args:
+        folder: The folder.
+        owners: Owner, group and mode of each, by its path below the folder.
+        group: Whether their groups must not be able to write.
+    """
+    theirs = {each: why for each in set(owners.values()) if (why := _why(each, group=group))}
+    if not theirs:
+        return []
+    real, is_safe = os.path.realpath(folder), _are_safe()
+    rows = ((path, theirs[owner]) for path, owner in owners.items() if owner in theirs)
+    return [f"{path} {why}" for path, why in rows if not is_safe(os.path.join(real, path))]  # noqa: PTH118
+
+
+def own(*, group: bool = False) -> tuple[frozenset[int], int]:
+    """Return whose files are nobody else's, and with which bits of their modes others may write them.
+
+    A group is never asked about here, so with ``group`` the user's own has its bit, too.
+    """
+    me = os.geteuid() if os.name == "posix" else 0
+    sudo = "" if me else os.environ.get("SUDO_UID", "")
+    bits = stat.S_IWOTH | (stat.S_IWGRP if group else 0)
+    return frozenset({0, me, *([int(sudo)] if sudo.isdecimal() else ())}), bits if os.name == "posix" else 0
+
+
+def _why(owner: Ownership, *, group: bool) -> str:
+    """Return in words why others than the user may have written what has this owner, group and mode."""
+    uid, gid, mode = owner
+    owners, writable = own(group=group)
+    if uid not in owners:
+        return f"belongs to another user (uid {uid})"
+    if mode & writable & stat.S_IWOTH:
         return "can be written by everybody"
-    if group and found.st_mode & stat.S_IWGRP and not _is_own_group(found.st_gid, found.st_uid):
-        return f"can be written by its group (gid {found.st_gid})"
+    if mode & writable and not _is_own_group(gid, uid):
+        return f"can be written by its group (gid {gid})"
     return ""
 
 
-def _is_named_safe(real: str) -> bool:
+def _are_safe() -> Callable[[str], bool]:
+    """Return a function that says whether a real path is named safe, or lies in a folder that is."""
     named = [name for name in os.environ.get(SAFE_FOLDERS, "").split(os.pathsep) if name]
     places = [os.path.realpath(os.path.expanduser(name)) for name in named]  # noqa: PTH111 - text, as the path is
-    return "*" in named or any(real == place or real.startswith(place.rstrip(os.sep) + os.sep) for place in places)
+    return lambda real: (
+        "*" in named or any(real == place or real.startswith(place.rstrip(os.sep) + os.sep) for place in places)
+    )
 
 
 def _is_own_group(gid: int, uid: int) -> bool:

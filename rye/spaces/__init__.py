@@ -19,10 +19,12 @@ from __future__ import annotations
 
 from rye.spaces.bundles import OWN, is_own, named_root, named_roots, system_roots
 from rye.spaces.discover import (
+    NAMED_OTHERS,
     check_project,
     check_writable,
     client_of,
     client_roots,
+    files_warning,
     find_project,
     owner_warning,
     project_root,
@@ -36,6 +38,7 @@ from rye.spaces.walker import walk, walk_along, walk_stat
 
 __all__ = [
     "FOLDER",
+    "NAMED_OTHERS",
     "OWN",
     "SUFFIXES",
     "FileStat",
@@ -48,6 +51,7 @@ __all__ = [
     "check_writable",
     "client_of",
     "client_roots",
+    "files_warning",
     "find_project",
     "is_own",
     "look_below",

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rye import signing
@@ -22,6 +23,9 @@ from rye.items.formats import (
     ClientFolder,
 )
 from rye.spaces.model import FOLDER, Root, Space, is_within
+
+NAMED_OTHERS = 3
+"""Files of others that one warning names."""
 
 
 def user_space(environ: Mapping[str, str] | None = None) -> Path:
@@ -160,17 +164,40 @@ def owner_warning(root: Root) -> str:
     return why and f"{root.path} {why}: nothing is signed or written there unless {signing.SAFE_FOLDERS} names it"
 
 
-def check_writable(root: Root) -> None:
+def files_warning(root: Root, others: Sequence[str]) -> str:
+    """Return a warning about files below a root that others may have written; empty if none, or of the root itself.
+
+    Args:
+        root: The root. A bundle is its publisher's, whoever installed it.
+        others: A phrase for each file, as of :func:`rye.signing.others_below`.
+    """
+    if not others or root.space is Space.SYSTEM or owner_warning(root):
+        return ""
+    named = f"{', '.join(others[:NAMED_OTHERS])}{' and more' if len(others) > NAMED_OTHERS else ''}"
+    return f"in {root.path}, {named}: not to be signed unless {signing.SAFE_FOLDERS} names it [unsafe-owner]"
+
+
+def check_writable(root: Root, below: Iterable[str] = ()) -> None:
     """Refuse to sign or write in a space that others own or can write, as what stands there may be theirs.
 
     A project or bundle whose root is a link is refused too: a checkout must not choose other places. In the user space
     links are the user's own.
 
+    Args:
+        root: The space.
+        below: Paths of files in it that are to be signed, listed or written; folders on the way are looked at, too.
+
     Raises:
         EnvironmentFault: ``unsafe-owner`` or ``project-elsewhere``.
     """
-    path = root.path
-    if warning := owner_warning(root):
+    path, owners = root.path, dict[str, signing.Ownership]()
+    for each in dict.fromkeys(place.as_posix() for one in below for place in (*Path(one).parents, Path(one))):
+        with suppress(OSError):  # not there yet
+            owners[each] = signing.ownership_of((path / each).stat())
+    others = signing.others_below(path, owners, group=root.space is Space.USER)
+    if warning := owner_warning(root) or (
+        others and f"in {path}, {', '.join(others[:NAMED_OTHERS])}: nothing is written"
+    ):
         hint = f"review what lies there; then export {signing.SAFE_FOLDERS}={quote(str(path))}"
         raise EnvironmentFault("unsafe-owner", warning, hint=hint, path=str(path))
     real = os.path.realpath(path)

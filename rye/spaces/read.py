@@ -113,9 +113,13 @@ class FolderReader:
 
     Each folder was opened below the one above it and through no link, as for a single file; what is put in its place
     later does not matter, since files are opened below the folder that is open.
+
+    Attributes:
+        owners: Owner, group and mode of the files and folders that were opened, by their paths below the root.
     """
 
     def __init__(self) -> None:
+        self.owners: dict[str, signing.Ownership] = {}
         self._root: Root | None = None
         self._open: dict[str, int] = {}
 
@@ -128,12 +132,13 @@ class FolderReader:
         folder, _, name = rel_path.rpartition("/")
         if root is not self._root or len(self._open) > _MOST_OPEN:
             self.close()
-            self._root = root
+        if root is not self._root:
+            self._root, self.owners = root, {}
         if _BELOW and name not in (".", ".."):
             try:
                 handle = self._open.get(folder)
                 handle = self._enter(root, folder) if handle is None else handle
-                return _read(os.open(name, OPEN_FILE, dir_fd=handle), rel_path)
+                return _read(os.open(name, OPEN_FILE, dir_fd=handle), rel_path, self.owners)
             except (OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
                 pass
         return read_file(root, rel_path)
@@ -150,13 +155,14 @@ class FolderReader:
             within = self._open.get(above)
             handle = os.open(name, _DIRECTORY, dir_fd=self._enter(root, above) if within is None else within)
         self._open[folder] = handle
+        if folder:
+            self.owners[folder] = signing.ownership_of(os.fstat(handle))
         return handle
 
     def close(self) -> None:
         """Close the folders."""
         while self._open:
             os.close(self._open.popitem()[1])
-        self._root = None
 
 
 def _is_plain(parts: list[str]) -> bool:
@@ -194,7 +200,7 @@ def _open_below(base: str, parts: Sequence[str]) -> int:
         os.close(folder)
 
 
-def _read(handle: int, rel_path: str) -> bytes:
+def _read(handle: int, rel_path: str, owners: dict[str, signing.Ownership] | None = None) -> bytes:
     """Read a whole file and close it.
 
     One byte more than its size is asked for, to see that it ends there, for it may be growing; but never more than one
@@ -205,6 +211,8 @@ def _read(handle: int, rel_path: str) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             problem, hint = f"{rel_path} is not a regular file", "items are regular files"
             raise ItemError("not-a-file", problem, hint=hint, path=rel_path)
+        if owners is not None:
+            owners[rel_path] = signing.ownership_of(status)
         if (size := status.st_size) <= MAX_BYTES:
             data = os.read(handle, size + 1)
             while size < len(data) <= MAX_BYTES and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):

@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of
 from rye.spaces.beside import MODULES, code_at
 from rye.spaces.client_walker import BAD_NAME, SKIPPED_FOLDERS, ClientWalker, FolderWalk, Listed
-from rye.spaces.model import LIBRARY, FileStat, ItemFile, Root, is_of_ryeos, spelled_as, stat_of
+from rye.spaces.discover import files_warning
+from rye.spaces.model import LIBRARY, FileStat, ItemFile, Root, Space, is_of_ryeos, spelled_as, stat_of
 from rye.spaces.read import is_detached
 from rye.spaces.signed import skill_status
 
@@ -66,10 +67,13 @@ def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[
 
     The status of an item with a detached signature changes with that, too, and that of an item of a signed skill with
     every file of the skill. Of a skill that is not signed as a whole, its own file changes with the names in it.
+    One problem more names the first files that others own or can write: ``unsafe-owner``.
     """
     walker = _walker(root)
     paths: list[str] = []
     stats: list[FileStat] = []
+    suspects: dict[str, Ownership] = {}
+    owners, writable = own(group=root.space is Space.USER)
     skills: dict[str, FileStat] = {}
     for listed in walker.folders():
         for path, entry in listed:
@@ -82,6 +86,8 @@ def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[
                         skills[walker.skill] = skill_status(root, walker.skill)
                     found = _joined(found, skills[walker.skill])
                 stats.append(found)
+                if status.st_uid not in owners or status.st_mode & writable:
+                    suspects[path] = ownership_of(status)
                 paths.append(path)
             except FileNotFoundError:  # it has just gone
                 pass
@@ -91,6 +97,9 @@ def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[
         if path in walker.alone:
             names = int.from_bytes(walker.names[walker.alone[path]][:7])
             stats[at] = _joined(stats[at], (0, 0, 0, names))
+    others = others_below(root.path, suspects, group=root.space is Space.USER)
+    if warning := files_warning(root, others):
+        walker.problems.append(ItemError("unsafe-owner", warning, hint="review them; see rye/trust-model", path="."))
     order = sorted(range(len(paths)), key=paths.__getitem__)
     return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), walker.sorted_problems()
 

@@ -13,10 +13,10 @@ from operator import itemgetter
 from typing import Any, cast
 
 from rye._process import serve, spread, start_workers
-from rye.signing import Signature
-from rye.spaces import FolderReader, ItemFile, Root
+from rye.signing import Signature, others_below
+from rye.spaces import NAMED_OTHERS, FolderReader, ItemFile, Root, Space
 from rye.verify.check import Verifier
-from rye.verify.reports import Outcome, Unchecked, VerifiedItem
+from rye.verify.reports import Exposed, Outcome, Unchecked, VerifiedItem
 
 Place = tuple[int, ItemFile]
 """Which of the roots, and the file in it."""
@@ -39,8 +39,8 @@ def verify_files(
     processes: int,
     alone_below: int = SERIAL_BELOW,
     chunk_size: int = _CHUNK,
-) -> Iterator[Outcome]:
-    """Yield the outcome of each file, in their order.
+) -> Iterator[Outcome | Exposed]:
+    """Yield the outcome of each file, in their order, and what others may have written among them.
 
     Args:
         files: The files, each with the number of its root; taken as needed.
@@ -71,24 +71,27 @@ def help_out() -> None:
 
 def _check_packed(roots: Sequence[Root], verifier: Verifier, chunk: Sequence[_Packed]) -> list[_Packed]:
     outcomes = _check_all(verifier, roots, [(number, ItemFile(*file)) for number, *file in chunk])
-    return [
-        (each,) if isinstance(each, Unchecked) else (*each[:5], tuple(each.signature), *each[6:]) for each in outcomes
-    ]
+    alone = (Unchecked, Exposed)
+    return [(each,) if isinstance(each, alone) else (*each[:5], tuple(each.signature), *each[6:]) for each in outcomes]
 
 
-def _unpacked(packed: _Packed) -> Outcome:
+def _unpacked(packed: _Packed) -> Outcome | Exposed:
     if len(packed) == 1:
-        return cast("Unchecked", packed[0])
+        return cast("Unchecked | Exposed", packed[0])
     item = VerifiedItem._make(packed)
     return item._replace(signature=Signature._make(item.signature))
 
 
-def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome]:
+def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome | Exposed]:
     reader = FolderReader()
     try:
-        outcomes: list[Outcome] = []
+        outcomes: list[Outcome | Exposed] = []
         for number, places in groupby(chunk, itemgetter(0)):
-            outcomes += verifier.check_all(roots[number], map(itemgetter(1), places), reader.read)
+            root = roots[number]
+            outcomes += verifier.check_all(root, map(itemgetter(1), places), reader.read)
+            owners, is_users = reader.owners, root.space is Space.USER
+            if others := others_below(root.path, owners, group=is_users):
+                outcomes.append(Exposed(number, tuple(others[: NAMED_OTHERS + 1])))
         return outcomes
     finally:
         reader.close()

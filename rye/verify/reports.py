@@ -136,6 +136,13 @@ class Unchecked(Report):
         return self.message
 
 
+class Exposed(NamedTuple):
+    """A phrase for each of some files and folders below a root that others may have written, and the root's number."""
+
+    root: int
+    others: tuple[str, ...]
+
+
 Outcome = VerifiedItem | Unchecked
 """The result of reading one file."""
 

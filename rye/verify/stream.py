@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.targets import Target, read_targets
 from rye.verify.check import Shadowing, Verifier, with_duplicates
 from rye.verify.pool import verify_files
-from rye.verify.reports import Outcome, Unchecked, VerifiedItem
+from rye.verify.reports import Exposed, Outcome, Unchecked, VerifiedItem
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of files verified, that of all, and an empty source."""
@@ -88,13 +89,21 @@ class OutcomeStream:
         files = list(self._files(roots, matched))
         outcomes = verify_files(files, roots, self.verifier, processes=self.processes)
         shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
-        for done, outcome in enumerate(outcomes, 1):
+        others = defaultdict[Root, dict[str, None]](dict)
+        done = 0
+        for outcome in outcomes:
+            if isinstance(outcome, Exposed):
+                if len(found := others[roots[outcome.root]]) <= spaces.NAMED_OTHERS:
+                    found.update(dict.fromkeys(outcome.others))
+                continue
             if isinstance(outcome, VerifiedItem):
                 shadowing.look(outcome)
             yield outcome
+            done += 1
             if self.progress is not None:
                 self.progress(done, len(files), "")
         self.warnings += shadowing.warnings
+        self.warnings += tuple(filter(None, (spaces.files_warning(root, [*found]) for root, found in others.items())))
         yield from self._problems
         if self._all_named and not (self._found or self._problems):
             self.warnings += tuple(filter(None, [self.layout.describe_empty(self.space)]))

@@ -1375,6 +1375,30 @@ def project_open_to_others(arena: Arena) -> Found:
 
 
 @attack
+def items_open_to_others(arena: Arena) -> Found:
+    """In a project that is the user's own, others may write a folder or file, to have signed what they put there."""
+    project, texts = arena.sim.project, (f".ai/{OTHER}", ".claude/skills/evil/SKILL.md")
+    lay(project, {texts[0]: TEXT, texts[1]: EVIL})
+    for place in (*texts, ".ai/tools/demo", ".claude/skills/evil"):
+        mode = (project / place).stat().st_mode
+        (project / place).chmod(0o777)
+        with chdir(project):
+            assert main(["sign", "--all"]) == 2
+        registry = arena.sim.registry()
+        told = [registry.verify().warnings, registry.search("hello").warnings][: 1 + (project / place).is_file()]
+        for warnings in told:
+            (named,) = [text for text in warnings if "can be written by everybody" in text]
+            assert named.endswith("[unsafe-owner]")
+        (project / place).chmod(mode)
+    for place in texts:
+        (project / place).unlink()
+    arena.hello.chmod(0o666)
+    with chdir(project):
+        assert main(["manifest", "write"]) == 2
+    return arena.verify()
+
+
+@attack
 def trust_folder_open_to_others(arena: Arena) -> Found:
     """Whoever may write into the user's folder of trust files could trust a key in the user's name."""
     (arena.sim.root("user") / signing.TRUSTED_FOLDER).chmod(0o777)

@@ -120,3 +120,46 @@ def test_the_user_space_and_bundles_are_not_written_either(sim: SpaceSim) -> Non
         with pytest.raises(EnvironmentFault) as caught:
             check_writable(Root(space, path))
         assert (caught.value.code, "RYE_SAFE_FOLDERS" in caught.value.hint) == ("unsafe-owner", True)
+
+
+@pytest.mark.parametrize("place", [HELLO, "tools/demo", "tools"])
+def test_a_file_or_folder_of_others_in_an_own_project_is_named(
+    sim: SpaceSim, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By verify, and a file by search; neither it nor what lies below is signed, until the user calls it safe."""
+    give_away(sim.root("project") / place)
+    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+    for warnings in (registry.verify().warnings, *([registry.search("hello").warnings] if place == HELLO else [])):
+        (named,) = [text for text in warnings if "unsafe-owner" in text]
+        assert f"in {sim.root('project')}, {place} " in named
+    assert main(["sign", "--all"]) == 2
+    assert main(["manifest", "write"]) == 2
+    monkeypatch.setenv("RYE_SAFE_FOLDERS", str(sim.root("project") / "tools"))
+    assert not any("unsafe-owner" in text for text in (*registry.verify().warnings, *registry.search("hello").warnings))
+    assert main(["sign", "--all"]) == 0
+
+
+def test_many_files_of_others_are_one_warning(sim: SpaceSim) -> None:
+    """It names the first, in verify by whatever number of processes; where the root is theirs, that alone is said."""
+    for number in range(600):
+        give_away(sim.write("project", f"tools/demo/t{number:03}.py", TEXT))
+    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+    for warnings in (registry.verify().warnings, registry.search("hello").warnings):
+        (named,) = [text for text in warnings if "unsafe-owner" in text]
+        assert named.count("tools/demo/t") == 3
+        assert " and more: " in named
+    give_away(sim.root("project"))
+    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+    for warnings in (registry.verify().warnings, registry.search("hello").warnings):
+        assert sum("unsafe-owner" in text or "nothing is signed" in text for text in warnings) == 1
+
+
+def test_a_space_behind_a_link_is_as_safe_as_the_folder_that_it_leads_into(tmp_path: Path) -> None:
+    """Whoever can rename there decides what the link leads to; in one like ``/tmp`` nobody can rename another's."""
+    shared = tmp_path / "shared"
+    (shared / "mine").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(shared / "mine")
+    for mode, words in ((0o755, ""), (0o777, f"leads into {shared}, which can be written by everybody"), (0o1777, "")):
+        shared.chmod(mode)
+        assert others_control(tmp_path / "link") == words
+        assert others_control(shared / "mine") == ""
