@@ -158,7 +158,8 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
         return name
     writable = filter(is_field_name, sorted(metadata))
     near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable), cutoff=0.7)
-    start, end = node.span[0], node.span[0] + len(name)
+    start = context.text.index(name, node.span[0])  # a group is a part of the span of what it holds
+    end = start + len(name)
     unquoted = " ".join(re.sub(r'["\\]', " ", context.text).split())
     guess = f"did you mean {' or '.join(near)}? " if near else ""
     listed = ", ".join((*TEXT_FIELDS, *KEYWORD_FIELDS))
