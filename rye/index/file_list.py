@@ -36,6 +36,8 @@ COARSE_RACY_NS = 2_050_000_000
 
 _SECOND, _HUNDREDTH = 1_000_000_000, 10_000_000
 _NEVER = -1
+_PASSING = frozenset({"read-failed", "vanished"})
+"""Codes of problems that may pass while the file stays as it is."""
 _COLUMNS = 4
 _WORD = (1 << 64) - 1
 
@@ -156,7 +158,7 @@ class FileList:
     segments: tuple[SegmentRow, ...] = ()
 
     def settled(self, now_ns: int) -> FileList:
-        """Return the list with files that changed just before ``now_ns`` marked to be read anew.
+        """Return the list with files that changed just before ``now_ns``, or could not be read, marked to be read anew.
 
         Two changes within one tick of the file system's clock leave the same time, so the stats of a file read within
         a tick of its change prove nothing (the "racy git" problem).
@@ -166,7 +168,9 @@ class FileList:
         coarse = (mtime % _SECOND == 0) & (ctime % _HUNDREDTH == 0)
         window = np.where(coarse, COARSE_RACY_NS, RACY_NS)
         recent = (np.abs(mtime - now_ns) < window) | (np.abs(ctime - now_ns) < window)
-        stats[recent | (ctime > now_ns), 1] = _NEVER
+        failed = {problem.path for problem in self.problems if problem.code in _PASSING}
+        again = np.fromiter((path in failed for path in self.files.paths), np.bool_, len(stats)) if failed else False
+        stats[recent | (ctime > now_ns) | again, 1] = _NEVER
         return replace(self, files=self.files.with_stats(stats))
 
     def write(self, path: Path) -> None:

@@ -29,7 +29,7 @@ from rye.items.values import decode
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, Origin, Signature, Skill, Verdict
 from rye.spaces import Root
 from rye.spaces.client_walker import SKIPPED_FOLDERS
-from rye.spaces.read import read_chunks
+from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import parse_item, read_item
 
 if TYPE_CHECKING:
@@ -273,8 +273,7 @@ def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, bytes]:
                     hint = "split it, or put data elsewhere"
                     raise _no_skill(item_id, f"its files have more than {MAX_SKILL:,} bytes", hint)
         except OSError as error:
-            message = f"{folder}/{name}: the file cannot be read: {error.strerror}"
-            raise ItemError("unreadable", message, hint="check permissions", path=f"{folder}/{name}") from None
+            raise unreadable(f"{folder}/{name}", error) from None
         found[name] = data
         left -= len(data)
     return found
@@ -289,7 +288,7 @@ def _names(root: Root, folder: str, item_id: str) -> Iterator[str]:
             with os.scandir(Path(root.path, folder, below)) as entries:
                 inside = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            raise ItemError("unreadable", f"{folder}/{below}: {error.strerror}", hint="check permissions") from None
+            raise unreadable(f"{folder}/{below}".rstrip("/"), error, "folder") from None
         for entry in inside:
             name = below + entry.name
             if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:

@@ -30,6 +30,7 @@ _DIRECTORY = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
 _ROOT = _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0)
 _BELOW = os.open in os.supports_dir_fd
 _WITH_LINE = tuple(signing.COMMENT_MARKS)
+_LASTING = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG})
 _MOST_OPEN = 32
 """Folders, beside those above one file, that a :class:`FolderReader` keeps open."""
 
@@ -48,7 +49,7 @@ def read_file(root: Root, rel_path: str) -> bytes:
         rel_path: Path below it, slashes always.
 
     Raises:
-        ItemError: ``vanished``, ``unreadable``, ``not-a-file``, ``link-escape`` or ``too-large``.
+        ItemError: ``vanished``, ``unreadable``, ``read-failed``, ``not-a-file``, ``link-escape`` or ``too-large``.
     """
     parts = rel_path.split("/")
     if not _is_plain(parts):
@@ -58,8 +59,15 @@ def read_file(root: Root, rel_path: str) -> bytes:
     except FileNotFoundError:
         raise ItemError("vanished", f"{rel_path}: the file is gone", hint="search again", path=rel_path) from None
     except OSError as error:
-        problem = f"{rel_path}: the file cannot be read: {error.strerror}"
-        raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
+        raise unreadable(rel_path, error) from None
+
+
+def unreadable(path: str, error: OSError, kind: str = "file") -> ItemError:
+    """Return the error of a file or folder that cannot be read: ``read-failed`` where that may pass by itself."""
+    problem = f"{path}: the {kind} cannot be read: {error.strerror}"
+    if error.errno in _LASTING:
+        return ItemError("unreadable", problem, hint="check permissions", path=path)
+    return ItemError("read-failed", problem, hint="try again, and check the disk", path=path)
 
 
 def read_chunks(root: Root, rel_path: str, size: int = 1 << 20, *, expected: FileStat | None = None) -> Iterator[bytes]:
@@ -204,7 +212,7 @@ def _read(handle: int, rel_path: str, owners: dict[str, signing.Ownership] | Non
     """Read a whole file and close it.
 
     One byte more than its size is asked for, to see that it ends there, for it may be growing; but never more than one
-    byte more than an item may have.
+    byte more than an item may have. What a read leaves out is asked for again.
     """
     try:
         status = os.fstat(handle)
@@ -215,7 +223,7 @@ def _read(handle: int, rel_path: str, owners: dict[str, signing.Ownership] | Non
             owners[rel_path] = signing.ownership_of(status)
         if (size := status.st_size) <= MAX_BYTES:
             data = os.read(handle, size + 1)
-            while size < len(data) <= MAX_BYTES and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):
+            while len(data) not in (size, MAX_BYTES + 1) and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):
                 data += chunk
             if len(data) <= MAX_BYTES:
                 return data

@@ -21,7 +21,7 @@ from rye.signing import Evidence, Origin, Skill, SkillFile
 from rye.signing.skill import MAX_SKILL_BYTES, MAX_SKILL_FILES
 from rye.spaces.beside import PLAIN, PROGRAM, mode_of
 from rye.spaces.model import FileStat, Root, stat_of
-from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of
+from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
 
 _ATTEMPTS = 5
 
@@ -91,9 +91,7 @@ def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
             with os.scandir(base + inner) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
-            path = f"{folder}/{inner}".rstrip("/")
-            problem = f"{path}: the folder cannot be read: {error.strerror}"
-            raise ItemError("unreadable", problem, hint="check permissions", path=path) from None
+            raise unreadable(f"{folder}/{inner}".rstrip("/"), error, "folder") from None
         for entry in entries:
             path = inner + entry.name
             if path in (signing.SKILL_SIGNATURE, ".git"):
@@ -152,8 +150,7 @@ def _known_digest(root: Root, rel_path: str, status: FileStat) -> str:
         for chunk in read_chunks(root, rel_path, expected=status):
             digest.update(chunk)
     except OSError as error:
-        problem = f"{rel_path}: the file cannot be read: {error.strerror}"
-        raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
+        raise unreadable(rel_path, error) from None
     return digest.hexdigest()
 
 

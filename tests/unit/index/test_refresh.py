@@ -424,6 +424,28 @@ def test_a_disk_that_fills_up_leaves_the_last_snapshot_answering(
 
 
 @pytest.mark.usefixtures("settled")
+def test_a_file_that_could_not_be_read_for_a_moment_is_read_again(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the disk hides an item no longer than it lasts, though the file stays as it is."""
+    fails, read, file = True, os.read, (root.path / "tools/ops/deploy.py").stat()
+
+    def faulty(handle: int, count: int) -> bytes:
+        if fails and os.path.samestat(os.fstat(handle), file):
+            raise OSError(errno.EIO, "Input/output error")
+        return read(handle, count)
+
+    monkeypatch.setattr(os, "read", faulty)
+    index = make()
+    found = index.refresh()
+    assert ("deploy.py" in str(found.warnings), len(keys(found, root))) == (True, len(ALL) - 1)
+    fails = False
+    again = index.refresh()
+    assert (keys(again, root), again.warnings) == (ALL, ())
+    assert index.refresh().changed == 0
+
+
+@pytest.mark.usefixtures("settled")
 def test_a_cache_that_is_removed_under_way_is_made_again(
     make: Callable[..., SpaceIndex], root: Root, tmp_path: Path
 ) -> None:

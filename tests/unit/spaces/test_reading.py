@@ -108,6 +108,17 @@ def test_a_file_that_grows_while_it_is_read_is_cut_off(tmp_path: Path, monkeypat
     assert refusal(tmp_path, "tools/x.py") == "too-large"
 
 
+def test_a_read_that_returns_less_than_was_asked_for_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As some file systems do: what was not read is no end of the file."""
+    content = bytes(range(100)) * 50
+    lay(tmp_path, {"tools/x.py": content})
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda handle, count: read(handle, min(count, 1000)))
+    assert read_file(Root(Space.PROJECT, tmp_path), "tools/x.py") == content
+
+
 def test_folder_swapped_for_a_link_at_that_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between opening the root and the folder below it, that folder becomes a link out of the root."""
     lay(tmp_path, {"root/tools/x.py": "x", "evil/x.py": "secret"})
