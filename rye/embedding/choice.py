@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,7 +90,7 @@ class Choice:
             raise _bad(written or self.kind, "chunk_overlap is more than half of chunk_chars")
         if self.kind in FOLDERS:
             # a relative one would be another folder wherever rye is run, that of a cloned project among them
-            if not Path(self.model).expanduser().is_absolute():
+            if not Path(os.path.expanduser(self.model)).is_absolute():
                 raise _bad(written or self.kind, f"{self.kind} needs the whole path of a folder")
             if self.url:
                 raise _bad(written or self.kind, f"{self.kind} takes no url ({_shown(self.url)!r})")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -101,7 +102,7 @@ class FolderEmbedder(StaticEmbedder):
     """
 
     def _read(self) -> None:
-        folder = Path(self._choice.model).expanduser()
+        folder = Path(os.path.expanduser(self._choice.model))
         try:
             tokenizer = (folder / "tokenizer.json").read_bytes()
             weights = (folder / "model.safetensors").read_bytes()

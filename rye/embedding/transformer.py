@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, distribution
@@ -67,7 +68,7 @@ class TransformerEmbedder:
     def __init__(self, choice: Choice) -> None:
         self._choice = choice
         minilm = choice.kind == "minilm"
-        folder = _minilm_folder() if minilm else Path(choice.model).expanduser()
+        folder = _minilm_folder() if minilm else Path(os.path.expanduser(choice.model))
         try:
             weights, tokenizer = ((folder / name).read_bytes() for name in ("model.safetensors", "tokenizer.json"))
             digest = hashlib.sha256(weights).hexdigest()

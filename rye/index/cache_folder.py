@@ -55,7 +55,7 @@ def default_cache_dir() -> Path:
     """Return ``$RYE_CACHE_DIR``, else the platform's cache folder for rye."""
     named = os.environ.get(VARIABLE)
     if named:
-        return Path(os.path.expanduser(named))  # noqa: PTH111 - as below
+        return Path(os.path.expanduser(named))
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("rye"))
@@ -129,7 +129,7 @@ def _refuse_inside(cache: Path, project: Path | None) -> None:
     if project is None:
         return
     root, place = Path(os.path.realpath(project)), Path(os.path.realpath(cache))  # resolve() fails where links go round
-    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    home = os.path.realpath(os.path.expanduser("~"))
     # a home folder may be a project, and the cache is in it; but not among its items
     if str(root) == home and not place.is_relative_to(root / ".ai"):
         return

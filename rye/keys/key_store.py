@@ -56,7 +56,7 @@ def find_signing_key(
             return SigningKey.from_pem(data, passphrase=passphrase)
         except SigningError as error:
             raise error.preceded(f"{KEY_VARIABLE}: ") from None
-    path = os.path.expanduser(given)  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    path = os.path.expanduser(given)
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
         raise NotFoundError(
             "no-signing-key",

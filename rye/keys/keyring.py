@@ -261,7 +261,7 @@ class Keyring:
                 return key_store.find_signing_key(self._user, environ=self._environ, passphrase=secret)
             if self._is_name(which):
                 return key_store.load_signing_key(self.folder, name=str(which), passphrase=secret)
-            return key_store.load_key_file(Path(which).expanduser(), passphrase=secret)
+            return key_store.load_key_file(Path(os.path.expanduser(which)), passphrase=secret)
 
         signing.refuse_key_text(str(which))
         try:

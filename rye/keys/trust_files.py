@@ -310,7 +310,7 @@ class Trust:
                 message = f"no trust file of the project names key {text!r}"
                 raise NotFoundError("key-not-found", message, hint="rye trust list shows every key")
             return found[0]
-        return read_trust_file(Path(text).expanduser(), scope=TrustScope.PROJECT)
+        return read_trust_file(Path(os.path.expanduser(text)), scope=TrustScope.PROJECT)
 
     def read_public(self, text: str) -> PublicKey | None:
         """Return the public key that a text names, or None when it names a private one or nothing.
@@ -318,7 +318,7 @@ class Trust:
         Raises:
             SigningError: It names a file that holds no key, or a fingerprint of several keys.
         """
-        if not (text.startswith(_PREFIX) or _FINGERPRINT.fullmatch(text) or Path(text).expanduser().is_file()):
+        if not (text.startswith(_PREFIX) or _FINGERPRINT.fullmatch(text) or Path(os.path.expanduser(text)).is_file()):
             return None
         try:
             return self._resolve(text).public
@@ -333,7 +333,7 @@ class Trust:
             return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", TrustScope.USER)
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
             return self._known(text)
-        return read_key(Path(text).expanduser())
+        return read_key(Path(os.path.expanduser(text)))
 
     def _known(self, fingerprint: str) -> TrustEntry:
         found = [entry for entry in self.load().trust.named(fingerprint) if not entry.unread]

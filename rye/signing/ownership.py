@@ -99,7 +99,7 @@ def _why(owner: Ownership, *, group: bool) -> str:
 def _are_safe() -> Callable[[str], bool]:
     """Return a function that says whether a real path is named safe, or lies in a folder that is."""
     named = [name for name in os.environ.get(SAFE_FOLDERS, "").split(os.pathsep) if name]
-    places = [os.path.realpath(os.path.expanduser(name)) for name in named]  # noqa: PTH111 - text, as the path is
+    places = [os.path.realpath(os.path.expanduser(name)) for name in named]
     return lambda real: (
         "*" in named or any(real == place or real.startswith(place.rstrip(os.sep) + os.sep) for place in places)
     )

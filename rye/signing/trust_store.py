@@ -321,7 +321,7 @@ def _checkout(here: Path) -> Path:
 
     The user's home is none, though it has a ``.ai``: links there are the user's own.
     """
-    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    home = os.path.realpath(os.path.expanduser("~"))
     found = here
     for folder in (here, *here.parents):
         if os.path.realpath(folder) == home:

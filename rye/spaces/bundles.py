@@ -125,7 +125,7 @@ def system_roots(
     for root in _installed(collector.warnings):
         collector.add(root)
     value = (os.environ if environ is None else environ).get(_VARIABLE, "")
-    named = [Path(folder).expanduser() for folder in value.split(os.pathsep) if folder.strip()]
+    named = [Path(os.path.expanduser(folder)) for folder in value.split(os.pathsep) if folder.strip()]
     missing = [folder for folder in named if not os.path.isdir(folder)]
     collector.warnings += [f"{_VARIABLE} names {str(folder)!r}, which is no folder" for folder in missing]
     collector.add_folders([folder for folder in named if folder not in missing])

@@ -37,11 +37,12 @@ def user_space(environ: Mapping[str, str] | None = None) -> Path:
     Raises:
         EnvironmentFault: ``no-home``.
     """
-    named = (os.environ if environ is None else environ).get("USER_SPACE", "")
-    try:
-        folder = Path(named).expanduser() if named else Path.home()
-    except RuntimeError:
-        raise EnvironmentFault("no-home", "there is no home folder", hint="set USER_SPACE or HOME") from None
+    variables = os.environ if environ is None else environ
+    named = variables.get("USER_SPACE") or "~"
+    folder = named if variables.get("HOME") == "" else os.path.expanduser(named)  # which takes an empty HOME for /
+    if folder.startswith("~"):
+        message = f"there is no home folder {named}" if named != "~" else "there is no home folder"
+        raise EnvironmentFault("no-home", message, hint="set USER_SPACE or HOME")
     return Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would replace the user's own links
 
 

@@ -1,6 +1,6 @@
 """Targets, the arguments of ``rye verify`` and ``rye sign``: paths, ``type:id`` references, or scopes."""
 
-# ruff: noqa: PTH100, PTH110, PTH111, PTH112 - links stay as they are, and pathlib raises for names that cannot be
+# ruff: noqa: PTH100, PTH110, PTH112 - links stay as they are, and pathlib raises for names that cannot be
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
 
     refuse_key_text(str(file))
     _confirm_loss(name or DEFAULT_KEY, options)
-    data = _standard_input() if str(file) == "-" else read_key_file(file.expanduser())
+    data = _standard_input() if str(file) == "-" else read_key_file(Path(os.path.expanduser(file)))
     made = _keyring(ask_passphrase).import_key(
         data,
         name or DEFAULT_KEY,

@@ -52,6 +52,15 @@ def test_no_home_is_the_machines_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "USER_SPACE" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "variables", [{"HOME": ""}, {"HOME": "", "USER_SPACE": "~/x"}, {"USER_SPACE": "~no-such-user/x"}]
+)
+def test_an_empty_home_is_none(given: dict[str, str]) -> None:
+    """It is not the root of the disk, and the home of nobody is not a folder of the working directory."""
+    with pytest.raises(EnvironmentFault, match="home folder"):
+        user_space(given)
+
+
 def test_a_project_is_the_nearest_folder_upwards_with_its_own_folder(tmp_path: Path) -> None:
     """From inside, from the root itself, and the nearer of two."""
     (tmp_path / "outer" / FOLDER).mkdir(parents=True)
