@@ -52,9 +52,7 @@ def test_no_home_is_the_machines_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "USER_SPACE" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "variables", [{"HOME": ""}, {"HOME": "", "USER_SPACE": "~/x"}, {"USER_SPACE": "~no-such-user/x"}]
-)
+@pytest.mark.parametrize("given", [{"HOME": ""}, {"HOME": "", "USER_SPACE": "~/x"}, {"USER_SPACE": "~nobody-at-all/x"}])
 def test_an_empty_home_is_none(given: dict[str, str]) -> None:
     """It is not the root of the disk, and the home of nobody is not a folder of the working directory."""
     with pytest.raises(EnvironmentFault, match="home folder"):
