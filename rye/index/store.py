@@ -120,6 +120,7 @@ class Store:
 
         Raises:
             DamagedError: There is one, but it cannot be read; it has to be rebuilt.
+            EnvironmentFault: The folder cannot be listed.
         """
         for _ in range(_RETRIES):
             generation = self._latest()
@@ -135,11 +136,16 @@ class Store:
         raise DamagedError(message)
 
     def _latest(self) -> int:
-        """Return the newest generation; -1 if there is none."""
-        try:
-            names = os.listdir(self.folder)  # noqa: PTH208 - only names are asked for
-        except OSError:
-            return -1
+        """Return the newest generation; -1 if there is none.
+
+        Raises:
+            EnvironmentFault: The folder is there and cannot be listed, so what is written might replace what is read.
+        """
+        with write_faults(self.folder):
+            try:
+                names = os.listdir(self.folder)  # noqa: PTH208 - only names are asked for
+            except (FileNotFoundError, NotADirectoryError):
+                return -1
         return max((int(match[1]) for match in map(_TABLE.fullmatch, names) if match), default=-1)
 
     def _read(self, generation: int) -> Snapshot:

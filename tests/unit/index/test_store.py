@@ -343,6 +343,23 @@ def test_a_full_disk_is_a_fault_and_the_base_still_serves(store: Store, monkeypa
     assert ids(store.open()) == ["a"]
 
 
+def test_what_cannot_be_listed_is_not_written_over(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder whose listing fails is not taken for an empty one: the generation in it may be in use."""
+    add(store, None, [item("a")])
+    before = {path.name: path.read_bytes() for path in store.folder.iterdir()}
+
+    def denied(_path: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", denied)
+        for attempt in (store.open, lambda: add(Store(store.folder), None, [item("b")])):
+            with pytest.raises(EnvironmentFault, match="Permission denied"):
+                attempt()
+    assert {path.name: path.read_bytes() for path in store.folder.iterdir()} == before
+    assert ids(store.open()) == ["a"]
+
+
 def test_a_folder_that_cannot_be_locked_is_a_fault(tmp_path: Path) -> None:
     """Where a file is in the way of the folder, locking says so."""
     (tmp_path / "file").write_text("")
