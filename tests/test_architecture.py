@@ -46,25 +46,30 @@ LAYERS: Mapping[str, int] = {
 }
 """Each room and its layer; a room imports itself and rooms of lower layers."""
 
-STANDING = frozenset(LAYERS) - {"web", "__main__", "__init__"}
+STANDING = frozenset(LAYERS) - {"__main__", "__init__"}
 """The rooms that exist; the others have their place in the order and may be built."""
 
 THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "Stemmer": frozenset({"index"}),
-    "anyio": frozenset({"mcp"}),
+    "anyio": frozenset({"mcp", "surface", "web"}),
     "click": frozenset({"cli"}),
     "cryptography": frozenset({"signing"}),
+    "jinja2": frozenset({"web"}),
     "lark": frozenset({"query"}),
+    "markdown_it": frozenset({"web"}),
+    "markupsafe": frozenset({"web"}),
     "mcp": frozenset({"mcp"}),
     "numpy": frozenset({"embedding", "index", "search"}),
     "platformdirs": frozenset({"index", "manifest"}),
     "prompt_toolkit": frozenset({"cli"}),
+    "pygments": frozenset({"web"}),
     "rapidfuzz": frozenset({"search"}),
     "safetensors": frozenset({"embedding"}),
     "securesystemslib": frozenset({"manifest"}),
+    "starlette": frozenset({"web"}),
     "tokenizers": frozenset({"embedding"}),
     "tuf": frozenset({"manifest"}),
-    "uvicorn": frozenset({"mcp"}),
+    "uvicorn": frozenset({"surface"}),
     "watchfiles": frozenset({"registry"}),
     "whoosh": frozenset({"index"}),
     "yaml": frozenset({"items"}),
@@ -72,6 +77,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
 """Import name of every third party and the rooms that may import it."""
 
 IMPORT_NAMES: Mapping[str, str] = {
+    "markdown-it-py": "markdown_it",
     "prompt-toolkit": "prompt_toolkit",
     "pystemmer": "Stemmer",
     "pyyaml": "yaml",

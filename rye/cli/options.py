@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from rye._text import quote
 from rye.cli.progress import IndexProgress
 from rye.errors import NotFoundError
 from rye.parameters import COMMANDS, Parameter, ParameterError, described, metavar, parameters_of
+from rye.surface.requests import AUTOMATIC
 
 if TYPE_CHECKING:
     from rye.registry import Layout, Registry
@@ -145,26 +147,28 @@ class Place:
             clients=self.clients or None,
         )
 
+    def open(self, progress: IndexProgress | None = None) -> Registry:
+        """Return the registry of these spaces, which reports its progress."""
+        from rye.registry import Registry
+
+        return Registry(
+            self.project,
+            more_bundles=self.bundles,
+            cache_dir=self.cache_dir,
+            max_staleness=self.max_staleness,
+            trust=self.trust,
+            audience=self.audience,
+            clients=self.clients or None,
+            progress=progress,
+            embedder=self.embedder,
+            embed_seconds=self.embed_seconds,
+        )
+
 
 def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
     """Open the registry, put one question to it under a progress bar that says ``doing``, and return the answer."""
-    from rye.registry import Registry
-
     with progress_bar(doing) as progress:
-        return question(
-            Registry(
-                place.project,
-                more_bundles=place.bundles,
-                cache_dir=place.cache_dir,
-                max_staleness=place.max_staleness,
-                trust=place.trust,
-                audience=place.audience,
-                clients=place.clients or None,
-                progress=progress,
-                embedder=place.embedder,
-                embed_seconds=place.embed_seconds,
-            )
-        )
+        return question(place.open(progress))
 
 
 def ask_about_item(place: Place, question: Callable[[Registry], Answer]) -> Answer:
@@ -250,3 +254,66 @@ def refuse(*names: str, because: str) -> None:
     used = [_written(name) for name in names if given(name)]
     if used:
         raise Refusal(f"{' and '.join(used)} {'has' if len(used) == 1 else 'have'} no effect {because}")
+
+
+class SearchCommand(click.Command):
+    """Reads a search line as people write it; all else is click's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give ``--fuzzy`` its value and refuse what looks like an exclusion, then parse as ever."""
+        line = list(args)
+        try:
+            return super().parse_args(ctx, self._tidied(ctx, args))
+        except click.NoSuchOption as error:
+            hint = f"if it is part of the query: {self._behind_dashes(ctx, line)}"
+            raise Refusal(error.format_message(), ctx, hint=hint) from error
+
+    def _names(self, ctx: click.Context) -> tuple[set[str], set[str]]:
+        """Return the options without a value, and those with one but ``--fuzzy``, which may have one."""
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        flags = {name for option in options if option.is_flag for name in option.opts} | set(ctx.help_option_names)
+        return flags, {name for option in options if not option.is_flag for name in option.opts} - {"--fuzzy"}
+
+    def _behind_dashes(self, ctx: click.Context, args: Sequence[str]) -> str:
+        """Return the whole line with what is no option behind ``--``, and the name of each argument that it lacks."""
+        flags, taking = self._names(ctx)
+        options, words, rest = list[str](), list[str](), list(args)
+        while rest:
+            arg = rest.pop(0)
+            known = arg.partition("=")[0] in flags | taking | {"--fuzzy"} or arg[:2] in taking
+            if arg == "--":
+                words += rest
+                break
+            (options if known and not _looks_like_exclusion(arg, flags, taking) else words).append(arg)
+            if rest and (arg in taking or (arg == "--fuzzy" and rest[0].isdecimal())):
+                options.append(rest.pop(0))
+        single = [param.human_readable_name for param in self.params if isinstance(param, click.Argument)]
+        parts = [*options, "--", *words]
+        return " ".join(["rye", ctx.info_name or "", *map(quote, parts), *single[len(words) :]])
+
+    def _tidied(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        flags, taking = self._names(ctx)
+        tidied: list[str] = []
+        rest = list(args)
+        while rest:
+            arg = rest.pop(0)
+            if arg == "--":
+                return [*tidied, arg, *rest]
+            if arg == "--fuzzy":
+                number = rest.pop(0) if rest and rest[0].isdecimal() else AUTOMATIC
+                arg = f"--fuzzy={number}"
+            elif _looks_like_exclusion(arg, flags, taking):
+                message = f"{arg!r} is no option; put -- before a query that begins with an exclusion"
+                raise Refusal(message, ctx, hint=self._behind_dashes(ctx, args))
+            tidied.append(arg)
+            if arg in taking and rest:
+                tidied.append(rest.pop(0))
+        return tidied
+
+
+def _looks_like_exclusion(arg: str, flags: set[str], taking: set[str]) -> bool:
+    if len(arg) < 2 or not arg.startswith("-") or arg.startswith("--"):
+        return False
+    if arg[:2] in taking:
+        return bool(arg[2:]) and not arg[2:].isdecimal()
+    return any(f"-{letter}" not in flags for letter in arg[1:])

@@ -21,9 +21,9 @@ import logging
 import sys
 
 from rye.mcp.clients import CLIENTS, client_config
-from rye.mcp.startup import Http, Options, take_wire
+from rye.mcp.startup import Options, take_wire
 
-__all__ = ["CLIENTS", "Http", "Options", "client_config", "serve"]
+__all__ = ["CLIENTS", "Options", "client_config", "serve"]
 
 
 def serve(options: Options) -> None:

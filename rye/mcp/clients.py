@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rye.mcp.startup import Http, Options
+from rye.mcp.startup import Options
+
+if TYPE_CHECKING:
+    from rye.surface.listener import Http
 
 TOKEN_VARIABLE = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
 """Environment variable with the token of an HTTP server."""
@@ -38,8 +41,7 @@ def _words(options: Options) -> list[str]:
 
 
 def _remote(http: Http) -> dict[str, Any]:
-    host = f"[{http.host}]" if ":" in http.host else http.host
-    return {"url": f"http://{host}:{http.port}/mcp", "token": bool(http.token)}
+    return {"url": f"http://{http.named}:{http.port}/mcp", "token": bool(http.token)}
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -1,32 +1,23 @@
-"""The options of a server, and the pipe to its client, which carries nothing but the protocol."""
+"""The options of a server, the pipe to its client, which carries nothing but the protocol, and a prompt end."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from rye.errors import EnvironmentFault
 
+if TYPE_CHECKING:
+    from rye.surface.listener import Http
 
-@dataclass(frozen=True, slots=True)
-class Http:
-    """The address of a server over HTTP, and the callers that it admits.
 
-    Attributes:
-        host: Address to listen on.
-        port: Port; 0 takes a free one, which is printed on standard error.
-        token: What callers must send as ``Authorization: Bearer …``; empty for anyone who reaches the port.
-        allowed_hosts: Further names by which callers may address it in ``Host`` and ``Origin``.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8642
-    token: str = ""
-    allowed_hosts: tuple[str, ...] = ()
+GRACE = 3.0
+"""Seconds until the process exits once it should end, even if a thread still waits for a client or a disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +81,10 @@ def take_wire() -> tuple[BinaryIO, BinaryIO]:
 def text_of(stream: BinaryIO) -> io.TextIOWrapper:
     """Return a stream as text; invalid UTF-8 is replaced and does not end the server."""
     return io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+
+
+def end_soon() -> None:
+    """End this process within :data:`GRACE`, even if a thread does not end."""
+    last = threading.Timer(GRACE, os._exit, (0,))
+    last.daemon = True
+    last.start()

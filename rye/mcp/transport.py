@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import re
 import signal
 import threading
@@ -19,19 +18,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from rye.mcp.server import App
-from rye.mcp.startup import text_of
-
-GRACE = 3.0
-"""Seconds until the process exits once it should end, even if a thread still waits for a client or a disk."""
+from rye.mcp.startup import end_soon, text_of
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-def end_soon() -> None:
-    """End this process within :data:`GRACE`, even if a thread does not end."""
-    last = threading.Timer(GRACE, os._exit, (0,))
-    last.daemon = True
-    last.start()
 
 
 async def signalled() -> None:

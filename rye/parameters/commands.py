@@ -152,6 +152,32 @@ def _of(*places: str, forms: tuple[str, ...] = ("as_json",)) -> _Table:
     return {name: _PLACES[name] for name in places} | {name: _FORMS[name] for name in forms}
 
 
+def _address(when: str, port: int, variable: str) -> _Table:
+    """Return where a server over HTTP listens, and for whom."""
+
+    def text(words: str) -> str:
+        return f"{when}{words}" if when else f"{words[0].upper()}{words[1:]}"
+
+    return _named(
+        host=Parameter(text("address"), "127.0.0.1", metavar="HOST"),
+        port=Parameter(
+            text("port, 0 to 65,535; 0 for a free one, which is printed"),
+            port,
+            low=0,
+            high=65_535,
+            kind="integer",
+            form="range",
+            metavar="N",
+        ),
+        token_file=_file(text(f"demand the token in this file; by default that in `{variable}`, if it is set")),
+        allowed_hosts=_many(
+            text("a further name by which callers reach the server, with or without a port; repeatable"),
+            flags="--allow-host",
+            metavar="NAME",
+        ),
+    )
+
+
 COMMANDS: Mapping[str, _Table] = {
     "search": (
         _named(query=_words("The query"))
@@ -463,24 +489,9 @@ COMMANDS: Mapping[str, _Table] = {
             ),
             read_only=_flag("Offer nothing that writes: no `rye_sign`, no `copy_to`"),
             http=_flag("Listen for streamable HTTP instead of using standard input and output"),
-            host=Parameter("With `--http`: address", "127.0.0.1", metavar="HOST"),
-            port=Parameter(
-                "With `--http`: port, 0 to 65,535; 0 for a free one, which is printed",
-                8642,
-                low=0,
-                high=65_535,
-                kind="integer",
-                form="range",
-                metavar="N",
-            ),
-            token_file=_file(
-                "With `--http`: demand the token in this file; by default that in `RYE_MCP_TOKEN`, if it is set"
-            ),
-            allowed_hosts=_many(
-                "With `--http`: a further name by which callers reach the server, with or without a port; repeatable",
-                flags="--allow-host",
-                metavar="NAME",
-            ),
+        )
+        | _address("With `--http`: ", 8642, "RYE_MCP_TOKEN")
+        | _named(
             client=_choice(
                 "Print what this client needs in its configuration for a server with these options, and end",
                 *("claude", "cursor", "vscode", "codex"),
@@ -490,6 +501,11 @@ COMMANDS: Mapping[str, _Table] = {
             ),
         )
         | _of("bundles", "trust", "audience", "clients", "cache_dir", "embedder", forms=())
+    ),
+    "serve": (
+        _address("", 8643, "RYE_SERVE_TOKEN")
+        | _named(is_opened=_flag("Open the page in the browser", flags="--open"))
+        | _of(*(name for name in _BY_MEANING if name != "max_staleness"), forms=())
     ),
     "completion": _named(shell=_argument("The shell", choices=("bash", "zsh", "fish"))),
 }

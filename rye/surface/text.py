@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rye._text import inline
+from rye._text import Advice, inline
 from rye.errors import QueryError, RyeError
+
+if TYPE_CHECKING:
+    from rye.registry import LoadedItem, Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -43,6 +46,37 @@ def source_name(space: str, bundle: str) -> str:
 def verdict_text(word: str, code: str) -> str:
     """Return a verdict with the code of its reason; without where the word says it all."""
     return word if word in {"trusted", "unsigned"} or not code else f"{word} ({inline(code)})"
+
+
+def signed_by(signature: Signature) -> str:
+    """Return who signed, when and in which format, as far as known; what is not proven is worded as a claim."""
+    proven = signature.verdict != "tampered" and signature.code != "unknown-key"
+    parts = []
+    if signature.owner:
+        parts.append(f"by {signature.owner}")
+    if signature.signer:
+        parts.append(f"{'with' if proven else 'names'} key {signature.signer[:16]}")
+    if signature.signed_at:
+        dated = proven and signature.format == "v2"
+        parts.append(f"at {signature.signed_at}" if dated else f"says at {signature.signed_at}")
+    if signature.format:
+        parts.append(f"as {signature.format}")
+    if signature.audience:
+        parts.append(f"{'for' if proven else 'says for'} {signature.audience}")
+    return inline(", ".join(parts))
+
+
+def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
+    """Return what would improve the verdict, for signatures of an audience."""
+    from rye.registry import REASONS
+
+    if loaded.signature.code not in REASONS:
+        return Advice("", "")
+    from rye.registry import Fixes, VerifiedItem
+
+    kind, _, item_id = loaded.ref.partition(":")
+    item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
+    return Fixes.find(audience=audience).of_item(item, loaded.signature.code)
 
 
 def standing(states: Sequence[str], successor: str) -> str:

@@ -46,6 +46,7 @@ _COMMANDS: tuple[click.Command, ...] = (
     trust.trust,
     verify.manifest,
     service.mcp,
+    service.serve,
     service.completion,
 )
 
@@ -134,6 +135,9 @@ mcp: Serve agents over the Model Context Protocol.
     rye mcp --print-config claude          # what to put into the client's configuration
     rye mcp --project . --require trusted  # this project, and only its trusted items
     rye mcp --http --token-file token.txt  # for several clients that know the token
+serve: Serve pages to look at in a browser.
+    rye serve --open                                     # the project around you, at http://127.0.0.1:8643
+    rye serve --host 0.0.0.0 --token-file token.txt      # for other machines that know the token
 completion: Print the completion script of a shell.
     eval "$(rye completion bash)"  # add this to ~/.bashrc
 """

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.arguments import SearchCommand, arguments_of
-from rye.cli.options import Place, ask, ask_about_item, given, only_one, params_of, refuse
+from rye.cli.options import Place, SearchCommand, ask, ask_about_item, given, only_one, params_of, refuse
 from rye.cli.terminal import Terminal, answer, is_interactive, say_json, say_raw, show
 from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
+from rye.surface.requests import arguments_of
 
 if TYPE_CHECKING:
     from rye.registry import SearchResponse

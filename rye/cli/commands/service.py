@@ -1,4 +1,4 @@
-"""The commands around the engine: ``rye index``, ``mcp`` and ``completion``."""
+"""The commands around the engine: ``rye index``, ``mcp``, ``serve`` and ``completion``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from rye.errors import NotFoundError
 
 if TYPE_CHECKING:
     from rye.registry import ServerCheck, ServerSkill
+    from rye.surface.listener import Http
 
 COMPLETION_VARIABLE = "_RYE_COMPLETE"
 """The variable in which a shell asks for completions."""
 
-_TOKEN = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
+_TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
 
 
 @click.command("index", params=params_of("index"))
@@ -103,7 +104,6 @@ def mcp(client: str | None, **options: Any) -> int:
     server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture
     if not options["http"]:
         refuse("host", "port", "token_file", "allowed_hosts", because="without --http")
-    http = server.Http(options["host"], options["port"], _token(options), options["allowed_hosts"])
     chosen = server.Options(
         projects=tuple(_folder(folder) for folder in options["projects"]),
         bundles=options["bundles"],
@@ -114,7 +114,7 @@ def mcp(client: str | None, **options: Any) -> int:
         embedder=options["embedder"],
         only_trusted=options["require"] == "trusted",
         read_only=options["read_only"],
-        http=http if options["http"] else None,
+        http=_address(options, _TOKEN) if options["http"] else None,
     )
     if client is not None:
         if options["http"] and not options["port"]:
@@ -124,6 +124,18 @@ def mcp(client: str | None, **options: Any) -> int:
     if not options["http"] and sys.stdin is not None and sys.stdin.isatty():
         note("rye waits for a client on standard input; rye mcp --print-config NAME shows how to configure one")
     server.serve(chosen)
+    return 0
+
+
+@click.command("serve", params=params_of("serve"))
+def serve(**options: Any) -> int:
+    """Serve pages to look at: search, items with verdict and relations, each also as JSON. They change nothing.
+
+    Exit status: 0 interrupted, 2 error.
+    """
+    place, http = Place.take(options), _address(options, _SERVE_TOKEN)
+    server = import_module("rye.web")  # as with rye.mcp
+    server.serve(place.open(), http, is_opened=options["is_opened"])
     return 0
 
 
@@ -140,14 +152,19 @@ def _folder(folder: Path) -> Path:
     return folder
 
 
-def _token(options: dict[str, Any]) -> str:
+def _address(options: dict[str, Any], variable: str) -> Http:
+    """Return where to listen, and for whom; the token may be in a variable."""
+    from rye.surface.listener import Http
+
+    token = _token(options["token_file"], variable)
+    return Http(options["host"], options["port"], token, options["allowed_hosts"], variable)
+
+
+def _token(path: Path | None, variable: str) -> str:
     """Return the token that callers must show, from the file or the environment; empty for none."""
-    if not options["http"]:
+    if path is None and variable not in os.environ:
         return ""
-    path: Path | None = options["token_file"]
-    if path is None and _TOKEN not in os.environ:
-        return ""
-    token, place = (os.environ[_TOKEN], _TOKEN) if path is None else (_read(path), repr(str(path)))
+    token, place = (os.environ[variable], variable) if path is None else (_read(path), repr(str(path)))
     token = token.strip()
     if not token:
         instead = "unset it" if path is None else "leave the option out"

@@ -12,14 +12,13 @@ from rye.cli.render.parts import (
     is_markdown_file,
     item_name,
     location,
+    named_audience,
     passage,
-    remedy,
-    signed_by,
     standing_label,
     verdict_label,
 )
 from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
-from rye.surface.text import header, source_name, standing, symbol_line
+from rye.surface.text import header, remedy, signed_by, source_name, standing, symbol_line
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult, Signature
@@ -132,7 +131,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "title", item.title
     yield "description", item.description
     yield "verdict", signature.reason
-    yield from remedy(loaded).labelled("remedy")
+    yield from remedy(loaded, named_audience()).labelled("remedy")
     yield "signed", signed_by(signature)
     yield "source", source_name(loaded.space, loaded.bundle)
     yield "path", loaded.path

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from rye._text import Advice, inline
+from rye._text import inline
 from rye.cli.terminal import Terminal, cells, note_line, pad
 from rye.errors import QueryError, RyeError
 from rye.surface.text import error_notes, standing, verdict_text
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, RelatedItem, SearchResult, SectionHit, Signature
+    from rye.registry import RelatedItem, SearchResult, SectionHit, Signature
 
 Spans: TypeAlias = Sequence[Sequence[int]]
 
@@ -107,37 +107,6 @@ def verdict_label(signature: Signature, terminal: Terminal) -> str:
 def standing_label(item: SearchResult | SectionHit | RelatedItem, terminal: Terminal) -> str:
     """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
     return terminal.style(standing(item.states, item.successor), "magenta")
-
-
-def signed_by(signature: Signature) -> str:
-    """Return who signed, when and in which format, as far as known; what is not proven is worded as a claim."""
-    proven = signature.verdict != "tampered" and signature.code != "unknown-key"
-    parts = []
-    if signature.owner:
-        parts.append(f"by {signature.owner}")
-    if signature.signer:
-        parts.append(f"{'with' if proven else 'names'} key {signature.signer[:16]}")
-    if signature.signed_at:
-        dated = proven and signature.format == "v2"
-        parts.append(f"at {signature.signed_at}" if dated else f"says at {signature.signed_at}")
-    if signature.format:
-        parts.append(f"as {signature.format}")
-    if signature.audience:
-        parts.append(f"{'for' if proven else 'says for'} {signature.audience}")
-    return inline(", ".join(parts))
-
-
-def remedy(loaded: LoadedItem) -> Advice:
-    """Return what would improve the verdict."""
-    from rye.registry import REASONS
-
-    if loaded.signature.code not in REASONS:
-        return Advice("", "")
-    from rye.registry import Fixes, VerifiedItem
-
-    kind, _, item_id = loaded.ref.partition(":")
-    item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
-    return Fixes.find(audience=named_audience()).of_item(item, loaded.signature.code)
 
 
 def named_audience() -> str:

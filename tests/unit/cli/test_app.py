@@ -15,9 +15,8 @@ import pytest
 
 from rye.cli import main
 from rye.cli.app import root
-from rye.cli.arguments import SearchCommand
 from rye.cli.commands import COMMANDS
-from rye.cli.options import Place, ask
+from rye.cli.options import Place, SearchCommand, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
 from rye.parameters import HybridParts, parameters_of
 from rye.registry import Registry
@@ -71,7 +70,7 @@ def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
         "search sections show open refs why similar list stats query index init new import sign verify keys trust "
-        "manifest mcp completion"
+        "manifest mcp serve completion"
     )
     assert list(COMMANDS) == names.split()
     assert set(root.commands) == set(COMMANDS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 import pytest
 
-from rye.cli.arguments import parse_fields, parse_filters, parse_fuzzy, parse_proximity
 from rye.cli.commands import COMMANDS
 from rye.index.schema import HIDDEN_STATES
 from rye.search.fields import TEXT_FIELDS
@@ -103,62 +102,3 @@ def test_an_unknown_long_option_may_be_meant_as_query() -> None:
     with pytest.raises(click.UsageError, match="--json") as caught:
         parsed("--jsn")
     assert getattr(caught.value, "hint", "") == "if it is part of the query: rye search -- --jsn"
-
-
-def test_fields_become_a_dictionary() -> None:
-    """The first equals sign parts name and query."""
-    assert parse_fields(["title=a=b", "name=c OR d"]) == {"title": "a=b", "name": "c OR d"}
-
-
-@pytest.mark.parametrize("pairs", [["title"], ["=x"], ["title=a", "title=b"]])
-def test_wrong_fields_are_refused(pairs: list[str]) -> None:
-    """A field without a query or a name, or given twice, is an error."""
-    with pytest.raises(click.BadParameter):
-        parse_fields(pairs)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "filters"),
-    [
-        (["type=tool"], {"type": "tool"}),
-        (["type=!tool"], {"type": "!tool"}),
-        (["type!=tool"], {"type": "!tool"}),
-        (["version>=2.0"], {"version": ">=2.0"}),
-        (["version<=2.0"], {"version": "<=2.0"}),
-        (["version>2"], {"version": ">2"}),
-        (["version<2"], {"version": "<2"}),
-        (["version=>=2"], {"version": ">=2"}),
-        (["a=x=y"], {"a": "x=y"}),
-        (["a="], {"a": ""}),
-        (["tag=a", "tag=b"], {"tag": ["a", "b"]}),
-        ([" a >= 1 "], {"a": ">=1"}),
-    ],
-)
-def test_filters_become_a_dictionary(pairs: list[str], filters: dict[str, object]) -> None:
-    """Every form of the seed can be written; a repeated key means any of its values."""
-    assert parse_filters(pairs, date_from=None, date_to=None) == filters
-
-
-@pytest.mark.parametrize("pairs", [["x"], ["=x"], [">=2"], ["v>=1", "v<2"], ["t=!a", "t=!b"], ["t=a", "t!=b"]])
-def test_wrong_filters_are_refused(pairs: list[str]) -> None:
-    """No key, no operator, or several operators on one key, which "any of" would make meaningless, is an error."""
-    with pytest.raises(click.BadParameter):
-        parse_filters(pairs, date_from=None, date_to=None)
-
-
-def test_dates_are_filters() -> None:
-    """The two date options are the two date filters, and not both ways at once."""
-    assert parse_filters([], date_from="2026", date_to="2026-02") == {"date_from": "2026", "date_to": "2026-02"}
-    with pytest.raises(click.UsageError, match="exclude"):
-        parse_filters(["date_from=2025"], date_from="2026", date_to=None)
-
-
-def test_fuzzy_and_proximity_become_the_seeds_dictionaries() -> None:
-    """Absent stays absent; without a number the distance is automatic."""
-    assert parse_fuzzy(None) is None
-    assert parse_fuzzy("auto") == {"enabled": True}
-    assert parse_fuzzy("2") == {"enabled": True, "max_distance": 2}
-    assert parse_proximity(None) is None
-    assert parse_proximity(5) == {"enabled": True, "max_distance": 5}
-    with pytest.raises(click.BadParameter):
-        parse_fuzzy("two")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from rye.mcp import CLIENTS, Http, Options, client_config
+from rye.mcp import CLIENTS, Options, client_config
+from rye.surface.listener import Http
 
 OPTIONS = Options(
     projects=(Path("/a b"), Path("/c")),

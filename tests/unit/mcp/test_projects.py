@@ -12,7 +12,8 @@ import pytest
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, NotFoundError
 from rye.mcp.calls import Call
 from rye.mcp.projects import MAX_PROJECTS, Projects
-from rye.mcp.startup import Http, Options
+from rye.mcp.startup import Options
+from rye.surface.listener import Http
 
 
 def make_project(folder: Path) -> Path:

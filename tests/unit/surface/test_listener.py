@@ -13,8 +13,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from rye.mcp import http
-from rye.mcp.http import _Connection, _LogFilter
+from rye.surface import listener
+from rye.surface.listener import Connection, LogFilter
 
 
 @pytest.mark.parametrize(("fault", "reported"), [(anyio.ClosedResourceError(), False), (ValueError("odd"), True)])
@@ -30,15 +30,15 @@ def test_a_client_that_leaves_is_no_fault(fault: Exception, *, reported: bool, a
             raise
     except Exception:  # noqa: BLE001 - whichever it is
         record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "failed", None, sys.exc_info())
-    assert _LogFilter().filter(record)
+    assert LogFilter().filter(record)
     assert (record.exc_info is not None) == reported
 
 
 def test_a_record_is_logged_a_few_times_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fifth says that there will be no more; the first of the next minute, how many there were."""
     now = [0.0]
-    monkeypatch.setattr("rye.mcp.http.time.monotonic", lambda: now[0])
-    found = _LogFilter()
+    monkeypatch.setattr("rye.surface.listener.time.monotonic", lambda: now[0])
+    found = LogFilter()
 
     def log() -> str:
         record = logging.LogRecord("rye", logging.WARNING, "a.py", 1, "refused %s", ("a\x1b[2J\nb",), None)
@@ -53,7 +53,7 @@ def test_a_record_is_logged_a_few_times_in_a_minute(monkeypatch: pytest.MonkeyPa
 
 def test_two_handlers_log_a_record_alike() -> None:
     """It counts once, and what is added stands in it once."""
-    found = _LogFilter()
+    found = LogFilter()
     records = [logging.LogRecord("rye", logging.WARNING, "a.py", 1, "refused", (), None) for _ in range(8)]
     said = [[record.getMessage() if found.filter(record) else "" for _ in range(2)] for record in records]
     last = "refused; the next ones within a minute are not logged"
@@ -71,7 +71,7 @@ def test_two_handlers_log_a_record_alike() -> None:
 )
 def test_a_request_that_does_not_arrive_is_not_waited_for(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection is closed in time, whatever part of the request is missing."""
-    monkeypatch.setattr(http, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(listener, "REQUEST_SECONDS", 0.05)
 
     async def app(_scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -79,10 +79,10 @@ def test_a_request_that_does_not_arrive_is_not_waited_for(sent: bytes, monkeypat
         await send({"type": "http.response.body", "body": b"ok"})
 
     async def run() -> None:
-        config = uvicorn.Config(app, http=_Connection, log_config=None)
+        config = uvicorn.Config(app, http=Connection, log_config=None)
         config.load()
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Connection(config, ServerState(), {}), "127.0.0.1", 0)
+        server = await loop.create_server(lambda: Connection(config, ServerState(), {}), "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         writer.write(sent)
         with contextlib.suppress(ConnectionResetError):

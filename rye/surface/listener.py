@@ -1,0 +1,279 @@
+"""Serving over HTTP: who may ask, for how long, and how many at once; the same for every server of rye."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hmac
+import logging
+import math
+import socket
+import sys
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, NamedTuple, cast
+
+import anyio
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from rye._text import block, inline
+from rye.errors import ArgumentError, EnvironmentFault
+
+MAX_CONNECTIONS = 500
+"""Connections at once; fewer where the system lets a process open fewer than three times as many files."""
+
+REQUEST_SECONDS = 20
+"""How long a request may take to arrive."""
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_LOG = logging.getLogger(__name__)
+_BACKLOG = 32
+"""Connections accepted in one go, so that surplus connections are closed before more are accepted."""
+
+_ALIKE = 5
+"""Records of one line of code that are logged in a minute."""
+
+_MARK = "rye_is_logged"
+"""The attribute of a record that a filter has decided on."""
+
+_LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """The address of a server over HTTP, and the callers that it admits.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port; 0 takes a free one, which is printed on standard error.
+        token: What callers must send as ``Authorization: Bearer …``; empty for anyone who reaches the port.
+        allowed_hosts: Further names by which callers may address it in ``Host`` and ``Origin``.
+        token_variable: The environment variable that a token may be in, for the error that asks for one.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8642
+    token: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    token_variable: str = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
+
+    @property
+    def named(self) -> str:
+        """The host as it stands in an address."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+class Callers(NamedTuple):
+    """The values of ``Host`` and ``Origin`` that are let through: a web page elsewhere can name neither."""
+
+    hosts: list[str]
+    origins: list[str]
+
+
+async def serve_asgi(
+    make: Callable[[Callers], Asgi], http: Http, *, started: Callable[[int], None], stop: Callable[[], None]
+) -> None:
+    """Serve an application until interrupted.
+
+    Args:
+        make: Makes the application, given who may call it.
+        http: Where to listen.
+        started: Called with the port once it listens.
+        stop: Called on a signal to end, before the connections are closed.
+
+    Raises:
+        ArgumentError: ``token-needed``: without a token, only this machine may reach it.
+        EnvironmentFault: ``port-unavailable``.
+    """
+    listening = _listen(http)
+    port = listening.getsockname()[1]
+    config = uvicorn.Config(
+        make(_callers(http, port)),
+        http=Connection,
+        backlog=_BACKLOG,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    started(port)
+    log_filter = LogFilter()
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(log_filter)
+    await _Server(config, stop).serve(sockets=[listening])
+
+
+class LogFilter(logging.Filter):
+    """Escapes what callers can put into the log, and leaves out what would be said again and again.
+
+    All handlers share one: it decides on a record once, and marks it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[tuple[str, int], tuple[float, int]] = {}  # line of code: start of its minute, records since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is logged; shorten that of a client that left, which needs no traceback."""
+        if _MARK not in vars(record):
+            vars(record)[_MARK] = self._decided(record)
+        return bool(vars(record)[_MARK])
+
+    def _decided(self, record: logging.LogRecord) -> bool:
+        line, now = (record.pathname, record.lineno), time.monotonic()
+        began, count = self._seen.get(line, (now, 0))
+        if now - began >= 60:
+            began, count, unsaid = now, 0, max(count - _ALIKE, 0)
+        else:
+            unsaid = 0
+        self._seen[line] = began, count + 1
+        if count >= _ALIKE:
+            return False
+        fault = record.exc_info[1] if record.exc_info else None
+        if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
+            record.msg, record.args, record.exc_info = "a client left during its request", (), None
+        more = "; the next ones within a minute are not logged" if count == _ALIKE - 1 else ""
+        more += f" ({unsaid} like it were not logged)" if unsaid else ""
+        record.msg, record.args = f"{inline(record.getMessage())}{more}", ()
+        if record.exc_info:
+            record.exc_text = block(logging.Formatter().formatException(record.exc_info))
+        return True
+
+
+class Connection(H11Protocol):
+    """A connection that is closed when its request takes too long to arrive, or when its place is needed.
+
+    The place is that of the connection that has waited longest for a request: whoever has one ready is served,
+    however many others keep connections open.
+    """
+
+    waiting_since = 0.0
+    """By the clock of the event loop; infinite while a request is there whole and not answered."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place; where there is none, that of the connection that has waited longest."""
+        super().connection_made(transport)
+        self._watch()
+        if len(self.connections) > _most_connections():
+            oldest = min(cast("set[Connection]", self.connections), key=lambda each: each.waiting_since)
+            self.connections.discard(oldest)
+            oldest.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a request that is there whole is no longer waited for."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        is_waiting = cycle is None or cycle.response_complete or cycle.more_body
+        if not is_waiting or self.transport.is_closing():
+            if self._deadline is not None:
+                self._deadline.cancel()
+            self.waiting_since, self._deadline = math.inf, None
+        elif self._deadline is None:
+            self.waiting_since = self.loop.time()
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+
+def _most_connections() -> int:
+    """Return how many connections there may be, so that files can be opened beside them."""
+    if sys.platform == "win32":
+        return MAX_CONNECTIONS
+    import resource
+
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_CONNECTIONS if files == resource.RLIM_INFINITY else max(min(MAX_CONNECTIONS, files // 3), 1)
+
+
+class _Server(uvicorn.Server):
+    """Stops what is under way on a signal and then exits normally, rather than by the signal."""
+
+    def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stop = stop
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
+        """Stop; a second signal does not wait for connections to close."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._stop()
+
+
+def _listen(http: Http) -> socket.socket:
+    family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
+    try:
+        found = socket.getaddrinfo(http.host, http.port, family, socket.SOCK_STREAM)[0]
+        address = found[4]
+        if not http.token and not str(address[0]).startswith("127.") and address[0] != "::1":
+            message = f"{http.host} can be reached from other machines, and no token is demanded"
+            raise ArgumentError("token-needed", message, hint=f"give --token-file, or set {http.token_variable}")
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        message = f"cannot listen on {http.host} port {http.port}: {error.strerror}"
+        raise EnvironmentFault("port-unavailable", message, hint="choose another with --port; 0 takes any") from None
+
+
+def _callers(http: Http, port: int) -> Callers:
+    hosts = [f"{name}:{port}" for name in dict.fromkeys((*_LOOPBACK, http.named))]
+    for name in http.allowed_hosts:
+        hosts += [name, f"{name}:{port}"]
+    return Callers(hosts, [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")])
+
+
+def guarded(asgi: Asgi, token: str, *, challenge: str = "Bearer") -> Asgi:
+    """Return an application that answers only requests with the token, as a bearer's or as the password of a browser.
+
+    Args:
+        asgi: What answers them.
+        token: The token.
+        challenge: What is asked for where it is missing; a browser asks its user where that begins with ``Basic``.
+    """
+    expected = token.encode("ascii")
+
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            shown = [value for name, value in scope["headers"] if name == b"authorization"]
+            if len(shown) != 1 or not hmac.compare_digest(_shown_token(shown[0], challenge), expected):
+                _LOG.warning("a request without the right token was refused")
+                headers = [(b"www-authenticate", challenge.encode("ascii")), (b"content-type", b"text/plain")]
+                await send({"type": "http.response.start", "status": 401, "headers": headers})
+                await send({"type": "http.response.body", "body": b"a bearer token is needed\n"})
+                return
+        await asgi(scope, receive, send)
+
+    return guard
+
+
+def _shown_token(header: bytes, challenge: str) -> bytes:
+    """Return the token of an ``Authorization`` header; nothing where it has none."""
+    scheme, _, given = header.partition(b" ")
+    if scheme.lower() == b"bearer":
+        return given.strip(b" ")
+    if scheme.lower() != b"basic" or not challenge.startswith("Basic"):
+        return b""
+    try:
+        return base64.b64decode(given, validate=True).partition(b":")[2]
+    except binascii.Error:
+        return b""

@@ -1,0 +1,69 @@
+"""Pages to look at: search, items, and where a verdict comes from; each page is also answered as JSON.
+
+It only reads, and keeps no state: what a page shows is in its address. Importing this room loads neither the web
+framework nor the registry.
+
+Mount it into an application of your own::
+
+    registry = Registry("/path/to/project")
+    application = rye.web.app(registry)  # an ASGI application
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+    from rye.surface.listener import Asgi, Http
+
+__all__ = ["app", "serve"]
+
+
+def app(registry: Registry) -> Asgi:
+    """Return the ASGI application for a registry; whoever mounts it decides who may call it."""
+    from rye.web.site import Site
+
+    return Site(registry).application()
+
+
+def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
+    """Serve the pages until interrupted, and index what changes meanwhile.
+
+    Args:
+        registry: What is shown.
+        http: Where to listen, and for whom.
+        is_opened: Whether the browser is to show it.
+
+    Raises:
+        ArgumentError: The server would listen beyond this machine without a token.
+        EnvironmentFault: The port cannot be used.
+    """
+    import anyio
+
+    from rye.registry import Watch
+    from rye.surface.listener import serve_asgi
+    from rye.web.gate import gated
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("rye.web").setLevel(logging.INFO)
+    watch = Watch(registry, lambda _files: None)
+
+    def started(port: int) -> None:
+        address = f"http://{http.named}:{port}/"
+        logging.getLogger("rye.web").info("rye serves %s", address)
+        watch.start()
+        watch.resume()
+        if is_opened:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    async def run() -> None:
+        await serve_asgi(
+            lambda callers: gated(app(registry), callers, http.token), http, started=started, stop=watch.stop
+        )
+
+    anyio.run(run)

@@ -1,0 +1,142 @@
+"""A page, and its address: the arguments of a search behind ``?`` are read and written by the one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from urllib.parse import quote, urlencode
+
+from rye.errors import ArgumentError
+from rye.parameters import Parameter, parameters_of, refuse
+from rye.surface.requests import arguments_of
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+
+_TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
+Pairs: TypeAlias = Sequence[tuple[str, str]]
+"""Names and values of an address in their order; what is empty means that it is not given."""
+
+
+class Reported(Protocol):
+    """An answer of the registry."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able values."""
+
+
+class WebPage(NamedTuple):
+    """What a page shows.
+
+    Attributes:
+        template: The file that draws it.
+        report: The answer that it is drawn from; its JSON is the page's twin.
+        facts: What else the template is given.
+        status: Of HTTP.
+    """
+
+    template: str
+    report: Reported
+    facts: Mapping[str, Any]
+    status: int = 200
+
+
+class Visit(NamedTuple):
+    """What is asked of a page.
+
+    Attributes:
+        registry: What the page is about.
+        path: The parts of the address that its name stands for.
+        pairs: What stands behind ``?``.
+        as_json: Whether only the report is wanted, as the registry gives it for these arguments.
+    """
+
+    registry: Registry
+    path: Mapping[str, str]
+    pairs: Pairs
+    as_json: bool = False
+
+    @property
+    def ref(self) -> str:
+        """The item in the path, as ``type:id``."""
+        return f"{self.path['kind']}:{self.path['item_id']}"
+
+
+Maker: TypeAlias = Callable[[Visit], WebPage]
+
+
+def item_address(ref: str, *, page: str = "item", **more: str) -> str:
+    """Return the address of a page about an item, named as ``type:id``."""
+    kind, _, item_id = ref.partition(":")
+    query = urlencode({name: value for name, value in more.items() if value})
+    return f"/{page}/{quote(kind)}/{quote(item_id)}" + (f"?{query}" if query else "")
+
+
+def changed(pairs: Pairs, *, without: Iterable[tuple[str, str]] = (), **changes: str | None) -> str:
+    """Return the part of an address behind ``?`` with some values set anew; None leaves one out.
+
+    Args:
+        pairs: The address as it is.
+        without: Pairs to leave out.
+        changes: Names and their values. A change of anything but the page begins again at the first hit.
+    """
+    gone = {*changes, *(() if "offset" in changes else ("offset",))}
+    left_out = set(without)
+    kept = [(name, value) for name, value in pairs if value and name not in gone and (name, value) not in left_out]
+    return urlencode([*kept, *((name, value) for name, value in changes.items() if value)])
+
+
+def added(pairs: Pairs, name: str, value: str) -> str:
+    """Return the part of an address behind ``?`` with one more value of a name that may have several."""
+    kept = [pair for pair in pairs if pair[1] and pair[0] != "offset" and pair != (name, value)]
+    return urlencode([*kept, (name, value)])
+
+
+def read_arguments(takes: type, pairs: Pairs, *, own: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the arguments that an address gives for a method of the registry.
+
+    Args:
+        takes: What the method takes.
+        pairs: Of the address.
+        own: Further names that the page itself takes.
+
+    Raises:
+        ArgumentError: One is unknown, or given twice, or not of the form that it has on the command line.
+    """
+    table = dict(_flat(parameters_of(takes)))
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if name not in table and name not in own:
+            valid = [*own, *table]
+            message = f"there is no argument {name!r}"
+            raise ArgumentError("unknown-argument", message, hint=f"valid are {', '.join(valid)}", valid=valid)
+        if name in table and value:
+            given.setdefault(name, []).append(value)
+    return arguments_of(takes, {name: _value(table[name], values) for name, values in given.items()})
+
+
+def _flat(parameters: Mapping[str, Parameter]) -> Iterator[tuple[str, Parameter]]:
+    """Yield every parameter by its name, the parts of one that is split in its place."""
+    for name, each in parameters.items():
+        if each.split and each.parts:
+            yield from parameters_of(each.parts).items()
+        else:
+            yield name, each
+
+
+def _value(parameter: Parameter, values: list[str]) -> Any:
+    """Return a value as the table has it; what cannot be one is left as text, which the validator refuses."""
+    if parameter.form == "pairs":
+        return tuple(values)
+    if parameter.kind == "array":
+        return tuple(each for value in values for each in value.split(",") if each)
+    if len(values) > 1:
+        refuse((parameter.name,), "is", "given several times", "give it once")
+    text = values[0]
+    if parameter.kind == "boolean":
+        return True if text in _TRUE else False if text in _FALSE else text
+    whole = parameter.kind == "integer" or parameter.metavar == "N"
+    try:
+        return int(text) if whole else float(text) if parameter.kind == "number" else text
+    except ValueError:
+        return text

@@ -1,0 +1,135 @@
+"""The page of an item: what it says, what its verdict rests on, what it is related to, and how it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from rye._text import quote
+from rye.errors import RyeError
+from rye.parameters import RefsOptions, SimilarOptions
+from rye.surface.text import Note, remedy, signed_by, warning_notes
+from rye.web.address import Visit, WebPage, item_address, read_arguments
+from rye.web.markup import MAX_RENDERED, code_lines, rendered, split_head
+
+if TYPE_CHECKING:
+    from rye.registry import LoadedItem, Relations, SearchResponse
+
+_SIMILAR = 5
+_DRAWN = 12
+"""Relations that the drawing has on each side."""
+
+
+def make(visit: Visit) -> WebPage:
+    """Return the page of an item.
+
+    Raises:
+        RyeError: There is no such item, or its file cannot be read.
+    """
+    given, registry = {"space": "", "view": ""} | dict(visit.pairs), visit.registry
+    item = registry.load(visit.path["kind"], visit.path["item_id"], given["space"] or None)
+    if visit.as_json:
+        return WebPage("", item, {})
+    relations = _tried(lambda: registry.refs(item.ref, limit=100))
+    similar = _tried(lambda: registry.similar(item.ref, limit=_SIMILAR))
+    return WebPage(
+        "item.html",
+        item,
+        {
+            "given": given,
+            "content": _content(item, relations, is_raw=given["view"] == "raw"),
+            "is_raw": given["view"] == "raw",
+            "signed_by": signed_by(item.signature),
+            "remedy": remedy(item).labelled(),
+            "relations": relations,
+            "graph": None if relations is None else _sides(relations),
+            "similar": similar,
+            "commands": _commands(item),
+            "notes": list(warning_notes(item.warnings)),
+            "copies": _copies(item),
+            "is_markdown": _is_markdown(item),
+        },
+    )
+
+
+def make_refs(visit: Visit) -> WebPage:
+    """Return the relations of an item; the arguments are those of ``Registry.refs``."""
+    found = visit.registry.refs(visit.ref, **read_arguments(RefsOptions, visit.pairs))
+    return WebPage("refs.html", found, {"graph": _sides(found), "notes": _notes(found)})
+
+
+def make_similar(visit: Visit) -> WebPage:
+    """Return the items like one; the arguments are those of ``Registry.similar``."""
+    found = visit.registry.similar(visit.ref, **read_arguments(SimilarOptions, visit.pairs))
+    return WebPage("similar.html", found, {"ref": visit.ref, "notes": _notes(found)})
+
+
+def _tried(work: Any) -> Any:
+    """Return an answer, or None where the registry has none: the rest of the page still stands."""
+    try:
+        return work()
+    except RyeError:
+        return None
+
+
+def _notes(found: Relations | SearchResponse) -> list[Note]:
+    return list(warning_notes(found.warnings, stale=found.stale))
+
+
+def _is_markdown(item: LoadedItem) -> bool:
+    return PurePosixPath(item.path).suffix in {".md", ".mdc", ".markdown"}
+
+
+def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
+    """Return each other copy: whether it is hidden, its source, its page and the page of the difference."""
+    return [
+        (word, source, item_address(item.ref, space=source.partition(":")[0]), "")
+        for word, sources in (("hides", item.shadows), ("hidden by", item.shadowed_by))
+        for source in sources
+    ]
+
+
+def _content(item: LoadedItem, relations: Relations | None, *, is_raw: bool) -> Markup:
+    """Return the text of an item, rendered where it is Markdown; its head stands above it as it is."""
+    if is_raw or not _is_markdown(item) or len(item.content) > MAX_RENDERED:
+        return code_lines(item.content, PurePosixPath(item.path).suffix.removeprefix("."))
+    head, body = split_head(item.content)
+    first = head.count("\n") + 1
+    targets = {} if relations is None else dict(_targets(relations))
+    above = Markup("<details><summary>Head: signature and metadata</summary>%s</details>") % code_lines(head, "yaml")
+    return (above if head else Markup("")) + rendered(body, first=first, targets=targets)
+
+
+def _targets(relations: Relations) -> Iterator[tuple[str, str]]:
+    for each in relations.relations:
+        if each.target and each.item == relations.item:
+            yield each.written, item_address(each.target)
+
+
+def _sides(relations: Relations) -> dict[str, Any]:
+    """Return the relations that lead to the item, and those that lead from it, each other end once."""
+    outgoing, incoming = dict[str, Any](), dict[str, Any]()
+    for each in relations.relations:
+        if each.item == relations.item:
+            outgoing.setdefault(each.target or each.written, each)
+        elif each.target == relations.item:
+            incoming.setdefault(each.item, each)
+    return {
+        "in": list(incoming.items()),
+        "out": list(outgoing.items()),
+        "drawn": _DRAWN,
+        "rows": max(min(max(len(incoming), len(outgoing)), _DRAWN), 1),
+    }
+
+
+def _commands(item: LoadedItem) -> list[tuple[str, str]]:
+    ref = quote(item.ref)
+    return [
+        ("Read it", f"rye show {ref}"),
+        ("Verify it", f"rye verify {ref}"),
+        ("See what it refers to", f"rye refs {ref}"),
+        ("For an agent", f'rye_load {{"item": "{item.ref}"}}'),
+    ]

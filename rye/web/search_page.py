@@ -1,0 +1,130 @@
+"""The page of a search, and the page that says why an item is a hit of it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rye.errors import ArgumentError, QueryError, RyeError
+from rye.parameters import SearchOptions, WhyOptions, parameters_of
+from rye.surface.text import search_notes, warning_notes
+from rye.web.address import Pairs, Visit, WebPage, added, changed, read_arguments
+
+if TYPE_CHECKING:
+    from rye.registry import SearchResponse
+
+FACETS = ("type", "verdict", "tag", "signer", "bundle", "client")
+"""What the matches are counted by where the address does not say it."""
+
+OPERATORS = (
+    ("deploy service", "both words"),
+    ('"blue green"', "the exact phrase"),
+    ("deploy OR release", "either word"),
+    ("deploy NOT draft", "without a word; also -draft"),
+    ("deploy*", "words that begin so"),
+    ("depploy~", "with a typo"),
+    ("title:deploy", "in one field: title, name, tags, body …"),
+    ("is:trusted", "by verdict or state"),
+    ("version>=2.0", "by metadata"),
+    ("(a OR b) c", "parentheses group"),
+)
+"""Examples of the query language, and what each finds."""
+
+_OWN = ("q",)
+_CHOICES = ("mode", "space", "sort_by")
+
+
+class FacetLink(NamedTuple):
+    """One value of a facet: how many matches have it, and the address that keeps only these, or drops that again."""
+
+    value: str
+    number: int
+    address: str
+    is_chosen: bool
+
+
+def make(visit: Visit) -> WebPage:
+    """Return the page of a search; an error of the query or of an argument is a page, too.
+
+    Raises:
+        RyeError: The registry cannot answer at all.
+    """
+    pairs = visit.pairs
+    given = dict.fromkeys(parameters_of(SearchOptions), "") | dict(pairs)
+    query = given.get("q", "")
+    facts: dict[str, Any] = {
+        "query": query,
+        "operators": OPERATORS,
+        "choices": {name: parameters_of(SearchOptions)[name].choices for name in _CHOICES},
+        "chosen": [(name, value) for name, value in pairs if name in {"filters", "fields"} and value],
+        "given": given,
+        "asked": ",".join(FACETS),
+    }
+    defaults: dict[str, Any] = {} if visit.as_json else {"facets": ",".join(FACETS), "explain": True}
+    try:
+        arguments = read_arguments(SearchOptions, pairs, own=_OWN)
+        response = visit.registry.search(query, **defaults | arguments)
+    except (QueryError, ArgumentError) as error:
+        return WebPage("search.html", _Failure(error), facts | {"error": error, "place": _place(error)}, 400)
+    notes = [*warning_notes(response.warnings, stale=response.stale), *_notes(response)]
+    return WebPage(
+        "search.html",
+        response,
+        facts
+        | {
+            "error": None,
+            "notes": notes,
+            "facets": {name: list(_links(name, facet, pairs)) for name, facet in response.facets.items()},
+            "previous": max(response.offset - response.limit, 0) if response.offset else None,
+            "best": max((hit.score for hit in response.results), default=0.0) or 1.0,
+        },
+    )
+
+
+def _notes(response: SearchResponse) -> Iterator[tuple[str, str]]:
+    """Yield the messages about a search that the page does not draw as links."""
+    drawn = ("did you mean", "next page")
+    yield from (note for note in search_notes(response.to_dict(), "mcp") if note[0] not in drawn)
+
+
+def _links(name: str, facet: Any, pairs: Pairs) -> Iterator[FacetLink]:
+    for value, number in facet.values:
+        pair = ("filters", f"{name}={value}")
+        is_chosen = pair in pairs
+        address = changed(pairs, without=[pair]) if is_chosen else added(pairs, *pair)
+        yield FacetLink(value, number, f"/search?{address}", is_chosen)
+
+
+def _place(error: RyeError) -> Sequence[str]:
+    """Return the query before its fault, the fault, and the query behind it."""
+    if not isinstance(error, QueryError):
+        return ()
+    end = error.position + max(len(error.token), 1)
+    return error.text[: error.position], error.text[error.position : end], error.text[end:]
+
+
+class _Failure(NamedTuple):
+    """An error in place of an answer."""
+
+    error: RyeError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as every surface does."""
+        return {"error": self.error.to_dict()}
+
+
+def make_why(visit: Visit) -> WebPage:
+    """Return the page that says why an item is a hit of a search, or everything that keeps it from being one.
+
+    Raises:
+        RyeError: The query, the item or an argument is at fault.
+    """
+    given = dict(visit.pairs)
+    query, item = given.get("q", ""), given.get("item", "")
+    if not item.strip():
+        raise ArgumentError("missing-argument", "there is no item", hint="give item=type:id, or an id alone")
+    options = parameters_of(WhyOptions)
+    deciding = [pair for pair in visit.pairs if pair[0] in options or pair[0] not in parameters_of(SearchOptions)]
+    arguments = read_arguments(WhyOptions, deciding, own=("q", "item"))
+    found = visit.registry.why(query, item.strip(), **arguments)
+    return WebPage("why.html", found, {"query": query, "given": given})

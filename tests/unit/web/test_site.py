@@ -1,0 +1,186 @@
+"""Every page answers as HTML and as JSON, says what is wrong, and lets nothing of an item into the page as markup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from rye import Registry
+from rye.web import app
+from rye.web.gate import SAFE_HEADERS
+from rye.web.site import PAGES
+
+HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
+MARKDOWN = f"""\
+---
+name: evil
+title: '{HOSTILE}'
+description: '{HOSTILE}'
+version: "1.0.0"
+tags: ['{HOSTILE}']
+---
+
+# {HOSTILE}
+
+Deploy <script>alert(3)</script> with <style>body {{ display: none }}</style> and
+[a](javascript:alert(4)) [b](data:text/html,x) [c](//evil.example/) [d](https://evil.example/) [e](ops/deploy)
+![picture](https://evil.example/track.png "t") <svg onload=alert(5)></svg>
+
+```"><script>alert(6)</script>
+<b>"
+```
+
+<form action="https://evil.example/"><input name=q></form>
+"""
+TOOL = 'def deploy():\n    """Deploy <b>it</b>."""\n    return "</code><script>alert(7)</script>"\n'
+ADDRESSES = (
+    "/",
+    "/search?q=deploy",
+    "/search?q=deploy&filters=type=tool&facets=type,tag&limit=1&explain=true",
+    "/search?q=title:%22",
+    "/why?q=deploy&item=ops/deploy",
+    "/why?q=deploy&item=evil",
+    "/item/knowledge/evil",
+    "/item/knowledge/evil?view=raw",
+    "/item/tool/ops/deploy",
+    "/refs/knowledge/evil",
+    "/similar/tool/ops/deploy",
+    "/item/tool/nope",
+    "/nope",
+)
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    """Return a registry of a few items, hostile ones among them; read only."""
+    folder = tmp_path_factory.mktemp("web")
+    for path, text in {"knowledge/evil.md": MARKDOWN, "tools/ops/deploy.py": TOOL}.items():
+        place = folder / "project" / ".ai" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    return Registry(folder / "project", user=folder / "user", bundles=(), cache_dir=folder / "cache")
+
+
+@pytest.fixture(scope="module")
+def client(registry: Registry) -> Iterator[TestClient]:
+    """Return a client of the pages of that registry."""
+    with TestClient(app(registry), follow_redirects=False) as found:
+        yield found
+
+
+class Tags(HTMLParser):
+    """Collects the elements of a page with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_nothing_of_an_item_becomes_markup(client: TestClient, address: str) -> None:
+    """Scripts, styles and images are the page's own files; links lead to pages here, or away by http with a rel."""
+    text = client.get(address).text
+    for tag, attributes in Tags(text).found:
+        assert tag not in {"iframe", "object", "embed", "style", "base", "form"} or (
+            tag == "form" and str(attributes["action"]) in {"/search", "/why"}
+        )
+        assert not any(name.startswith("on") or name == "style" for name in attributes), attributes
+        source = str(attributes.get("src") or "/static/")
+        assert source.startswith("/static/"), attributes
+        if tag == "a" and (target := attributes.get("href")):
+            inside = target.startswith(("/", "#")) and not target.startswith("//")
+            assert inside or "noopener" in str(attributes.get("rel")), attributes
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_answer_is_safe(client: TestClient, address: str) -> None:
+    """Whatever the status, the headers forbid what a page does not need; there is no cookie."""
+    headers = client.get(address).headers
+    assert {name: headers[name] for name in SAFE_HEADERS} == SAFE_HEADERS
+    assert "set-cookie" not in headers
+
+
+def test_every_page_has_a_twin(client: TestClient, registry: Registry) -> None:
+    """It is what the registry answers."""
+    found = client.get("/search.json?q=deploy&facets=type").json()
+    expected = json.loads(json.dumps(registry.search("deploy", facets=["type"]).to_dict()))
+    assert found | {"took_ms": 0} == expected | {"took_ms": 0}
+    assert client.get("/item.json/tool/ops/deploy").json() == registry.load("tool", "ops/deploy").to_dict()
+    assert client.get("/why.json?q=deploy&item=evil").json() == registry.why("deploy", "evil").to_dict()
+    assert client.get("/refs.json/knowledge/evil").json() == registry.refs("knowledge:evil").to_dict()
+    assert {"search", "why", "item", "refs", "similar"} <= PAGES.keys()
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "words"),
+    [
+        ("/search?limit=x", 400, "limit is"),
+        ("/search?limit=5&limit=6", 400, "several times"),
+        ("/search?lmit=5", 400, "no argument"),
+        ("/search?mode=none", 400, "valid are auto"),
+        ("/search?filters=x", 400, "no filter"),
+        ("/search?q=titel:deploy", 400, "title:deploy"),
+        ("/item/tool/ops/deplo", 404, "ops/deploy"),
+        ("/item/tol/ops/deploy", 400, "directive"),
+        ("/why?q=deploy", 400, "no item"),
+        ("/static/../site.py", 404, "no page"),
+        ("/static/site.py", 404, "no page"),
+    ],
+)
+def test_what_is_wrong_is_said(client: TestClient, *, address: str, status: int, words: str) -> None:
+    """The status is that of HTTP, and the page says what to do."""
+    found = client.get(address)
+    assert found.status_code == status
+    assert words in found.text
+
+
+def test_an_error_has_a_click_that_corrects_it(client: TestClient) -> None:
+    """The suggestion of a query error is a link to a page that answers."""
+    links = [attributes.get("href") for tag, attributes in Tags(client.get("/search?q=titel:deploy").text).found]
+    corrected = next(link for link in links if link and link.startswith("/search?q=title"))
+    assert client.get(corrected).status_code == 200
+
+
+def test_facets_narrow_the_page_down(client: TestClient) -> None:
+    """Each value is a link that keeps the items with it, and once chosen one that drops it again."""
+    links = [str(each.get("href")) for _, each in Tags(client.get("/search?q=deploy").text).found]
+    narrowed = next(link for link in links if "filters=type%3Dtool" in link)
+    page = client.get(narrowed).text
+    assert "1 item" in page
+    assert "/search?q=deploy" in [each.get("href") for _, each in Tags(page).found]
+
+
+def test_only_reading(client: TestClient) -> None:
+    """Nothing but GET and HEAD is answered, and no body is taken."""
+    assert client.head("/search?q=deploy").status_code == 200
+    assert client.head("/search?q=deploy").content == b""
+    assert client.post("/search").status_code == 405
+    assert client.request("GET", "/", content=b"x").status_code == 413
+
+
+def test_a_page_that_still_holds_is_not_sent_again(client: TestClient) -> None:
+    """Its tag stays while the files do, although each search takes another time; static files keep for ever."""
+    for address in ("/search?q=deploy", "/search.json?q=deploy", "/item/tool/ops/deploy", "/static/rye.css"):
+        tag = client.get(address).headers["etag"]
+        again = client.get(address, headers={"if-none-match": tag})
+        assert (again.status_code, again.content) == (304, b""), address
+    style = next(each["href"] for tag, each in Tags(client.get("/").text).found if tag == "link")
+    assert "immutable" in client.get(str(style)).headers["cache-control"]
+
+
+def test_files_are_small() -> None:
+    """The script has 20 kB at most, the style 15."""
+    static = Path(__file__).resolve().parents[3] / "rye" / "web" / "static"
+    assert (static / "rye.js").stat().st_size <= 20_000
+    assert (static / "rye.css").stat().st_size <= 15_000
