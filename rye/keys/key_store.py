@@ -12,7 +12,7 @@ from rye._text import quote
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.trust_file import MAX_TRUST_FILE
-from rye.signing.trust_store import sync_folder, write_atomically
+from rye.signing.trust_store import sweep, sync_folder, write_atomically
 
 SIGNING_FOLDER: Final = Path("config", "keys", "signing")
 """The folder of private keys below the root of the user space."""
@@ -224,6 +224,7 @@ def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
         finally:
             temporary.unlink(missing_ok=True)
         sync_folder(path.parent)
+        sweep(path.parent)  # a write that was killed may have left a whole key
     except FileExistsError:
         raise SigningError(
             "key-exists",

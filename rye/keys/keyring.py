@@ -178,13 +178,17 @@ class Keyring:
             encrypt = bool(self._environ.get(key_store.PASSPHRASE_VARIABLE))
         if encrypt and secret is None:
             secret = self._secret(f"the new key {name}")
-        path = key_store.save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
-        trust_file = ""
-        if first if trust is None else trust:
-            own = self._user / signing.TRUSTED_FOLDER / signing.trust_file_name(key.public)
-            trust_file = str(own)
-            if not own.exists():
-                write_trust_file(own, entry, ())
+        own = self._user / signing.TRUSTED_FOLDER / signing.trust_file_name(key.public)
+        is_trusted, known = first if trust is None else trust, own.exists()
+        if is_trusted and not known:
+            write_trust_file(own, entry, ())  # before the key: what is interrupted here can be done again
+        try:
+            path = key_store.save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
+        except RyeError:
+            if is_trusted and not known:
+                own.unlink()
+            raise
+        trust_file = str(own) if is_trusted else ""
         return self._facts(name, key.public, path=str(path), encrypted=secret is not None, trust_file=trust_file)
 
     @property

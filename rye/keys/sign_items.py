@@ -13,7 +13,7 @@ from typing import Unpack
 
 from rye import signing, spaces
 from rye._report import Report
-from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink, write_trust_file
 from rye.keys.validate import faults, link_problems
@@ -376,9 +376,14 @@ def _write(signed: Sequence[tuple[_Job, bytes | None]]) -> list[SignedItem]:
     """Write the signed files; one that changed since it was read is left as it is."""
     for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
         signing.sweep(folder)
-    rows = []
+    rows = list[SignedItem]()
     for job, after in signed:
         if after is not None and after != job.held:
-            signing.write_atomically(job.root.path / job.path, after, ready=partial(_check_unchanged, job))
+            try:
+                signing.write_atomically(job.root.path / job.path, after, ready=partial(_check_unchanged, job))
+            except RyeError as error:
+                raise error.preceded(
+                    f"signed {sum(row.changed for row in rows)} of {len(signed)} files, then: "
+                ) from None
         rows.append(job.row(changed=after != job.held))
     return rows

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
+import errno
 import os
 import stat
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from rye.cli.render.keys import render_keys
 from rye.cli.terminal import PLAIN
-from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.keys.key_store import KEY_VARIABLE, PASSPHRASE_VARIABLE
 from rye.keys.keyring import ENVIRONMENT, Keyring
 from rye.signing import SigningKey, TrustScope, hide_keys, load_trust, parse_trust_file
@@ -70,6 +72,32 @@ def test_a_key_is_never_overwritten_unless_asked(tmp_path: Path) -> None:
     assert ring.signing_key().public.fingerprint == ring.show().fingerprint == second.fingerprint
     assert Path(second.path).with_suffix(".pub").read_text() == second.public_pem
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".tmp")]
+
+
+def test_what_a_killed_write_left_of_a_key_is_removed(tmp_path: Path) -> None:
+    """A whole private key may be in it; one that is younger than an hour may still be being written."""
+    ring = keyring(tmp_path)
+    folder = Path(ring.generate().path).parent
+    left, young = (folder / f".private_key.pem.{digit * 16}.tmp" for digit in "ab")
+    for path in (left, young):
+        path.write_bytes(ANN.to_pem())
+    os.utime(left, (0, 0))
+    ring.generate("other")
+    assert (left.exists(), young.exists()) == (False, True)
+
+
+def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the key nor trust in it, so that the same command can be run again."""
+
+    def full(_path: object, _to: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", full)
+        with pytest.raises(EnvironmentFault):
+            keyring(tmp_path).generate()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert keyring(tmp_path).generate().trusted
 
 
 @pytest.mark.parametrize("arguments", [{"owner": "a\nb"}, {"namespaces": ("/x",)}, {"name": "a/b"}, {"name": ""}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry, signing
-from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, RyeError, SigningError
 from rye.keys import key_store
 from rye.signing import Verdict
 from tests.support.signed import ANN, EVE, verdict
@@ -272,6 +273,25 @@ def test_mode_line_ends_and_byte_order_mark_stay(sim: SpaceSim) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o751
     assert b"\r\n".join([lines[0], *lines[2:]]) == text
     assert b"\n" not in data.replace(b"\r\n", b"")
+
+
+def test_a_disk_that_fills_up_says_how_many_files_were_signed(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was signed before stays signed."""
+    for name in "abc":
+        sim.write("project", f"tools/more/{name}.py", TOOL)
+    replace, done = Path.replace, list[str]()
+
+    def full(path: Path, target: Path) -> Path:
+        if len(done) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done.append(target.name)
+        return replace(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        with pytest.raises(EnvironmentFault, match=r"signed 2 of 3 files, then: .*No space left"):
+            registry_of(sim).sign("tool:more/*")
+    assert sum(item.changed for item in registry_of(sim).sign("tool:more/*").items) == 1
 
 
 def test_file_replaced_between_reading_and_writing(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
