@@ -33,7 +33,7 @@ from rye.index.terms import Strings
 logger = logging.getLogger(__name__)
 
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 16
+FORMAT_VERSION = 17
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked whole whenever they are opened."""
 

@@ -7,6 +7,7 @@ verified from its bytes all the same.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -62,6 +63,12 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
     return column
 
 
+def column_name(segment: Segment, root: Root, trust: TrustSet, digest: str) -> str:
+    """Return a name for verdicts on a segment: the digest of the trust set, and of the manifest where it matters."""
+    rows = trust.listed(root.space, root.bundle) if trust.listed and segment.evidence.has_bare_data else {}
+    return hashlib.sha256(f"{digest}{sorted(rows.items())}".encode()).hexdigest()[: len(digest)] if rows else digest
+
+
 def _column(arrays: Mapping[str, Array], buffer: memoryview) -> VerdictColumn:
     return VerdictColumn(arrays["verdicts"], arrays["signer_of"], Strings(arrays["signer.offsets"], buffer))
 
@@ -91,8 +98,9 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
         return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
 
     kind_of, kinds = segment.evidence.kinds()
-    # per kind: valid and by a trusted key, so that the verdict depends on the item as well
-    alone = np.asarray([not one.code and bool(trust.named(one.fingerprint)) for one in kinds], bool)
+    # per kind: by a trusted key or its manifest, so that the verdict depends on the item as well
+    by_key = (not one.code and bool(trust.named(one.fingerprint)) for one in kinds)
+    alone = np.asarray([each or one.may_be_listed for one, each in zip(kinds, by_key, strict=True)], bool)
     of_kind = [(0, 0) if each else judged(one) for one, each in zip(kinds, alone.tolist(), strict=True)]
     # per document: number of verdict and of signer, first those of its kind
     rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]

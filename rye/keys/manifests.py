@@ -27,7 +27,7 @@ from rye.manifest.model import (
     SpaceKeys,
     SpaceName,
 )
-from rye.manifest.space import Observed, compare, observe
+from rye.manifest.space import Observed, compare, observe, signed_by_listing
 from rye.parameters import ParameterError
 from rye.signing import PublicKey, SigningKey, TrustSet
 from rye.spaces import Root
@@ -48,6 +48,7 @@ class ManifestWritten(SignedRoles):
         folder: Where the files are.
         changes: How the items differ from the manifest before, as findings; empty for a first one.
         listed: How many items there are.
+        signed: The files among them that can hold no signature and have none: the manifest signs them.
     """
 
     source: str
@@ -55,6 +56,7 @@ class ManifestWritten(SignedRoles):
     folder: str
     changes: tuple[ManifestFinding, ...]
     listed: int
+    signed: tuple[str, ...]
 
 
 def check_root(
@@ -203,7 +205,7 @@ def write_root(
         name=_default_audience(root),
         fresh=MAX_DAYS if root.space is spaces.Space.SYSTEM else FRESH_DAYS,  # nobody refreshes what was published
     )
-    return _save(root, written, changes, len(observed.found))
+    return _save(root, written, changes, observed)
 
 
 def _check_days(days: int) -> None:
@@ -234,7 +236,7 @@ def refresh_root(
             raise _untrusted(one)
     from rye.manifest.write import refresh_manifest
 
-    return _save(root, refresh_manifest(files, signers=signers, now=now, days=days), (), len(observed.found))
+    return _save(root, refresh_manifest(files, signers=signers, now=now, days=days), (), observed)
 
 
 def _present(root: Root) -> dict[str, bytes]:
@@ -283,7 +285,7 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     _changes(written.files, observed, trust)
     if changes := tuple(one for one in compare(written.items, observed.all) if one.code != "uncovered"):
         raise _differs(changes[0])
-    return _save(root, written, changes, len(observed.found))
+    return _save(root, written, changes, observed)
 
 
 def _observe_all(root: Root) -> Observed:
@@ -315,12 +317,12 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     return tuple(one for one in check.findings if one.code == "uncovered" or one.code.startswith("item-"))
 
 
-def _save(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], listed: int) -> ManifestWritten:
-    folder = store.replace_manifest(root.path, written.files)
-    roles = {each.name: getattr(written, each.name) for each in fields(SignedRoles)}
-    return ManifestWritten(
-        source=root.source, audience=written.audience, folder=str(folder), changes=changes, listed=listed, **roles
-    )
+def _save(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], seen: Observed) -> ManifestWritten:
+    folder = str(store.replace_manifest(root.path, written.files))
+    facts = {each.name: getattr(written, each.name) for each in fields(SignedRoles)}
+    facts["signed"] = tuple(item.path for item in signed_by_listing({item.path: item for item in seen.all}))
+    facts |= {"audience": written.audience, "folder": folder, "changes": changes, "listed": len(seen.found)}
+    return ManifestWritten(source=root.source, **facts)
 
 
 def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:

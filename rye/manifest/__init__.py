@@ -5,7 +5,7 @@ python-tuf. What anchors it is rye's own trust set: the first root that trusted 
 signed by the keys of the one before. :func:`write_manifest` and :func:`check_manifest` take bytes, keys, a moment and
 what was last seen, and touch no disk; :mod:`rye.manifest.store` alone reads and writes files, and needs no python-tuf,
 which is loaded with ``check`` and ``write``, when a manifest is first checked or made: most runs only ask whether there
-is one. So nothing is imported here.
+is one. So none of it is imported here.
 
     >>> from datetime import UTC, datetime
     >>> from rye.manifest.check import check_manifest
@@ -25,4 +25,44 @@ is one. So nothing is imported here.
     ['item-removed']
 """
 
-__all__ = ()
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rye.signing import system_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rye.signing import TrustLoad
+    from rye.signing.trust import ListedRows
+    from rye.spaces import Root
+
+__all__ = ("with_listed",)
+
+
+def with_listed(load: TrustLoad, roots: Iterable[Root]) -> TrustLoad:
+    """Return a trust set with which files count that can hold no signature, and manifests of these roots sign."""
+    return replace(load, trust=replace(load.trust, listed=_Listed(load, roots)))
+
+
+class _Listed:
+    """Reads the manifest of a root when a file is judged that it may sign, and once."""
+
+    def __init__(self, load: TrustLoad, roots: Iterable[Root]) -> None:
+        self._trust, self._now = load.trust, system_clock()
+        self._paths = {(str(root.space), root.bundle): root.path for root in roots if root.client is None}
+        self._rows: dict[tuple[str, str], ListedRows] = {}
+
+    def __call__(self, space: str, bundle: str) -> ListedRows:
+        place = space, bundle
+        if place not in self._rows:
+            from rye.manifest.check import listed_files
+            from rye.manifest.model import SpaceName
+
+            path = self._paths.get(place)
+            has_manifest = path is not None and (path / "config" / "manifest").is_dir()
+            found = listed_files(path, SpaceName(*place), self._trust, self._now) if path and has_manifest else {}
+            self._rows[place] = found
+        return self._rows[place]

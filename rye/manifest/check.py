@@ -38,10 +38,11 @@ from rye.manifest.model import (
     SpaceKeys,
     SpaceName,
 )
-from rye.manifest.space import compare
-from rye.manifest.store import load_seen, root_versions
+from rye.manifest.space import compare, signed_by_listing
+from rye.manifest.store import load_seen, read_manifest, root_versions
 from rye.signing import TrustSet
 from rye.signing.reasons import audience_words
+from rye.signing.trust import ListedRows
 
 
 def holders(
@@ -204,6 +205,23 @@ def check_manifest(
     )
 
 
+def listed_files(root: Path, place: SpaceName, trust: TrustSet, now: datetime) -> ListedRows:
+    """Return what the manifest of a root signs in place of a line, as :data:`rye.signing.trust.Listed` says.
+
+    These are items that had no signature when it was written, none where anything is at fault, also by what was seen.
+    """
+    try:
+        check = _Check(read_manifest(root), SpaceKeys(place, trust, now), load_seen(root))
+        check.run()
+    except (Refused, EnvironmentFault):  # which verification reports
+        return {}
+    key = next((each for each in check.signers if trust.may_sign(each, place.origin, now)), "")
+    if not key or ManifestReport(tuple(check.findings)).errors:
+        return {}
+    signed = [item for item in signed_by_listing(check.listed) if item.path in check.own]
+    return {(item.item_type, item.item_id, item.sha256): (key, check.audience) for item in signed}
+
+
 @dataclass(slots=True)
 class _Check:
     files: Mapping[str, bytes]
@@ -211,6 +229,7 @@ class _Check:
     seen: Seen | None
     findings: list[ManifestFinding] = field(default_factory=list)
     listed: dict[str, ListedItem] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
     versions: dict[str, int] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     expiries: list[datetime] = field(default_factory=list)
@@ -245,6 +264,7 @@ class _Check:
         targets = self._list("targets", snapshot, root.signed)
         self.signers = tuple(holders(root.signed, "targets", targets, self.keys)[0])
         self._take(targets.signed, "targets")
+        self.own = frozenset(self.listed)  # paths that no delegated list brings
         self._delegated(targets.signed, snapshot)
         self.used.update(name for name in self.files.keys() - self.used if self._is_waiting(name, root, targets))
 

@@ -213,6 +213,12 @@ def compare(
     return tuple(sorted((each for each in findings if each is not None), key=lambda each: (each.path, each.code)))
 
 
+def signed_by_listing(listed: Mapping[str, ListedItem]) -> list[ListedItem]:
+    """Return the items that can hold no signature line and have none beside them: a manifest signs them itself."""
+    bare = (each for each in listed.values() if each.item_type not in {TRUST, FILE} and not each.signed_at)
+    return [each for each in bare if is_detached(each.path) and f"{each.path}{signing.DETACHED_SUFFIX}" not in listed]
+
+
 def _below(path: str, others: Collection[str]) -> bool:
     """Return whether a path is at or below one of others, of which ``.`` is the root itself."""
     parts = path.split("/")

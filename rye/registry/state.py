@@ -19,6 +19,7 @@ from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex, damage_text
 from rye.index.store import Snapshot
+from rye.manifest import with_listed
 from rye.search.settings import Ranking, read_ranking
 from rye.signing import TrustLoad, system_clock
 from rye.spaces import Root, is_own
@@ -254,7 +255,7 @@ class Indexes:
             if missing:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
-            trust = self._layout.load_trust(self._named_trust)
+            trust = with_listed(self._layout.load_trust(self._named_trust), self._layout.roots)
             bundles = [root for root in self._layout.in_space("system") if not is_own(root)]
             now = system_clock()
             untrusted = [root for root in bundles if not trust.trust.pins(root.bundle, now)]

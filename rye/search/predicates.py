@@ -17,7 +17,7 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Segment
 from rye.index.terms import escape
-from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, verdict_column
+from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, column_name, verdict_column
 from rye.items.scope import Scope
 from rye.search import bound
 from rye.search.expand import similar
@@ -132,7 +132,9 @@ class States:
         if self._columns is None:
             trust = self._trust()
             digest = trust.digest(self._now)[:16]
-            self._columns = [self._column(part, part.file(f".{digest}.ryx"), trust) for part in self._reader.parts]
+            names = [column_name(part.segment, part.root, trust, digest) for part in self._reader.parts]
+            parts = zip(self._reader.parts, names, strict=True)
+            self._columns = [self._column(part, part.file(f".{name}.ryx"), trust) for part, name in parts]
         return self._columns
 
     def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:

@@ -135,8 +135,7 @@ def inspect(
     if envelope is None and detached is not None and suffix not in COMMENT_MARKS:
         envelope = read_detached(detached)
     if envelope is None:
-        number = line_elsewhere(data)
-        return Evidence(content, "envelope-elsewhere" if number else "no-envelope", str(number) if number else "")
+        return _unsigned(data, content, suffix)
     # 2. One line only: what is left without it must not begin with another.
     if _another_follows(data, envelope, suffix):
         return Evidence(content, "two-envelopes")
@@ -167,6 +166,16 @@ def inspect(
     evidence = Evidence(content, "", "", *found)
     # 6. Whether the file is where it says it is.
     return with_declared(evidence, declared, origin) if declared else evidence
+
+
+def _unsigned(data: bytes, content: str, suffix: str) -> Evidence:
+    """Return the evidence of a file without a signature; where it can hold none, a manifest may list its digest."""
+    if number := line_elsewhere(data):
+        return Evidence(content, "envelope-elsewhere", str(number))
+    if not suffix or suffix in COMMENT_MARKS:
+        return Evidence(content, "no-envelope")
+    digest = hashlib.sha256(data).hexdigest()
+    return Evidence(content, "no-envelope", digest=digest, placement=Placement.DETACHED)
 
 
 def _in_skill(

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from rye.signing.envelope import signed_message
 from rye.signing.evidence import ITEM_TYPES
 from rye.signing.keys import PublicKey
-from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Signature
+from rye.signing.model import BY_MANIFEST, Coverage, EnvelopeFormat, Evidence, Origin, Signature
 from rye.signing.reasons import REASONS, audience_words
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet, as_utc
 
@@ -100,6 +100,7 @@ def judge(
         now: The moment of judging, which decides what has expired.
         verify: Returns whether the signature by a key over a message holds, given these as (key, signature, message).
     """
+    evidence = trust.lists(evidence, origin)
     case = _Case(evidence, origin, trust, now, verify)
     # 1. A fault in the bytes, or no envelope: no key can change that.
     if evidence.code:
@@ -137,7 +138,7 @@ def judge(
     if unheard is not None:
         return unheard
     # 11. Nothing speaks against it.
-    return case.found("ok" if evidence.format == _V2 else "ok-unbound", entry)
+    return case.found({_V2: "ok", BY_MANIFEST: "ok-manifest"}.get(evidence.format, "ok-unbound"), entry)
 
 
 def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[TrustEntry, ...], str]:
@@ -148,6 +149,8 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     from an altered line, and the graver is assumed.
     """
     evidence, place = case.evidence, case.signed_place
+    if evidence.format == BY_MANIFEST:  # whose signatures were checked when it was read
+        return entries, ""
     if found := _holding(entries, case, place.item_type, place.item_id):
         return found, ""
     if evidence.format == _V2:

@@ -47,6 +47,10 @@ class EnvelopeFormat(StrEnum):
     RYEOS = "ryeos"
 
 
+BY_MANIFEST: Final = "manifest"
+"""The format of a signature that is the line of a manifest."""
+
+
 class Coverage(StrEnum):
     """Which part of the file the digest in the signature line was made of; all but WHOLE leave something unsigned."""
 
@@ -91,7 +95,7 @@ class Signature(NamedTuple):
         signer: 64-hex fingerprint of the key when known, else the one in the line, else empty.
         owner: Owner named by the trust file of that key, else empty. Never taken from the line.
         signed_at: Time of the line (ISO 8601); only v2 signs it.
-        format: ``v1``, ``v2``, ``ryeos`` or empty.
+        format: ``v1``, ``v2``, ``ryeos``, ``manifest`` for a file that a manifest signs in place of a line, or empty.
         audience: The registry that the line names; empty for none, and where it is malformed.
     """
 
@@ -121,6 +125,7 @@ class Evidence(NamedTuple):
         misplaced: Words on how type, id, name or category disagree with the path; empty when they agree.
         claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
+            Of a file that can hold no line and has no signature, of all its bytes, as a manifest may list them.
         signature: 64 raw bytes, or empty.
         fingerprint: As written in the line (16 or 64 hex).
         signed_at: As written in the line.
@@ -143,6 +148,11 @@ class Evidence(NamedTuple):
     audience: str = ""
     placement: Placement = Placement.TOP
     skill: str = ""
+
+    @property
+    def may_be_listed(self) -> bool:
+        """Whether a manifest may sign the file in place of a line: it can hold none, and has no signature."""
+        return self.code == "no-envelope" and self.placement is Placement.DETACHED
 
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""

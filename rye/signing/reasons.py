@@ -54,6 +54,10 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             Verdict.TRUSTED,
             "signed by {signer} over the whole file; this older format signs neither id nor time",
         ),
+        "ok-manifest": Reason(
+            Verdict.TRUSTED,
+            "listed by digest in the manifest, which {signer} signed; the file can hold no signature itself",
+        ),
         "unknown-key": Reason(
             Verdict.UNTRUSTED,
             "signed with key {key}, which no trust file names: the digest is right, the signature cannot be checked"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from rye.signing.keys import PublicKey
-from rye.signing.model import Fingerprint, Origin
+from rye.signing.model import BY_MANIFEST, Evidence, Fingerprint, Origin
 
 
 class TrustScope(StrEnum):
@@ -101,6 +102,13 @@ class TrustEntry:
         return self.namespaces is None or in_namespaces(self.namespaces, origin.item_type, origin.item_id)
 
 
+ListedRows = dict[tuple[str, str, str], tuple[str, str]]
+"""(type, id, SHA-256) → (fingerprint, audience) of files that can hold no signature, and a manifest signs by digest."""
+
+Listed = Callable[[str, str], ListedRows]
+"""Given space and bundle, returns the rows of its manifest; none unless that holds by the trust set."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrustSet:
     """All trust entries of one run.
@@ -117,10 +125,12 @@ class TrustSet:
     Attributes:
         entries: The trust files.
         audience: The registry that signatures on the items of projects must name; empty to accept any and none.
+        listed: Returns what the manifest of a space and bundle signs in place of a line.
     """
 
     entries: tuple[TrustEntry, ...] = ()
     audience: str = ""
+    listed: Listed | None = field(default=None, repr=False, compare=False)
     _by_name: dict[str, tuple[TrustEntry, ...]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -204,6 +214,16 @@ class TrustSet:
         A project is what others copy and clone; bundles and the user's items are bound to their place by their keys.
         """
         return self.audience if origin.space == "project" else ""
+
+    def lists(self, evidence: Evidence, origin: Origin) -> Evidence:
+        """Return the evidence of a file by its manifest, if that signs it in place of a line; else as it is."""
+        if self.listed is None or not evidence.may_be_listed:
+            return evidence
+        rows = self.listed(origin.space, origin.bundle)
+        found = rows.get((origin.item_type, origin.item_id, evidence.digest))
+        if found is None:
+            return evidence
+        return evidence._replace(code="", format=BY_MANIFEST, fingerprint=found[0], audience=found[1])
 
     def digest(self, now: datetime) -> str:
         """Return the SHA-256 hex of everything that influences a verdict at ``now``.

@@ -10,6 +10,7 @@ from pathlib import Path
 from rye import signing, spaces
 from rye._process import cores
 from rye.errors import ItemError
+from rye.manifest import with_listed
 from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import MODULES, named_files
@@ -188,7 +189,7 @@ def stream_outcomes(
     by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
     named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
     extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
-    load = extended.load_trust(named_trust)
+    load = with_listed(extended.load_trust(named_trust), extended.roots)
     unread = {each.message for each in load.unreadable}
     stream = OutcomeStream(
         extended,

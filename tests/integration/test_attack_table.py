@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import chdir, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -26,8 +27,9 @@ from rye._text import Advice, inline
 from rye.cli import main
 from rye.errors import ItemError, SigningError
 from rye.manifest.space import observe
+from rye.manifest.write import write_manifest
 from rye.mcp.text import Mark, sections_text
-from rye.signing import EnvelopeFormat
+from rye.signing import EnvelopeFormat, SigningKey
 from rye.verify.fixes import Fixes
 from rye.verify.pool import SERIAL_BELOW
 from rye.verify.reports import Finding
@@ -676,6 +678,112 @@ def old_manifest_on_first_use(arena: Arena) -> Found:
     arena.list_items()
     arena.put_manifest(old_files)
     arena.hello.write_bytes(old_item)
+    return arena.verify()
+
+
+def _list_data(arena: Arena, *signers: SigningKey, **options: Any) -> None:
+    """Have the manifest sign a JSON tool that has no signature itself."""
+    arena.sim.write("project", DATA, DATA_TEXT)
+    arena.list_items(*signers, **options)
+
+
+def _trusted(arena: Arena) -> set[str]:
+    """Return the items that a search and a load find trusted, which must agree."""
+    registry = arena.sim.registry()
+    hits = {hit.id for hit in registry.search("is:trusted", space="project").results}
+    loaded = {
+        each for each in ("demo/data", "demo/hello") if registry.load("tool", each).signature.verdict == "trusted"
+    }
+    assert hits == loaded
+    return hits
+
+
+@attack
+def listed_data_changed(arena: Arena) -> Found:
+    """JSON that the manifest signs in place of a line: its bytes, or those of another listed file."""
+    _list_data(arena)
+    assert arena.verify().well == {"ok", "ok-manifest"}
+    assert _trusted(arena) == {"demo/data", "demo/hello"}
+    arena.sim.write("project", DATA, DATA_TEXT.replace("Data", "Evil"))
+    assert _trusted(arena) == {"demo/hello"}
+    return arena.verify()
+
+
+@attack
+def listed_data_swapped(arena: Arena) -> Found:
+    """The content that is listed for one tool is put into another, or into a file that could hold a line."""
+    arena.sim.write("project", "tools/demo/more.json", DATA_TEXT.replace("Data", "More"))
+    _list_data(arena)
+    shutil.copy(arena.sim.path("project", "tools/demo/more.json"), arena.sim.path("project", DATA))
+    arena.sim.path("project", "tools/demo/more.json").rename(arena.sim.path("project", "tools/demo/more.yaml"))
+    return arena.verify()
+
+
+@attack
+def manifest_that_signs_data_expired(arena: Arena) -> Found:
+    """A manifest that nobody refreshes any more."""
+    arena.sim.write("project", DATA, DATA_TEXT)
+    items = observe(arena.root()[1]).all
+    arena.put_manifest(write_manifest({}, items, signers=(ANN,), now=datetime(2026, 1, 1, tzinfo=UTC)).files)
+    assert _trusted(arena) == {"demo/hello"}
+    return arena.verify()
+
+
+@attack
+def manifest_that_signs_data_rolled_back(arena: Arena) -> Found:
+    """What an older manifest listed, with that manifest, after a newer one was seen."""
+    _list_data(arena)
+    old = arena.manifest()
+    arena.sim.write("project", DATA, DATA_TEXT.replace("Data", "Fixed"))
+    arena.list_items()
+    assert arena.verify().status == 0
+    arena.put_manifest(old)
+    arena.sim.write("project", DATA, DATA_TEXT)
+    assert _trusted(arena) == {"demo/hello"}
+    return arena.verify()
+
+
+@attack
+def manifest_of_a_stranger_signs_data(arena: Arena) -> Found:
+    """A manifest with a key of its own; that of a project's member would be the same."""
+    arena.sim.trust(EVE, "project")
+    _list_data(arena, EVE)
+    assert _trusted(arena) == {"demo/hello"}
+    return arena.verify()
+
+
+@attack
+def manifest_of_another_project_signs_data(arena: Arena) -> Found:
+    """A file and the manifest that lists it, from a project with another audience."""
+    arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/ops"))
+    _list_data(arena, audience="acme/shop")
+    assert arena.sim.registry(audience="acme/shop").load("tool", "demo/data").signature.code == "ok-manifest"
+    assert arena.sim.registry(audience="acme/ops").load("tool", "demo/data").signature.code == "no-envelope"
+    return arena.verify("--audience", "acme/ops")
+
+
+@attack
+def revoked_signature_removed_for_the_manifest(arena: Arena) -> Found:
+    """The signature of a revoked key is taken away, so that the manifest alone would decide, which lists the file."""
+    arena.sim.trust(EVE)
+    arena.sim.add("project", DATA, DATA_TEXT, EVE)
+    arena.list_items()
+    assert arena.verify().well == {"ok"}
+    arena.sim.revoke(EVE)
+    assert arena.verify().codes == {"revoked"}
+    arena.sim.path("project", f"{DATA}.sig").unlink()
+    assert _trusted(arena) == {"demo/hello"}
+    return arena.verify()
+
+
+@attack
+def manifest_of_a_revoked_key_signs_data(arena: Arena) -> Found:
+    """The key that signed the manifest is revoked afterwards."""
+    arena.sim.trust(EVE)
+    _list_data(arena, EVE)
+    assert arena.verify().well == {"ok", "ok-manifest"}
+    arena.sim.revoke(EVE)
+    assert _trusted(arena) == {"demo/hello"}
     return arena.verify()
 
 

@@ -116,6 +116,8 @@ def render_written(report: ManifestWritten, terminal: Terminal) -> Iterator[str]
     whose = f" for {inline(report.audience)}" if report.audience else ""
     yield f"{inline(report.source)}{whose}: version {report.version}, {plural(report.listed, 'item')} ({roles})"
     yield terminal.dim(inline(report.folder))
+    if report.signed:
+        yield f"it signs what can hold no signature and has none: {', '.join(map(inline, report.signed))}"
     root = str(Path(report.folder).parents[1])
     write = Fixes.find(audience=named_audience()).in_space("rye manifest write", report.source.partition(":")[0], root)
     for role, count in report.missing.items():

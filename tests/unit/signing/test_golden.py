@@ -36,8 +36,8 @@ def test_no_golden_file_is_without_its_row() -> None:
 
 def test_every_reason_code_has_a_golden_file() -> None:
     """No reason is only claimed."""
-    of_skills = {"outside-skill", "skill-changed"}  # which are folders: see test_skill.py
-    assert {golden.code for golden in GOLDEN.values()} | of_skills == set(REASONS)
+    of_more_files = {"outside-skill", "skill-changed", "ok-manifest"}  # see test_skill.py, test_listed.py
+    assert {golden.code for golden in GOLDEN.values()} | of_more_files == set(REASONS)
 
 
 def test_facts_of_the_line_are_in_every_judgement_that_read_it() -> None:
