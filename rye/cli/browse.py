@@ -40,11 +40,11 @@ from rye._text import inline
 from rye.cli.options import Place, ask
 from rye.cli.programs import show_paged
 from rye.cli.render.items import render_item, render_unreadable
-from rye.cli.render.parts import passage, passage_of, standing_label
+from rye.cli.render.parts import passage, standing_label
 from rye.cli.terminal import Terminal
 from rye.errors import RyeError
 from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult
-from rye.surface.text import header, source_name
+from rye.surface.text import header, passage_of, source_name
 
 if TYPE_CHECKING:
     from rye.registry import Registry

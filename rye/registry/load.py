@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from rye import items, signing, spaces
 from rye._report import Report
@@ -59,6 +59,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         path=str(part.root.path / paths[0]),
         content=_text(read.data),
         signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
+        uncovered=signing.uncovered_lines(read.data, read.evidence, PurePosixPath(paths[0]).suffix),
         shadows=shadows,
         shadowed_by=shadowed_by,
         states=withdrawn,

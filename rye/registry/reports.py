@@ -19,7 +19,9 @@ _METADATA = (
 class LoadedItem(Report):
     """One item with its content and the verdict on exactly that content.
 
-    ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
+    ``uncovered`` are the ``[first, last]`` lines of the content with text that the signature does not cover, where it
+    covers others. ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the
+    same id.
     ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is hidden, and
     what of its successor is not trusted or not believed.
     """
@@ -35,6 +37,7 @@ class LoadedItem(Report):
     states: tuple[str, ...] = ()
     successor: str = ""
     warnings: tuple[str, ...] = ()
+    uncovered: tuple[tuple[int, int], ...] = ()
 
     @property
     def ref(self) -> str:

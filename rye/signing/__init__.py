@@ -25,7 +25,7 @@ from rye.signing.envelope import (
     sign_detached,
     unsigned_bytes,
 )
-from rye.signing.evidence import disagreements, inspect, with_declared
+from rye.signing.evidence import disagreements, inspect, uncovered_lines, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
@@ -101,6 +101,7 @@ __all__ = [
     "trust_file_name",
     "trust_paths",
     "trust_status",
+    "uncovered_lines",
     "unlistable",
     "unsigned_bytes",
     "with_declared",

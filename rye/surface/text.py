@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rye._text import Advice, inline
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Signature
+    from rye.registry import LoadedItem, SearchResult, Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
+
+Spans: TypeAlias = Sequence[Sequence[int]]
+"""``[start, end)`` character ranges of a text."""
 
 Surface: TypeAlias = Literal["cli", "mcp"]
 """Decides how a parameter is written: ``--offset 10`` or ``offset 10``."""
@@ -77,6 +82,36 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     kind, _, item_id = loaded.ref.partition(":")
     item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
     return Fixes.find(audience=audience).of_item(item, loaded.signature.code)
+
+
+_MARKS = re.compile(
+    r"(?<!\S)(?:#{1,6}(?!\S)|`{3,}[\w+-]*|~{3,}[\w+-]*|\|(?:[ :|-]*-[ :|-]*\|)?(?!\S))|\*\*|`"
+    r"|!?\[(?=[^\[\]]{1,200}\]\([^()\s]{1,200}\))|\]\([^()\s]{1,200}\)"
+)
+
+
+def is_markdown_file(path: str) -> bool:
+    """Return whether the name of a file is one of Markdown."""
+    return path.endswith((".md", ".mdc", ".markdown"))
+
+
+def without_marks(text: str, spans: Spans) -> tuple[str, Spans]:
+    """Return a passage of Markdown without marks of headings, code, tables, emphasis and links, and spans moved along.
+
+    What is between them stays, and so does every comment.
+    """
+    kept = bytearray(b"\1") * len(text)
+    for mark in _MARKS.finditer(text):
+        kept[mark.start() : mark.end()] = bytes(mark.end() - mark.start())
+    places = list(accumulate(kept, initial=0))
+    moved = [(places[min(start, len(text))], places[min(end, len(text))]) for start, end in spans]
+    return "".join(compress(text, kept)), moved
+
+
+def passage_of(hit: SearchResult, name: str) -> tuple[str, Spans]:
+    """Return the preview or description of a hit and what is to be highlighted in it, without marks of Markdown."""
+    text, spans = getattr(hit, name), hit.highlights.get(name, ())
+    return without_marks(text, spans) if is_markdown_file(hit.path) else (text, spans)
 
 
 def standing(states: Sequence[str], successor: str) -> str:

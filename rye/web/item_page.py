@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
 from rye._text import quote
-from rye.errors import RyeError
+from rye.errors import ItemError, RyeError
 from rye.parameters import RefsOptions, SimilarOptions
-from rye.surface.text import Note, remedy, signed_by, warning_notes
+from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes
 from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_RENDERED, code_lines, rendered, split_head
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, Relations, SearchResponse
 
+MAX_COMPARED = 5_000
+"""Lines of a file that is compared with another."""
+
+_SIDES = ("old", "new")
 _SIMILAR = 5
 _DRAWN = 12
 """Relations that the drawing has on each side."""
@@ -50,7 +55,7 @@ def make(visit: Visit) -> WebPage:
             "commands": _commands(item),
             "notes": list(warning_notes(item.warnings)),
             "copies": _copies(item),
-            "is_markdown": _is_markdown(item),
+            "is_markdown": is_markdown_file(item.path),
         },
     )
 
@@ -67,6 +72,39 @@ def make_similar(visit: Visit) -> WebPage:
     return WebPage("similar.html", found, {"ref": visit.ref, "notes": _notes(found)})
 
 
+class Difference(NamedTuple):
+    """The lines in which two copies of an item differ, with some around them, as ``diff -u`` writes them."""
+
+    old: LoadedItem
+    new: LoadedItem
+    lines: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spaces and verdicts of both, and the lines."""
+        sides = {
+            name: {"space": each.space, "bundle": each.bundle, "path": each.path, "signature": each.signature.to_dict()}
+            for name, each in (("old", self.old), ("new", self.new))
+        }
+        return {"item": self.new.ref, **sides, "lines": list(self.lines)}
+
+
+def make_diff(visit: Visit) -> WebPage:
+    """Return the difference between two copies of an item: of the spaces ``old`` and ``new``.
+
+    Raises:
+        RyeError: One of them is not there, or is too long to be compared.
+    """
+    given = dict(visit.pairs)
+    old, new = (visit.registry.load(visit.path["kind"], visit.path["item_id"], given.get(name)) for name in _SIDES)
+    sides = [each.content.splitlines() for each in (old, new)]
+    if max(map(len, sides)) > MAX_COMPARED:
+        message = f"{new.ref} has more than {MAX_COMPARED:,} lines"
+        raise ItemError("too-many-lines", message, hint="compare the files with diff")
+    titles = [f"{source_name(each.space, each.bundle)} {each.item.version}".strip() for each in (old, new)]
+    lines = tuple(unified_diff(sides[0], sides[1], titles[0], titles[1], lineterm=""))
+    return WebPage("diff.html", Difference(old, new, lines), {"ref": new.ref})
+
+
 def _tried(work: Any) -> Any:
     """Return an answer, or None where the registry has none: the rest of the page still stands."""
     try:
@@ -79,14 +117,15 @@ def _notes(found: Relations | SearchResponse) -> list[Note]:
     return list(warning_notes(found.warnings, stale=found.stale))
 
 
-def _is_markdown(item: LoadedItem) -> bool:
-    return PurePosixPath(item.path).suffix in {".md", ".mdc", ".markdown"}
-
-
 def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
     """Return each other copy: whether it is hidden, its source, its page and the page of the difference."""
     return [
-        (word, source, item_address(item.ref, space=source.partition(":")[0]), "")
+        (
+            word,
+            source,
+            item_address(item.ref, space=(space := source.partition(":")[0])),
+            item_address(item.ref, page="diff", old=space, new=item.space) if space != item.space else "",
+        )
         for word, sources in (("hides", item.shadows), ("hidden by", item.shadowed_by))
         for source in sources
     ]
@@ -94,13 +133,15 @@ def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
 
 def _content(item: LoadedItem, relations: Relations | None, *, is_raw: bool) -> Markup:
     """Return the text of an item, rendered where it is Markdown; its head stands above it as it is."""
-    if is_raw or not _is_markdown(item) or len(item.content) > MAX_RENDERED:
-        return code_lines(item.content, PurePosixPath(item.path).suffix.removeprefix("."))
+    uncovered = frozenset(line for first, last in item.uncovered for line in range(first, last + 1))
+    if is_raw or not is_markdown_file(item.path) or len(item.content) > MAX_RENDERED:
+        return code_lines(item.content, PurePosixPath(item.path).suffix.removeprefix("."), uncovered=uncovered)
     head, body = split_head(item.content)
     first = head.count("\n") + 1
     targets = {} if relations is None else dict(_targets(relations))
-    above = Markup("<details><summary>Head: signature and metadata</summary>%s</details>") % code_lines(head, "yaml")
-    return (above if head else Markup("")) + rendered(body, first=first, targets=targets)
+    above = Markup("<details><summary>Head: signature and metadata</summary>%s</details>")
+    drawn = above % code_lines(head, "yaml", uncovered=uncovered) if head else Markup("")
+    return drawn + rendered(body, first=first, targets=targets, uncovered=uncovered)
 
 
 def _targets(relations: Relations) -> Iterator[tuple[str, str]]:

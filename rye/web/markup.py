@@ -7,7 +7,7 @@ and links lead to ``http``, ``https``, ``mailto`` or an item.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -74,16 +74,22 @@ def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collectio
     return Markup(f'<ol class="code">{"".join(drawn)}</ol>')  # noqa: S704 - escaped by the lexer's formatter
 
 
-def rendered(text: str, *, first: int = 1, targets: Mapping[str, str] | None = None) -> Markup:
+def rendered(
+    text: str, *, first: int = 1, targets: Mapping[str, str] | None = None, uncovered: Collection[int] = ()
+) -> Markup:
     """Return Markdown as HTML.
 
     Args:
         text: The Markdown.
         first: Number of its first line in the file: a heading in line 7 has the anchor ``L7``.
         targets: Addresses of items by the reference as the text writes it.
+        uncovered: Numbers of lines; the blocks that have one are set apart, as no signature covers it.
     """
     parser, env = _parser(), dict[str, Any]()
     tokens = [_harmless(token, first, targets or {}) for token in parser.parse(block(text), env)]
+    for token in tokens:
+        if token.map and token.nesting >= 0 and any(first + line in uncovered for line in range(*token.map)):
+            token.attrJoin("class", "uncovered")
     return Markup(parser.renderer.render(tokens, parser.options, env))  # noqa: S704 - the parser escapes all texts
 
 
@@ -131,9 +137,3 @@ def _harmless(token: Token, first: int, targets: Mapping[str, str]) -> Token:
     elif token.type == "inline":
         token.children = [_harmless(each, first, targets) for each in token.children or ()]
     return token
-
-
-def lines_of(ranges: Sequence[Sequence[int]]) -> Iterator[int]:
-    """Yield the numbers of all lines in some ``[first, last]`` ranges."""
-    for first, last in ranges:
-        yield from range(first, last + 1)

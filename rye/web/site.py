@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
-from rye.surface.text import installed_version, plural, source_name, standing
+from rye.surface.text import installed_version, passage_of, plural, source_name, standing
 from rye.web import item_page, search_page
 from rye.web.address import Maker, Visit, changed, item_address
 from rye.web.gate import hardened
@@ -49,13 +49,14 @@ PAGES: Mapping[str, tuple[str, Maker]] = {
     "search": ("", search_page.make),
     "why": ("", search_page.make_why),
     "item": ("/{kind}/{item_id:path}", item_page.make),
+    "diff": ("/{kind}/{item_id:path}", item_page.make_diff),
     "refs": ("/{kind}/{item_id:path}", item_page.make_refs),
     "similar": ("/{kind}/{item_id:path}", item_page.make_similar),
 }
 """Every page by its name: the rest of its path, and what makes it."""
 
 
-NAVIGATION = (("search", "Search"), ("overview", "Overview"), ("trust", "Trust"))
+NAVIGATION = (("overview", "Overview"), ("trust", "Trust"))
 """Pages that every page leads to, and what the links say."""
 
 
@@ -185,6 +186,7 @@ def _environment() -> Environment:
         "changed": changed,
         "marked": marked,
         "nav": [(name, label) for name, label in NAVIGATION if name in PAGES],
+        "passage_of": passage_of,
         "plural": plural,
         "source_name": source_name,
         "standing": standing,

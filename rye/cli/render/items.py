@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rye._text import block, inline
 from rye.cli.render.parts import (
-    is_markdown_file,
     item_name,
     location,
     named_audience,
@@ -18,7 +17,7 @@ from rye.cli.render.parts import (
     verdict_label,
 )
 from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
-from rye.surface.text import header, remedy, signed_by, source_name, standing, symbol_line
+from rye.surface.text import header, is_markdown_file, remedy, signed_by, source_name, standing, symbol_line
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult, Signature

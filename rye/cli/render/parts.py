@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, compress, groupby
+from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
 from rye._text import inline
 from rye.cli.terminal import Terminal, cells, note_line, pad
 from rye.errors import QueryError, RyeError
-from rye.surface.text import error_notes, standing, verdict_text
+from rye.surface.text import Spans, error_notes, standing, verdict_text
 
 if TYPE_CHECKING:
     from rye.registry import RelatedItem, SearchResult, SectionHit, Signature
-
-Spans: TypeAlias = Sequence[Sequence[int]]
 
 
 def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int | None) -> list[str]:
@@ -49,36 +47,6 @@ def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int 
         else:
             line, used = shown, size
     return [*lines, line] if line else lines
-
-
-_MARKS = re.compile(
-    r"(?<!\S)(?:#{1,6}(?!\S)|`{3,}[\w+-]*|~{3,}[\w+-]*|\|(?:[ :|-]*-[ :|-]*\|)?(?!\S))|\*\*|`"
-    r"|!?\[(?=[^\[\]]{1,200}\]\([^()\s]{1,200}\))|\]\([^()\s]{1,200}\)"
-)
-
-
-def is_markdown_file(path: str) -> bool:
-    """Return whether the name of a file is one of Markdown."""
-    return path.endswith((".md", ".mdc", ".markdown"))
-
-
-def without_marks(text: str, spans: Spans) -> tuple[str, Spans]:
-    """Return a passage of Markdown without marks of headings, code, tables, emphasis and links, and spans moved along.
-
-    What is between them stays, and so does every comment.
-    """
-    kept = bytearray(b"\1") * len(text)
-    for mark in _MARKS.finditer(text):
-        kept[mark.start() : mark.end()] = bytes(mark.end() - mark.start())
-    places = list(accumulate(kept, initial=0))
-    moved = [(places[min(start, len(text))], places[min(end, len(text))]) for start, end in spans]
-    return "".join(compress(text, kept)), moved
-
-
-def passage_of(hit: SearchResult, name: str) -> tuple[str, Spans]:
-    """Return the preview or description of a hit and what is to be highlighted in it, without marks of Markdown."""
-    text, spans = getattr(hit, name), hit.highlights.get(name, ())
-    return without_marks(text, spans) if is_markdown_file(hit.path) else (text, spans)
 
 
 def _runs(word: str, lit: Iterable[int]) -> list[tuple[str, bool]]:

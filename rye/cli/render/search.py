@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING
 
 from rye._text import block, inline
 from rye.cli.render.parts import (
-    Spans,
-    is_markdown_file,
     item_name,
     location,
     passage,
-    passage_of,
     standing_label,
     verdict_label,
-    without_marks,
 )
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, note_line, pad, warning_lines
-from rye.surface.text import header, hybrid_lines, plural, search_notes, source_name, symbol_lines
+from rye.surface.text import (
+    Spans,
+    header,
+    hybrid_lines,
+    is_markdown_file,
+    passage_of,
+    plural,
+    search_notes,
+    source_name,
+    symbol_lines,
+    without_marks,
+)
 
 if TYPE_CHECKING:
     from rye.registry import (

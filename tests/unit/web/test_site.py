@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from rye import Registry
 from rye.web import app
 from rye.web.gate import SAFE_HEADERS
+from rye.web.markup import code_lines, rendered
 from rye.web.site import PAGES
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
@@ -48,6 +49,7 @@ ADDRESSES = (
     "/item/knowledge/evil",
     "/item/knowledge/evil?view=raw",
     "/item/tool/ops/deploy",
+    "/diff/tool/ops/deploy?old=user&new=project",
     "/refs/knowledge/evil",
     "/similar/tool/ops/deploy",
     "/item/tool/nope",
@@ -63,6 +65,9 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
         place = folder / "project" / ".ai" / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
+    copy = folder / "user" / ".ai" / "tools" / "ops" / "deploy.py"
+    copy.parent.mkdir(parents=True)
+    copy.write_text(TOOL.replace("Deploy <b>it</b>", "Deploy <i>it</i>"), encoding="utf-8")
     return Registry(folder / "project", user=folder / "user", bundles=(), cache_dir=folder / "cache")
 
 
@@ -157,8 +162,23 @@ def test_facets_narrow_the_page_down(client: TestClient) -> None:
     links = [str(each.get("href")) for _, each in Tags(client.get("/search?q=deploy").text).found]
     narrowed = next(link for link in links if "filters=type%3Dtool" in link)
     page = client.get(narrowed).text
-    assert "1 item" in page
+    assert "2 items" in page
     assert "/search?q=deploy" in [each.get("href") for _, each in Tags(page).found]
+
+
+def test_copies_are_compared(client: TestClient) -> None:
+    """The page of an item leads to its other copies, and to what differs."""
+    text = client.get("/item/tool/ops/deploy").text
+    assert 'href="/diff/tool/ops/deploy?old=user&amp;new=project"' in text
+    lines = client.get("/diff.json/tool/ops/deploy?old=user&new=project").json()["lines"]
+    assert [line[:1] for line in lines if line[:3] not in {"+++", "---"} and line[:1] in "+-"] == ["-", "+"]
+    assert client.get("/diff/tool/ops/deploy?old=system&new=project").status_code == 404
+
+
+def test_what_no_signature_covers_is_marked() -> None:
+    """Blocks with such a line, and such lines of code, are set apart."""
+    assert str(rendered("one\n\ntwo\n", first=5, uncovered={7})) == '<p>one</p>\n<p class="uncovered">two</p>\n'
+    assert str(code_lines("a\nb\n", "txt", uncovered={2})).count('class="uncovered"') == 1
 
 
 def test_only_reading(client: TestClient) -> None:
