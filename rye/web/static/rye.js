@@ -14,9 +14,9 @@
   function address(typing) {
     const values = new URLSearchParams();
     for (const [name, value] of new FormData(form)) if (value) values.append(name, value);
+    if (typing && box.value) values.set("prefix", "true");
     const text = values.toString();
-    if (typing) values.set("prefix", "true");
-    return { shown: "/search" + (text ? "?" + text : ""), asked: "/search?" + values };
+    return "/search" + (text ? "?" + text : "");
   }
 
   function mark(number) {
@@ -56,10 +56,10 @@
 
   function search(typing) {
     clearTimeout(timer);
-    const { shown, asked } = address(typing);
+    const asked = address(typing);
     // typing replaces the entry of the history; what is sent with Enter, and what is chosen, is one of its own
-    if (typing) history.replaceState({ rye: true }, "", shown);
-    else history.pushState({ rye: true }, "", shown);
+    if (typing) history.replaceState({ rye: true }, "", asked);
+    else history.pushState({ rye: true }, "", asked);
     load(asked, false);
   }
 
