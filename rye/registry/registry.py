@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from rye.keys.keyring import Passphrase
     from rye.keys.manifests import ManifestWritten
     from rye.keys.sign_items import SignReport
+    from rye.keys.trust_changes import TrustReport
     from rye.manifest.model import ManifestReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
@@ -485,6 +486,12 @@ class Registry:
         from rye.registry.stats import stats_of
 
         return self._with_state(lambda state: stats_of(state, space))
+
+    def trust_keys(self) -> TrustReport:
+        """Return every key that a trust file names, what it may speak for, and whether it counts now, and why."""
+        from rye.keys.trust_files import Trust
+
+        return Trust(self._layout, named=self._named_trust).list()
 
     def _with_state(self, work: Callable[[State], T]) -> T:
         def answered(state: State) -> T:

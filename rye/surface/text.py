@@ -38,6 +38,24 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def size(count: int) -> str:
+    """Return a number of bytes in the unit that reads best."""
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def ago(seconds: float) -> str:
+    """Return ``3 hours ago``."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            return f"{plural(int(seconds // length), unit)} ago"
+    return f"{plural(int(seconds), 'second')} ago"
+
+
 def header(shown: int, total: int, noun: str, facts: str) -> str:
     """Return the first line of an answer: ``[1 of 42 results -- all]``."""
     return f"[{shown} of {total} {noun} -- {inline(facts)}]"

@@ -20,8 +20,8 @@ from starlette.routing import Route
 
 from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
-from rye.surface.text import installed_version, passage_of, plural, source_name, standing
-from rye.web import item_page, search_page
+from rye.surface.text import ago, installed_version, passage_of, plural, size, source_name, standing
+from rye.web import item_page, overview_page, search_page
 from rye.web.address import Maker, Visit, changed, item_address
 from rye.web.gate import hardened
 from rye.web.markup import marked
@@ -52,6 +52,8 @@ PAGES: Mapping[str, tuple[str, Maker]] = {
     "diff": ("/{kind}/{item_id:path}", item_page.make_diff),
     "refs": ("/{kind}/{item_id:path}", item_page.make_refs),
     "similar": ("/{kind}/{item_id:path}", item_page.make_similar),
+    "overview": ("", overview_page.make),
+    "trust": ("", overview_page.make_trust),
 }
 """Every page by its name: the rest of its path, and what makes it."""
 
@@ -78,6 +80,7 @@ class Site:
             routes.append(Route(f"/{name}{path}", self._endpoint(make, as_json=False)))
             routes.append(Route(f"/{name}.json{path}", self._endpoint(make, as_json=True)))
         routes += [Route("/static/{name}", _static), Route("/robots.txt", _robots)]
+        routes += [Route("/feed.atom", self._feed), Route("/opensearch.xml", self._opensearch)]
         starlette = Starlette(routes=routes, exception_handlers={HTTPException: self._no_page})
         return hardened(starlette)
 
@@ -98,6 +101,18 @@ class Site:
                 return self._failed(request, fault, as_json=as_json)
 
         return answer
+
+    def _feed(self, request: Request) -> Response:
+        """Answer with the items that changed last, for readers of feeds."""
+        return self._xml(request, "feed.atom", "application/atom+xml", entries=overview_page.newest(self._registry))
+
+    def _opensearch(self, request: Request) -> Response:
+        """Answer with what a browser needs to offer this search."""
+        return self._xml(request, "opensearch.xml", "application/opensearchdescription+xml")
+
+    def _xml(self, request: Request, template: str, media_type: str, **facts: Any) -> Response:
+        text = self._templates.get_template(template).render(facts, base=str(request.base_url))
+        return _with_tag(request, text.encode("utf-8", "replace"), media_type, 200)
 
     def _html(self, request: Request, template: str, facts: Mapping[str, Any], status: int = 200) -> Response:
         text = self._templates.get_template(template).render(
@@ -183,11 +198,14 @@ def _environment() -> Environment:
     found.globals |= {
         "address_of": item_address,
         "by_ref": lambda items: {each.ref: each for each in items},
+        "ago": ago,
         "changed": changed,
+        "commands": overview_page.commands_of,
         "marked": marked,
         "nav": [(name, label) for name, label in NAVIGATION if name in PAGES],
         "passage_of": passage_of,
         "plural": plural,
+        "size": size,
         "source_name": source_name,
         "standing": standing,
         "static": static_address,

@@ -73,7 +73,7 @@ def _vectors(place: Place) -> _Outcome:
 
 
 def _clear(place: Place) -> _Outcome:
-    from rye.cli.render.parts import size
+    from rye.surface.text import size
 
     freed = ask(place, lambda registry: registry.clear())
     return {"bytes": freed}, [f"cleared {size(freed)}"], (), 0

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import inline
-from rye.cli.render.parts import size, table
+from rye.cli.render.parts import table
 from rye.cli.terminal import Terminal
-from rye.surface.text import plural
+from rye.surface.text import ago, plural, size
 
 if TYPE_CHECKING:
     from rye.registry import RefreshReport, SpaceStatus, Stats, VectorReport
@@ -26,7 +26,7 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
             *(str(space.figures.types.get(name, 0)) for name in ("directive", "tool", "knowledge")),
             f"{space.files} ({size(space.file_bytes)})",
             size(space.index_bytes),
-            _ago(space.index_age),
+            ago(space.index_age),
         )
         for space in stats.spaces
     ]
@@ -59,13 +59,6 @@ def _signers(signers: Mapping[str, int]) -> str:
     shown = [f"{inline(name[:16])} {count}" for name, count in list(signers.items())[:_SHOWN_SIGNERS]]
     more = len(signers) - len(shown)
     return ", ".join([*shown, *([f"and {more} more"] if more else [])]) or "none"
-
-
-def _ago(seconds: float) -> str:
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            return f"{plural(int(seconds // length), unit)} ago"
-    return f"{plural(int(seconds), 'second')} ago"
 
 
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:

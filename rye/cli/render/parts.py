@@ -100,16 +100,6 @@ def item_name(ref: str, path: str, terminal: Terminal, *, width: int = 0) -> str
     return terminal.link(terminal.style(name, "cyan", bold=True), path) + " " * (width - cells(name))
 
 
-def size(count: int) -> str:
-    """Return a number of bytes in the unit that reads best."""
-    value, unit = float(count), "B"
-    for larger in ("KiB", "MiB", "GiB"):
-        if value < 1024:
-            break
-        value, unit = value / 1024, larger
-    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
-
-
 def render_error(error: RyeError, terminal: Terminal) -> Iterator[str]:
     """Yield the lines of an error."""
     for label, text in error_notes(error):

@@ -13,7 +13,7 @@ from click import unstyle
 from rye.cli.render.index import render_rebuilt, render_status
 from rye.cli.render.items import render_item
 from rye.cli.render.keys import render_signed
-from rye.cli.render.parts import render_error, size, table
+from rye.cli.render.parts import render_error, table
 from rye.cli.render.search import render_dropped, render_parsed
 from rye.cli.terminal import PLAIN, Terminal, warning_lines
 from rye.errors import ArgumentError, QueryError
@@ -23,7 +23,7 @@ from rye.keys.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import SpaceStatus
 from rye.signing import REASONS
-from rye.surface.text import remedy, signed_by, without_marks
+from rye.surface.text import remedy, signed_by, size, without_marks
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 
 

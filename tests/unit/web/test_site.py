@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from starlette.testclient import TestClient
@@ -52,6 +54,11 @@ ADDRESSES = (
     "/diff/tool/ops/deploy?old=user&new=project",
     "/refs/knowledge/evil",
     "/similar/tool/ops/deploy",
+    "/overview",
+    "/overview?space=user",
+    "/trust",
+    "/feed.atom",
+    "/opensearch.xml",
     "/item/tool/nope",
     "/nope",
 )
@@ -124,7 +131,13 @@ def test_every_page_has_a_twin(client: TestClient, registry: Registry) -> None:
     assert client.get("/item.json/tool/ops/deploy").json() == registry.load("tool", "ops/deploy").to_dict()
     assert client.get("/why.json?q=deploy&item=evil").json() == registry.why("deploy", "evil").to_dict()
     assert client.get("/refs.json/knowledge/evil").json() == registry.refs("knowledge:evil").to_dict()
-    assert {"search", "why", "item", "refs", "similar"} <= PAGES.keys()
+    stats = registry.stats("project").to_dict()
+    found = client.get("/overview.json?space=project").json()
+    ages = [each.pop("index_age") for answer in (stats, found) for each in answer["spaces"]]
+    assert (found, len(ages)) == (json.loads(json.dumps(stats)), 2)
+    manifests = [each.to_dict() for each in registry.check_manifests()]
+    assert client.get("/trust.json").json() == registry.trust_keys().to_dict() | {"manifests": manifests}
+    assert PAGES.keys() == {"search", "why", "item", "refs", "similar", "diff", "overview", "trust"}
 
 
 @pytest.mark.parametrize(
@@ -179,6 +192,29 @@ def test_what_no_signature_covers_is_marked() -> None:
     """Blocks with such a line, and such lines of code, are set apart."""
     assert str(rendered("one\n\ntwo\n", first=5, uncovered={7})) == '<p>one</p>\n<p class="uncovered">two</p>\n'
     assert str(code_lines("a\nb\n", "txt", uncovered={2})).count('class="uncovered"') == 1
+
+
+def test_the_overview_leads_to_what_it_counts(client: TestClient) -> None:
+    """Each number is a link to a search with as many hits, and what is not trusted is grouped by its reason."""
+    page = client.get("/overview").text
+    assert "no-envelope" in page
+    for _, attributes in Tags(page).found:
+        if (address := str(attributes.get("href"))).startswith("/search"):
+            assert client.get(address).status_code == 200, address
+
+
+def test_feed_and_search_description_are_xml(client: TestClient, registry: Registry) -> None:
+    """The feed has the newest items with their verdict and a moment each, whatever their texts hold."""
+    feed = ET.fromstring(client.get("/feed.atom").content)  # noqa: S314 - our own answer
+    atom = "{http://www.w3.org/2005/Atom}"
+    assert len(feed.findall(f"{atom}entry")) == registry.search("").total
+    for entry in feed.findall(f"{atom}entry"):
+        assert str(entry.findtext(f"{atom}title")).startswith("[unsigned] ")
+        assert datetime.fromisoformat(str(entry.findtext(f"{atom}updated"))).tzinfo
+        assert str(entry.findtext(f"{atom}id")).startswith("http://testserver/item/")
+    found = ET.fromstring(client.get("/opensearch.xml").content)  # noqa: S314 - as above
+    templates = [each.get("template") for each in found.iter("{http://a9.com/-/spec/opensearch/1.1/}Url")]
+    assert "http://testserver/search?q={searchTerms}" in templates
 
 
 def test_only_reading(client: TestClient) -> None:

@@ -1,0 +1,155 @@
+"""The pages about all items: what there is and how it stands, whose keys count, and what changed last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rye._text import quote
+from rye.parameters import SpaceOptions
+from rye.surface.text import warning_notes
+from rye.web.address import Visit, WebPage, read_arguments
+
+if TYPE_CHECKING:
+    from rye.registry import ManifestReport, Registry, SearchResult, TrustedKey, TrustReport
+
+_LISTED = 10
+_SIGNERS = 8
+_MONTHS = 12
+_EVERY: dict[str, Any] = {"include_superseded": True, "limit": 1}
+STANDINGS = (
+    ("is:shadowed", "hidden by another space"),
+    ("is:orphan", "no other item refers to"),
+    ("is:dangling", "refer to what is not there"),
+    ("is:superseded", "superseded"),
+    ("is:deprecated", "deprecated"),
+    ("is:yanked", "withdrawn"),
+)
+"""Queries for items in a state worth a look, and what is said of them."""
+
+
+class Share(NamedTuple):
+    """One bar of a drawing: its label, its parts as ``(class, number)``, and the query for what it counts."""
+
+    label: str
+    parts: tuple[tuple[str, int], ...]
+    query: str
+
+    @property
+    def number(self) -> int:
+        """The length of the bar."""
+        return sum(number for _, number in self.parts)
+
+
+def make(visit: Visit) -> WebPage:
+    """Return the overview; its twin in JSON is that of ``Registry.stats``.
+
+    Raises:
+        RyeError: The registry cannot answer, or an argument is unknown.
+    """
+    given, registry = read_arguments(SpaceOptions, visit.pairs), visit.registry
+    with registry.single_scan():
+        stats = registry.stats(**given)
+        if visit.as_json:
+            return WebPage("", stats, {})
+        untrusted = registry.search("-is:trusted", **_EVERY | {"limit": 100}, **given)
+        reasons: dict[str, list[SearchResult]] = {}
+        for hit in untrusted.results:
+            reasons.setdefault(hit.signature.code, []).append(hit)
+        return WebPage(
+            "overview.html",
+            stats,
+            {
+                "given": {"space": ""} | given,
+                "untrusted": untrusted,
+                "reasons": sorted(reasons.items(), key=lambda each: -len(each[1])),
+                "months": list(_by_month(registry, given)),
+                "signers": list(_by_signer(registry, stats.total.signers, given)),
+                "newest": registry.search("", **_EVERY | {"limit": _LISTED}, sort_by="date", **given).results,
+                "standings": list(_standings(registry, given)),
+                "notes": list(warning_notes(stats.warnings, stale=stats.stale)),
+            },
+        )
+
+
+def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
+    """Yield how many items were last changed in each of the last months, as their metadata say; oldest first."""
+    now = datetime.now(UTC)
+    for back in reversed(range(_MONTHS)):
+        year, month = divmod(now.year * 12 + now.month - 1 - back, 12)
+        period = f"{year:04}-{month + 1:02}"
+        query = f"updated:{period} OR (created:{period} -updated:*)"
+        yield Share(period, (("", registry.search(query, **_EVERY, **given).total),), query)
+
+
+def _by_signer(registry: Registry, signers: Mapping[str, int], given: Mapping[str, Any]) -> Iterator[Share]:
+    """Yield the verdicts on the items of those who signed most."""
+    owners = {each.fingerprint: each.owner for each in registry.trust_keys().keys}
+    for fingerprint in list(signers)[:_SIGNERS]:
+        query = f"signer:{fingerprint}"
+        verdicts = registry.search(query, facets=["verdict"], **_EVERY, **given).facets["verdict"].values
+        yield Share(f"{owners.get(fingerprint, 'unknown')} {fingerprint[:12]}", tuple(verdicts), query)
+
+
+def _standings(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
+    for query, words in STANDINGS:
+        if total := registry.search(query, **_EVERY, **given).total:
+            yield Share(words, (("", total),), query)
+
+
+class TrustFacts(NamedTuple):
+    """Whose keys count, and the manifests of the spaces."""
+
+    keys: TrustReport
+    manifests: tuple[ManifestReport, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the two answers of the registry beside each other."""
+        return self.keys.to_dict() | {"manifests": [each.to_dict() for each in self.manifests]}
+
+
+def make_trust(visit: Visit) -> WebPage:
+    """Return every key, what it may speak for and where it comes from, and the manifests with when they expire.
+
+    Raises:
+        RyeError: The trust files or manifests cannot be read, or an argument is unknown.
+    """
+    read_arguments(dict, visit.pairs)
+    registry = visit.registry
+    found = TrustFacts(registry.trust_keys(), registry.check_manifests())
+    alike: dict[tuple[str, ...], list[TrustedKey]] = {}
+    for key in sorted(found.keys.keys, key=lambda each: (not each.is_anchor, not each.counts, each.scope, each.bundle)):
+        alike.setdefault((key.owner, key.scope, key.bundle, key.code, key.reason, key.endorsed_by), []).append(key)
+    facts = {"groups": list(alike.values()), "notes": list(warning_notes(found.keys.warnings))}
+    return WebPage("trust.html", found, facts)
+
+
+def commands_of(key: TrustedKey) -> Iterator[tuple[str, str]]:
+    """Yield what a person may want to do about a key, and the command that does it."""
+    if key.revoked is None and not key.counts and key.scope == "bundle":
+        yield "See who signed it, and decide", f"rye trust bundle {quote(key.bundle)}"
+    elif key.revoked is None and not key.counts:
+        yield "See whose it is, and decide", f"rye trust endorse {quote(key.path)}"
+    elif key.is_anchor and key.revoked is None:
+        yield "No longer trust it", f"rye trust revoke {key.fingerprint}"
+
+
+def newest(registry: Registry) -> list[tuple[SearchResult, str]]:
+    """Return the items that changed last, each with the moment as Atom writes it."""
+    hits = registry.search("", sort_by="date", limit=50, include_superseded=True).results
+    return [(hit, _moment(hit)) for hit in hits]
+
+
+def _moment(hit: SearchResult) -> str:
+    """Return when an item last changed by its metadata, else by its file, as RFC 3339 has it."""
+    text = hit.updated
+    try:
+        found = datetime.fromisoformat(text + "-01-01"[len(text) - 10 :] if len(text) in (4, 7) else text)
+    except ValueError:
+        try:
+            found = datetime.fromtimestamp(Path(hit.path).stat().st_mtime, UTC)
+        except OSError:  # it has just gone
+            found = datetime.fromtimestamp(0, UTC)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).isoformat(timespec="seconds")
