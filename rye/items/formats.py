@@ -6,7 +6,7 @@ and other Markdown is knowledge.
 
 As documented by the Agent Skills specification (agentskills.io, without version numbers), Claude Code (skills, into
 which commands were merged; January 2026), Codex (skills; May 2026; ``.codex/skills`` is the earlier place), and the
-reference of GitHub Copilot in VS Code. The places of Cursor are those that others report of its documentation.
+reference of GitHub Copilot in VS Code. What Cursor reads is what others report of its documentation.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CODE: Final = (".cjs", ".js", ".mjs", ".py", ".sh", ".ts")
 """Extensions of the scripts of a skill that are tools."""
 
 _ENDINGS: Final = {
-    "command": ".md",
-    "agent": ".md",
-    "rule": ".mdc",
-    "prompt": ".prompt.md",
-    "instructions": ".instructions.md",
+    "command": (".md",),
+    "agent": (".md",),
+    "rule": (".mdc", ".md"),
+    "prompt": (".prompt.md",),
+    "instructions": (".instructions.md",),
 }
 """How the names of files end, by format; each is one directive."""
 
@@ -78,9 +78,8 @@ class ClientFolder(NamedTuple):
             found = _FIXED.get(rel_path) or (_FIXED.get(name) if name[0] != "." else None)
             return found and (found[0], folder + slash + found[1] if rel_path not in _FIXED else found[1], found[2])
         if self.format != "skill":
-            ending = _ENDINGS[self.format]
-            stem = name.removesuffix(ending)
-            plain = stem and stem != name and stem[0] != "."
+            stem = next((name.removesuffix(each) for each in _ENDINGS[self.format] if name.endswith(each)), "")
+            plain = stem and stem[0] != "."
             # a kind of its own before the id: a command and a skill of the same name are two items
             prefix = self.place.rpartition("/")[2]
             return (ItemType.DIRECTIVE, f"{prefix}/{folder}{slash}{stem}", ".md") if plain else None

@@ -39,7 +39,8 @@ class Target:
 
     ``covers`` returns whether files that it names may be at or below a path of a root that could not be listed;
     ``problems`` are errors about folders, below the named one, that may be or hold a project, and ``unsearched`` says
-    in which none was looked for; ``whole`` are the roots that it names entirely.
+    in which none was looked for; ``whole`` are the roots that it names entirely; ``files`` are the only paths that it
+    accepts, where it is that of a file: whoever has many targets looks files up there instead of asking each.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Target:
     problems: tuple[RyeError, ...] = ()
     unsearched: str = ""
     whole: tuple[Root, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 def read_targets(
@@ -152,6 +154,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             lambda root, file: is_within(str(root.path / file.rel_path), inside[root]),
             covers,
             whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),
+            files=tuple(inside.values()) if os.path.isfile(place) else (),  # noqa: PTH113 - never raises
         )
     below = _below(path, known)
     if not (below.roots or below.problems):

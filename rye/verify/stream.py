@@ -69,7 +69,8 @@ class OutcomeStream:
     @property
     def roots(self) -> tuple[Root, ...]:
         """The roots that are looked at."""
-        return tuple(root for root in self.layout.roots if any(root in target.roots for target in self.targets))
+        named = {root for target in self.targets for root in target.roots}
+        return tuple(root for root in self.layout.roots if root in named)
 
     @property
     def whole(self) -> tuple[Root, ...]:
@@ -117,8 +118,13 @@ class OutcomeStream:
 
     def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
+        alone = defaultdict[str, list[str]](list)  # path of a file → the texts that name just that
+        for target in self.targets:
+            for path in target.files:
+                alone[path].append(target.text)
         for number, root in enumerate(roots):
             targets = [target for target in self.targets if root in target.roots]
+            wider = [target for target in targets if not target.files]
             empty = _is_other(root)
             beside = self._beside.setdefault(root, [])
             pairs: list[str] = []
@@ -135,7 +141,8 @@ class OutcomeStream:
                 empty = False
                 self._found = self._found or not spaces.is_own(root)
                 if not self._all_named:
-                    naming = [target.text for target in targets if target.accepts(root, file)]
+                    naming = [target.text for target in wider if target.accepts(root, file)]
+                    naming += alone.get(str(root.path / file.rel_path), ()) if alone else ()
                     if not naming:
                         self._leave_out(root, file)
                         continue

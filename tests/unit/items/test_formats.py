@@ -27,7 +27,8 @@ D, T, K = ItemType.DIRECTIVE, ItemType.TOOL, ItemType.KNOWLEDGE
         (".claude/commands", "review.txt", None),
         (".claude/agents", "tester.md", (D, "agents/tester", ".md")),
         (".cursor/rules", "ts.mdc", (D, "rules/ts", ".md")),
-        (".cursor/rules", "ts.md", None),
+        (".cursor/rules", "ts.md", (D, "rules/ts", ".md")),
+        (".cursor/rules", "ts.txt", None),
         (".github/prompts", "new.prompt.md", (D, "prompts/new", ".md")),
         (".github/prompts", "new.md", None),
         (".github/instructions", "py.instructions.md", (D, "instructions/py", ".md")),
@@ -56,7 +57,7 @@ def test_no_two_files_of_a_folder_are_the_same_item_by_chance(folder: ClientFold
         "a/a.md",
         "a/a.py",
         "a.md",
-        "a.mdc",
+        "b.mdc",  # Cursor reads a.md as well: beside a.mdc it is reported as the same rule
         "a.prompt.md",
         "a.instructions.md",
         "AGENTS.md",

@@ -187,3 +187,21 @@ def test_what_cannot_be_left_out_is_refused(sim: SpaceSim, folder: str, space: s
         read_targets((), layout(sim), space, without=[Path(folder)])
     assert caught.value.code == "bad-exclude"
     assert read_targets((), layout(sim), "all", without=[Path("packages")])
+
+
+def test_the_path_of_a_file_is_looked_up(sim: SpaceSim) -> None:
+    """Thousands of named files are not each compared with thousands of paths; what is found is the same."""
+    tool, data = sim.path("project", "tools/a/good.py"), sim.write("project", "tools/a/data.json", "{}")
+    sim.sign("project", "tools/a/data.json")
+    texts = (str(tool), ".ai/tools/b", f"{data}.sig", "tool:a/good")
+    targets = read_targets(texts, layout(sim), "all")
+    assert [each.files for each in targets] == [(str(tool),), (), (str(data),), ()]
+    for named in (texts, texts[:1], texts[2:3]):
+        found = [each.path for each in stream_outcomes(named, layout(sim)) if not isinstance(each, Unchecked)]
+        wider = [str(sim.path("project", "tools/b/good.py"))] if named == texts else []
+        expected = [
+            *([str(tool)] if str(tool) in named else []),
+            *([str(data)] if f"{data}.sig" in named else []),
+            *wider,
+        ]
+        assert sorted(found) == sorted(expected)
