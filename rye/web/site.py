@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -72,6 +73,8 @@ class Site:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._templates = _environment()
+        self._embedding = threading.Thread()
+        self._starting = threading.Lock()
 
     def application(self) -> Asgi:
         """Return the application that answers with these pages."""
@@ -87,6 +90,7 @@ class Site:
     def _endpoint(self, make: Maker, *, as_json: bool) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
             try:
+                self._start_embedding()
                 page = make(Visit(self._registry, request.path_params, request.query_params.multi_items(), as_json))
                 if as_json:
                     data = page.report.to_dict()
@@ -113,6 +117,19 @@ class Site:
     def _xml(self, request: Request, template: str, media_type: str, **facts: Any) -> Response:
         text = self._templates.get_template(template).render(facts, base=str(request.base_url))
         return _with_tag(request, text.encode("utf-8", "replace"), media_type, 200)
+
+    def _start_embedding(self) -> None:
+        """Start the thread that makes the vectors for which an earlier search had no time, if there are any."""
+        with self._starting:
+            if self._registry.lacks_vectors and not self._embedding.is_alive():
+                self._embedding = threading.Thread(target=self._embed_rest, name="rye-embed", daemon=True)
+                self._embedding.start()
+
+    def _embed_rest(self) -> None:
+        try:
+            self._registry.embed()
+        except (RyeError, OSError) as error:  # the next search reports it
+            _LOG.info("not all vectors were made: %s", error)
 
     def _html(self, request: Request, template: str, facts: Mapping[str, Any], status: int = 200) -> Response:
         text = self._templates.get_template(template).render(
