@@ -54,6 +54,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 def block(text: str) -> str:
     r"""Return text of several lines with every control and invisible character written out, as ``\x1b``."""
+    if text.isascii() and text.isprintable():  # nearly every short text
+        return text
     return _UNSAFE_IN_BLOCK.sub(_escaped, text.replace("\r\n", "\n"))
 
 

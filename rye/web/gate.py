@@ -34,7 +34,7 @@ def gated(asgi: Asgi, callers: Callers, token: str) -> Asgi:
 
 def hardened(asgi: Asgi) -> Asgi:
     """Return an application whose every answer has the safe headers, compressed where that pays, and takes no body."""
-    return _Hardened(GZipMiddleware(asgi, minimum_size=_COMPRESSED_FROM))
+    return _Hardened(GZipMiddleware(asgi, minimum_size=_COMPRESSED_FROM, compresslevel=4))
 
 
 class _Gate:

@@ -31,6 +31,7 @@ OPERATORS = (
 """Examples of the query language, and what each finds."""
 
 _OWN = ("q",)
+_NOTED = ("hidden", "results", "total", "offset", "query", "scope", "space")
 _CHOICES = ("mode", "space", "sort_by")
 
 
@@ -63,6 +64,8 @@ def make(visit: Visit) -> WebPage:
     defaults: dict[str, Any] = {} if visit.as_json else {"facets": ",".join(FACETS), "explain": True}
     try:
         arguments = read_arguments(SearchOptions, pairs, own=_OWN)
+        if arguments.get("prefix"):
+            defaults.pop("explain", None)  # while somebody types, nobody unfolds a score
         response = visit.registry.search(query, **defaults | arguments)
     except (QueryError, ArgumentError) as error:
         return WebPage("search.html", _Failure(error), facts | {"error": error, "place": _place(error)}, 400)
@@ -83,8 +86,8 @@ def make(visit: Visit) -> WebPage:
 
 def _notes(response: SearchResponse) -> Iterator[tuple[str, str]]:
     """Yield the messages about a search that the page does not draw as links."""
-    drawn = ("did you mean", "next page")
-    yield from (note for note in search_notes(response.to_dict(), "mcp") if note[0] not in drawn)
+    answer = {name: getattr(response, name) for name in _NOTED}
+    yield from search_notes(answer | {"did_you_mean": "", "next_offset": None}, "mcp")
 
 
 def _links(name: str, facet: Any, pairs: Pairs) -> Iterator[FacetLink]:
