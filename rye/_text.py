@@ -118,6 +118,16 @@ def quote(text: str) -> str:
     return "$'" + "".join(char if _is_shown(char) and char not in " #'!\\" else _octal(char) for char in text) + "'"
 
 
+def column(text: str) -> str:
+    """Return text for one column of a line; one with a space is quoted, so that it cannot look like further columns.
+
+    >>> column("tool:a/b"), column("tool:a/b ✓ trusted")
+    ('tool:a/b', "'tool:a/b ✓ trusted'")
+    """
+    shown = inline(text)
+    return quote(text) if " " in shown else shown
+
+
 class Advice(NamedTuple):
     """What to do: a command for a shell, and in words what to know before it is run. Either may be empty.
 

@@ -36,7 +36,7 @@ from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
-from rye._text import inline
+from rye._text import column, inline
 from rye.cli.options import Place, ask
 from rye.cli.programs import show_paged
 from rye.cli.render.items import render_item, render_unreadable
@@ -174,7 +174,7 @@ class Browser:
 
     def _row(self, hit: SearchResult) -> str:
         style = self._terminal.style
-        name = style(inline(f"{hit.type}:{hit.id}"), "cyan", bold=True)
+        name = style(column(f"{hit.type}:{hit.id}"), "cyan", bold=True)
         where = ""
         if hit.shadows or hit.shadowed_by:
             word, others = ("shadowed by", hit.shadowed_by) if hit.shadowed_by else ("shadows", hit.shadows)

@@ -21,7 +21,6 @@ from rye.surface.text import (
     header,
     hybrid_lines,
     search_notes,
-    source_name,
     standing,
     symbol_lines,
     verdict_text,
@@ -106,7 +105,7 @@ def reference(item: Mapping[str, Any]) -> str:
 
 def source(item: Mapping[str, Any], key: str = "space") -> str:
     """Return ``project``, ``user`` or ``system:BUNDLE`` as one word."""
-    return as_word(source_name(item[key], item["bundle"]))
+    return as_word(":".join(filter(None, (item[key], item["bundle"]))))
 
 
 def standing_notes(item: Mapping[str, Any]) -> list[str]:

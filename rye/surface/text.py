@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rye._text import Advice, inline
+from rye._text import Advice, column, inline
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def header(shown: int, total: int, noun: str, facts: str) -> str:
 
 def source_name(space: str, bundle: str) -> str:
     """Return ``project``, ``user`` or ``system:BUNDLE``; ``project:NAME`` for one named by its path."""
-    return inline(f"{space}:{bundle}" if bundle else space)
+    return column(f"{space}:{bundle}" if bundle else space)
 
 
 def verdict_text(word: str, code: str) -> str:

@@ -1879,6 +1879,28 @@ def _commit(folder: Path) -> None:
 
 
 @attack
+def verdict_imitated_in_a_name(arena: Arena) -> Found:
+    """An id with spaces, the mark of a verdict and a source: the line of its hit seems to say what it does not."""
+    name = "tool:demo/hi  0.9  \u2713 trusted  user"
+    arena.sim.write("project", f"tools/{name[5:]}.py", TEXT)
+    asked = (
+        ["search", "hello"],
+        ["list"],
+        ["verify", "--space", "project"],
+        ["show", name],
+        ["sign", "--dry-run", "--all"],
+    )
+    for words in asked:
+        with redirect_stdout(io.StringIO()) as out:
+            main([*words, "--project", str(arena.sim.project)])
+        lines = [line for line in out.getvalue().splitlines() if "tool:demo/hi" in line]
+        assert lines
+        assert all("$'tool:demo/hi" in line for line in lines)
+        assert "  \u2713 trusted  user" not in out.getvalue()
+    return arena.verify()
+
+
+@attack
 def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
     """Neither fix nor note signs what the manifest or the last commit has signed, and no fix lists what was changed."""
     well = arena.hello.read_bytes()

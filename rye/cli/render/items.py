@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rye._text import block, inline
+from rye._text import block, column, inline
 from rye.cli.render.parts import (
     item_name,
     location,
@@ -112,7 +112,7 @@ def render_unreadable(hit: SearchResult, message: str, terminal: Terminal) -> It
 
 
 def _heading(ref: str, signature: Signature, terminal: Terminal) -> str:
-    return f"{terminal.style(inline(ref), 'cyan', bold=True)}  {verdict_label(signature, terminal)}"
+    return f"{terminal.style(column(ref), 'cyan', bold=True)}  {verdict_label(signature, terminal)}"
 
 
 def _fact_lines(listed: Iterable[tuple[str, str]], terminal: Terminal) -> Iterator[str]:
@@ -166,10 +166,10 @@ _LEAST = 20
 def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = False) -> Iterator[str]:
     """Yield a line for each item, cut where the terminal ends, and below it its file where ``paths``."""
     rows = [_columns(hit) for hit in response.results]
-    widths = [min(max(map(cells, column)), _LONGEST) for column in zip(*rows, strict=True)]
+    widths = [min(max(map(cells, texts)), _LONGEST) for texts in zip(*rows, strict=True)]
     marks = max((len(word) for word in VERDICT_MARKS), default=0)
     for hit, (name, version, source, description) in zip(response.results, rows, strict=True):
-        shown = item_name(name, hit.path, terminal, width=widths[0])
+        shown = item_name(f"{hit.type}:{hit.id}", hit.path, terminal, width=widths[0])
         verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
         state = standing(hit.states, hit.successor)
@@ -182,8 +182,8 @@ def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = F
 
 
 def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
-    name = inline(f"{hit.type}:{hit.id}")
-    return name, inline(hit.version), source_name(hit.source, hit.bundle), inline(hit.description or hit.title)
+    name = column(f"{hit.type}:{hit.id}")
+    return name, column(hit.version), source_name(hit.source, hit.bundle), inline(hit.description or hit.title)
 
 
 _UNSAFE_IN_MERMAID = re.compile(
@@ -224,8 +224,8 @@ def _end(relation: Relation, far: str, items: Mapping[str, RelatedItem], termina
 
 
 def _item(ref: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str:
-    item, name = items[ref], terminal.style(inline(ref), "cyan", bold=True)
-    facts = [name, terminal.verdict(item.verdict or "unreadable"), inline(item.source)]
+    item, name = items[ref], terminal.style(column(ref), "cyan", bold=True)
+    facts = [name, terminal.verdict(item.verdict or "unreadable"), column(item.source)]
     facts += [standing_label(item, terminal), inline(item.title)]
     return "  ".join(filter(None, facts))
 

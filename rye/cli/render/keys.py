@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rye._text import block, inline
+from rye._text import block, column, inline
 from rye.cli.terminal import Terminal, cells, pad
 from rye.surface.text import plural
 
@@ -108,7 +108,7 @@ def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> I
     """Yield one line per item, then the count and the key."""
     for item in report.items:
         word = "unchanged" if not item.changed else "would sign" if dry_run else "signed"
-        name = terminal.style(f"{inline(item.type)}:{inline(item.id)}", "cyan")
+        name = terminal.style(column(f"{item.type}:{item.id}"), "cyan")
         why = f" [{inline(item.code)}]" if dry_run and item.changed and item.code else ""
         yield f"{word:<10}  {name}{why}  {terminal.dim(inline(item.path))}"
     changed = sum(item.changed for item in report.items)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rye._text import inline
+from rye._text import column, inline
 from rye.cli.terminal import Terminal, cells, note_line, pad
 from rye.errors import QueryError, RyeError
 from rye.surface.text import Spans, error_notes, standing, verdict_text
@@ -96,7 +96,7 @@ def location(path: str, line: int, terminal: Terminal) -> str:
 
 def item_name(ref: str, path: str, terminal: Terminal, *, width: int = 0) -> str:
     """Return ``type:id``, a link to the file on a terminal, padded to ``width`` cells."""
-    name = inline(ref)
+    name = column(ref)
     return terminal.link(terminal.style(name, "cyan", bold=True), path) + " " * (width - cells(name))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rye._text import block, inline
+from rye._text import block, column, inline
 from rye.cli.render.parts import (
     item_name,
     location,
@@ -229,7 +229,7 @@ def _short(text: str, longest: int = 32) -> str:
 
 def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
     """Yield whether the item is a hit, then every part of the query, then how it differs from its neighbours."""
-    name = terminal.style(inline(f"{why.type}:{why.id}"), "cyan", bold=True)
+    name = terminal.style(column(f"{why.type}:{why.id}"), "cyan", bold=True)
     hit = why.hit
     if hit is not None:
         place = f"hit {why.rank} of {why.total} -- {inline(why.stage)}"
@@ -287,7 +287,7 @@ def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:
     for word, neighbour in rows:
         if neighbour is not None:
             hit = neighbour.hit
-            facts = f"{neighbour.rank}. {inline(f'{hit.type}:{hit.id}')}  {hit.score:.4f}"
+            facts = f"{neighbour.rank}. {column(f'{hit.type}:{hit.id}')}  {hit.score:.4f}"
             yield f"{terminal.dim(f'{word:<9}')}  {facts}  {_contrast(neighbour.contrast)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye._text import Advice, inline
+from rye._text import Advice, column, inline
 from rye.cli.render.parts import item_name, location, named_audience
 from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
 from rye.registry import Finding, Fixes, Unchecked, Violation
@@ -67,7 +67,7 @@ def render_text(
 def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
     columns = (
         terminal.verdict(item.verdict, width=_VERDICT_WIDTH),
-        terminal.style(inline(item.ref), "cyan"),
+        terminal.style(column(item.ref), "cyan"),
         source_name(item.space, item.bundle),
         location(item.path, item.line, terminal),
     )
@@ -151,11 +151,9 @@ def outcome(report: ManifestReport, terminal: Terminal) -> str:
     whose = f"for {inline(report.audience)}" if report.audience else "for no audience"
     words = plural(len(report.errors), "violation") if report.errors else "no violations"
     words = terminal.style(words, "red" if report.errors else "green")
-    what = (
-        f"version {report.version}, {plural(report.listed, 'item')} listed{expires}, {whose}"
-        if report.version
-        else "none"
-    )
+    if not report.version:
+        return f"{inline(report.source)} has no manifest -- {words}"
+    what = f"version {report.version}, {plural(report.listed, 'item')} listed{expires}, {whose}"
     return f"manifest of {inline(report.source)}: {what} -- {words}"
 
 
