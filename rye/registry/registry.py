@@ -543,6 +543,10 @@ class Registry:
         """Scan once for all calls that this thread makes within, as for a list that reads each of its items."""
         return self._indexes.hold(self.max_staleness)
 
+    def signer_at_first(self, path: str) -> str:
+        """Return the key in the signature that a file had when this registry first read the index; empty for none."""
+        return self._indexes.signer_at_first(path)
+
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""
         return self._indexes.scan().report()

@@ -146,6 +146,8 @@ def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known
     path = loaded.path.removeprefix(f"{root}/")
     if not is_own and known.fixes.was_signed(root, path):
         return "is not what was signed and committed", restore
+    if not is_own and (signer := registry.signer_at_first(loaded.path)):
+        return f"had a signature with key {signer[:16]} before, which was taken away", restore
     step = f"once the user has compared it with the original, the user runs: rye sign {named}"
     digest = unsigned_digest(loaded)
     if digest in work.projects.copied:
