@@ -7,7 +7,9 @@ and links lead to ``http``, ``https``, ``mailto`` or an item.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +22,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from pygments.lexer import Lexer
 
-MAX_RENDERED = 200_000
+MAX_RENDERED = 100_000
 """Characters above which a text is shown as it stands: rendering takes time that whoever wrote it would decide."""
 
+COLOUR_SECONDS = 0.5
+"""Seconds after which the rest of a text is not coloured: some lexers take time by the square of its length."""
+
 _LEXERS = {
-    "bash": "bash", "c": "c", "cpp": "cpp", "css": "css", "diff": "diff", "go": "go", "html": "html", "ini": "ini",
+    "bash": "bash", "c": "c", "cpp": "cpp", "css": "css", "diff": "diff", "go": "go", "html": "html",
     "java": "java", "javascript": "javascript", "js": "javascript", "json": "json", "jsx": "javascript",
     "mjs": "javascript", "markdown": "markdown", "md": "markdown", "mdc": "markdown", "py": "python",
     "python": "python", "rs": "rust", "rust": "rust", "sh": "bash", "shell": "bash",
@@ -66,7 +71,7 @@ def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collectio
         first: Number of the first line.
         uncovered: Numbers of lines that are set apart, as no signature covers them.
     """
-    lines = _coloured(text, language).split("\n")
+    lines = _Colours().draw(text, language).split("\n")
     drawn = []
     for number, line in enumerate(lines, start=first):
         kind = ' class="uncovered"' if number in uncovered else ""
@@ -86,22 +91,43 @@ def rendered(
         uncovered: Numbers of lines; the blocks that have one are set apart, as no signature covers it.
     """
     parser, env = _parser(), dict[str, Any]()
-    tokens = [_harmless(token, first, targets or {}) for token in parser.parse(block(text), env)]
+    colours = _Colours()
+    tokens = parser.parse(block(text), env)
     for token in tokens:
+        _make_harmless(token, first, targets or {})
+        if token.type in {"fence", "code_block"}:
+            code = colours.draw(token.content, (token.info.split() or [""])[0])
+            token.type, token.content = "html_block", f'<pre tabindex="0"><code>{code}</code></pre>\n'
         if token.map and token.nesting >= 0 and any(first + line in uncovered for line in range(*token.map)):
             token.attrJoin("class", "uncovered")
+            if token.type == "html_block":
+                token.content = f'<div class="uncovered">{token.content}</div>\n'
     return Markup(parser.renderer.render(tokens, parser.options, env))  # noqa: S704 - the parser escapes all texts
 
 
-def _coloured(text: str, language: str) -> str:
-    """Return code as HTML, each line of it whole in itself."""
-    lexer = _lexer(language.lower()) if len(text) <= MAX_RENDERED else None
-    if lexer is None:
-        return str(escape(block(text.rstrip("\n"))))
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
+class _Colours:
+    """Colours the code of one page, within :data:`COLOUR_SECONDS` for all of it."""
 
-    return str(highlight(block(text), lexer, HtmlFormatter(nowrap=True))).rstrip("\n")
+    def __init__(self) -> None:
+        self._end = time.monotonic() + COLOUR_SECONDS
+
+    def draw(self, text: str, language: str) -> str:
+        """Return code as HTML, each line of it whole in itself."""
+        lexer = _lexer(language.lower()) if len(text) <= MAX_RENDERED else None
+        if lexer is not None:
+            from pygments import format as draw
+            from pygments.formatters import HtmlFormatter
+
+            with suppress(TimeoutError):
+                tokens = self._in_time(lexer.get_tokens(block(text)))
+                return str(draw(tokens, HtmlFormatter(nowrap=True))).rstrip("\n")
+        return str(escape(block(text.rstrip("\n"))))
+
+    def _in_time(self, tokens: Iterable[Any]) -> Iterator[Any]:
+        for token in tokens:
+            if time.monotonic() > self._end:
+                raise TimeoutError
+            yield token
 
 
 @cache
@@ -116,7 +142,7 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-def _harmless(token: Token, first: int, targets: Mapping[str, str]) -> Token:
+def _make_harmless(token: Token, first: int, targets: Mapping[str, str]) -> None:
     """Change a token so that links lead somewhere known, images are named, and headings have their line as anchor."""
     if token.type == "link_open":
         written = str(token.attrs.get("href", ""))
@@ -129,11 +155,8 @@ def _harmless(token: Token, first: int, targets: Mapping[str, str]) -> Token:
     elif token.type == "image":
         name = Markup('<span class="image" title="%s">image: %s</span>') % (token.attrs.get("src", ""), token.content)
         token.type, token.content = "html_inline", str(name)
-    elif token.type in {"fence", "code_block"}:
-        code = _coloured(token.content, (token.info.split() or [""])[0])
-        token.type, token.content = "html_block", f'<pre tabindex="0"><code>{code}</code></pre>\n'
     elif token.type == "heading_open":
         token.attrs = {"id": f"L{first + (token.map or [0])[0]}"}
     elif token.type == "inline":
-        token.children = [_harmless(each, first, targets) for each in token.children or ()]
-    return token
+        for each in token.children or ():
+            _make_harmless(each, first, targets)

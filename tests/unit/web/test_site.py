@@ -192,6 +192,14 @@ def test_what_no_signature_covers_is_marked() -> None:
     """Blocks with such a line, and such lines of code, are set apart."""
     assert str(rendered("one\n\ntwo\n", first=5, uncovered={7})) == '<p>one</p>\n<p class="uncovered">two</p>\n'
     assert str(code_lines("a\nb\n", "txt", uncovered={2})).count('class="uncovered"') == 1
+    assert '<div class="uncovered"><pre' in str(rendered("```\nx\n```\n", uncovered={2}))
+
+
+def test_code_that_takes_long_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text is shown all the same; nobody can make a page busy by what an item says."""
+    assert 'class="k"' in str(code_lines("def a(): pass", "py"))
+    monkeypatch.setattr("rye.web.markup.COLOUR_SECONDS", -1.0)
+    assert "<code>def a(): pass</code>" in str(code_lines("def a(): pass", "py"))
 
 
 def test_the_overview_leads_to_what_it_counts(client: TestClient) -> None:
