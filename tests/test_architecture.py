@@ -170,7 +170,16 @@ SURFACES = frozenset({"cli", "mcp", "surface", "web"})
 """The rooms through which people and programs use rye."""
 
 FACADE = frozenset(
-    {"rye", "rye.registry", "rye.errors", "rye.parameters", "rye.parameters.tools", "rye._text", "rye._process"}
+    [
+        "rye",
+        "rye.registry",
+        "rye.errors",
+        "rye.parameters",
+        "rye.parameters.tools",
+        "rye._text",
+        "rye._process",
+        "rye._resources",
+    ]
 )
 """What a surface may import besides the rooms of :data:`SURFACES`."""
 

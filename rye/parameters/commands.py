@@ -106,6 +106,12 @@ _FORMS = _named(
     as_jsonl=_flag("Answer as one JSON object per hit and line", flags="--jsonl"),
     as_ids=_flag("Answer as `type:id`, one per line", flags="--ids"),
     null=_flag("End each line of `--ids` with a NUL instead, for `xargs -0`", flags="-0 --null"),
+    form=_choice(
+        "`table`: one line per item, cut where the terminal ends; `csv`: for spreadsheets, with the same columns",
+        *("text", "table", "csv"),
+        flags="--format",
+        notes="a cell of `csv` that a spreadsheet would take for a formula begins with `'`",
+    ),
 )
 _PATHS = _named(paths=_flag("Also show the file of each item, and the line to begin at"))
 _EVERY_PLACE = ("project", "bundles", "trust", "audience", "clients", "cache_dir", "max_staleness")
@@ -192,7 +198,7 @@ COMMANDS: Mapping[str, _Table] = {
         | _named(snippets=_flag("Show the best passage of each section instead of all of it"))
         | _of(*_BY_MEANING)
     ),
-    "similar": _ITEM | parameters_of(SimilarOptions) | _PATHS | _of(*_BY_MEANING, forms=("as_json", "as_ids")),
+    "similar": _ITEM | parameters_of(SimilarOptions) | _PATHS | _of(*_BY_MEANING, forms=("as_json", "as_ids", "form")),
     "why": _named(query=_argument("The query")) | _ITEM | parameters_of(WhyOptions) | _DATES | _of(*_BY_MEANING),
     "query": (
         _named(
@@ -209,6 +215,7 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _of("project", "bundles", "trust", "audience", "clients", "cache_dir")
     ),
+    "help": _named(topic=Parameter("Name of a page, such as `query-language`", flags="argument")),
     "open": _ITEM | _of("project", "bundles", "trust", "audience", "clients", "cache_dir", forms=()),
     "list": (
         _named(scope=Parameter("Types and namespaces", "*", flags="argument"))

@@ -264,3 +264,13 @@ def test_signed_items_are_trusted_and_tampering_is_seen(tmp_path: Path) -> None:
     done = own.process("verify", "--space", "project", "--trust", trust)
     assert done.status == 1
     assert done.out.startswith("✗ tampered   tool:demo/deploy  project  ")
+
+
+def test_help_shows_ryes_own_pages_wherever_it_is_called(shop: Workshop) -> None:
+    """The list names each page, a page is its item, and a name that none has is met by the nearest."""
+    listed = shop.run("help")
+    assert any(line.startswith("query-language  ") for line in listed.out.splitlines())
+    assert "# The query language" in shop.run("help", "query-language").out
+    found = shop.run("help", "query-langage")
+    assert (found.status, found.out) == (1, "")
+    assert "did you mean 'query-language'" in found.err

@@ -48,6 +48,7 @@ _COMMANDS: tuple[click.Command, ...] = (
     service.mcp,
     service.serve,
     service.completion,
+    items.help_command,
 )
 
 _HELP = r"""
@@ -140,6 +141,9 @@ serve: Serve pages to look at in a browser.
     rye serve --host 0.0.0.0 --token-file token.txt      # for other machines that know the token
 completion: Print the completion script of a shell.
     eval "$(rye completion bash)"  # add this to ~/.bashrc
+help: Show a page of the documentation.
+    rye help                 # the pages, and what each is about
+    rye help query-language  # one of them
 """
 """The summary of each command, and its examples."""
 

@@ -1,4 +1,4 @@
-"""The commands that show items: ``rye show``, ``list``, ``refs`` and ``stats``."""
+"""The commands that show items: ``rye show``, ``open``, ``list``, ``refs``, ``stats`` and ``help``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any
 
 import click
 
+from rye._resources import items_root
 from rye._text import quote
 from rye.cli.commands.search import answer_hits
-from rye.cli.options import Place, ask, ask_about_item, only_one, params_of, refuse
+from rye.cli.options import NothingFound, Place, ask, ask_about_item, only_one, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, note, note_line, say_json, say_raw
+from rye.errors import NotFoundError
+from rye.parameters import guess
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
 """Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""
@@ -39,6 +42,34 @@ def show_item(item: str, **options: Any) -> int:
 
         terminal = Terminal.of(sys.stdout)
         show_paged(render_item(loaded, terminal), terminal)
+    return 0
+
+
+@click.command("help", params=params_of("help"))
+def help_command(topic: str | None) -> int:
+    """Show the page TOPIC of rye's documentation; without TOPIC, what each page is about.
+
+    The pages are the knowledge items that come with rye. On a terminal they are shown as `rye show` shows an item.
+
+    Exit status: 0 shown, 1 there is no such page, 2 error.
+    """
+    from rye.cli.programs import show_paged
+    from rye.cli.render.items import render_help, render_item
+    from rye.registry import Registry
+
+    terminal, own = Terminal.of(sys.stdout), items_root()
+    with progress_bar("indexing") as progress:
+        registry = Registry(own, user=own, bundles=[own], clients=["none"], progress=progress)
+        pages = registry.list_items("knowledge.rye.*", space="system")
+        names = [hit.id.removeprefix("rye/") for hit in pages.results]
+        if topic is not None and (topic := topic.removeprefix("rye/")) not in names:
+            hint = f"{guess(topic, names)}rye help lists the pages"
+            raise NothingFound(NotFoundError("no-topic", f"there is no page {topic!r}", hint=hint))
+        if topic is None:
+            lines = render_help(pages, terminal)
+        else:
+            lines = render_item(registry.load("knowledge", f"rye/{topic}", "system"), terminal)
+    show_paged(lines, terminal)
     return 0
 
 
@@ -75,11 +106,11 @@ def list_command(scope: str, **options: Any) -> int:
 
     Exit status: 0 there are some, 1 none, 2 error.
     """
-    only_one("as_json", "as_jsonl", "as_ids", "paths")
+    only_one("as_json", "as_jsonl", "as_ids", "paths", "form")
     if not options["as_ids"]:
         refuse("null", because="without --ids")
     place = Place.take(options)
-    form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
+    form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null", "form")}
     paths = options.pop("paths")
     options["sort_by"] = _SORTS[options.pop("sort")]
     from rye.cli.render.items import render_list

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -17,7 +17,8 @@ from rye.surface.requests import arguments_of
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
 
-_IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset", "paths")
+_Render: TypeAlias = "Callable[[SearchResponse, Terminal], Iterable[str]]"
+_IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "form", "explain", "facets", "limit", "offset", "paths")
 """Options with which ``rye search`` without a query lists items instead of searching as you type."""
 
 
@@ -31,11 +32,13 @@ def search(query: tuple[str, ...], **options: Any) -> int:
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
-    only_one("as_json", "as_jsonl", "as_ids", "paths")
+    only_one("as_json", "as_jsonl", "as_ids", "paths", "form")
     if options["as_ids"]:
         refuse("explain", "facets", because="with --ids")
     else:
         refuse("null", because="without --ids")
+    if options["form"] != "text":
+        refuse("explain", "facets", because=f"with --format {options['form']}")
     if options["as_jsonl"]:
         refuse("facets", because="with --jsonl")
     place = Place.take(options)
@@ -50,11 +53,9 @@ def search(query: tuple[str, ...], **options: Any) -> int:
     return answer_hits(response, options, partial(render_search, sort_by=options["sort_by"], paths=options["paths"]))
 
 
-def answer_hits(
-    response: SearchResponse, options: Mapping[str, Any], render: Callable[[SearchResponse, Terminal], Iterable[str]]
-) -> int:
+def answer_hits(response: SearchResponse, options: Mapping[str, Any], render: _Render) -> int:
     """Write a page of hits in the form that the options ask for, and return the exit status."""
-    from rye.cli.render.search import render_ids, render_notes
+    from rye.cli.render.search import render_csv, render_ids, render_notes, render_table
 
     if options.get("as_jsonl"):
         for hit in response.results:
@@ -64,7 +65,9 @@ def answer_hits(
         say_raw("".join(f"{hit.type}:{hit.id}\0" for hit in response.results))
         show((), render_notes(response, Terminal.of(sys.stderr)))
     else:
-        answer(response, render_ids if options["as_ids"] else render, render_notes, as_json=options["as_json"])
+        forms: dict[str, _Render] = {"text": render, "table": render_table, "csv": render_csv}
+        chosen = render_ids if options["as_ids"] else forms[options["form"]]
+        answer(response, chosen, render_notes, as_json=options["as_json"])
     return 0 if response.results else 1
 
 
@@ -93,9 +96,11 @@ def similar(item: str, **options: Any) -> int:
 
     Exit status: 0 there are some, 1 none, or there is no such item, 2 error.
     """
-    only_one("as_json", "as_ids", "paths")
+    only_one("as_json", "as_ids", "paths", "form")
     if options["as_ids"]:
         refuse("explain", because="with --ids")
+    if options["form"] != "text":
+        refuse("explain", because=f"with --format {options['form']}")
     place = Place.take(options)
     explain = options["explain"]
     is_read = not (options["as_json"] or options["as_ids"])

@@ -163,6 +163,15 @@ _LONGEST = 60
 _LEAST = 20
 
 
+def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
+    """Yield the name of each page of the documentation with what it is about."""
+    names = {hit.id: hit.id.removeprefix("rye/") for hit in pages.results}
+    width = max(map(len, names.values()), default=0)
+    for hit in pages.results:
+        room = None if terminal.width is None else max(terminal.width - width - 2, _LEAST)
+        yield f"{terminal.style(pad(names[hit.id], width), bold=True)}  {cut(inline(hit.description), room)}"
+
+
 def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = False) -> Iterator[str]:
     """Yield a line for each item, cut where the terminal ends, and below it its file where ``paths``."""
     rows = [_columns(hit) for hit in response.results]
