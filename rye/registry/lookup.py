@@ -49,7 +49,7 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
     Args:
         reader: Over all spaces, so that an error can say where else the item is.
         name: ``type:id``, or an id that only one type has.
-        space: Where to look.
+        space: Where to look: in all, in one space, or in one source such as ``system:acme``.
 
     Raises:
         ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several types have the id.
@@ -86,12 +86,13 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
     item_type, item_id = (prefix, rest) if colon else ("", name)
     if colon:
         check_type(item_type)
-    check_space(space)
+    if space not in {root.source for root, _ in reader.snapshots}:
+        check_space(space)
     anywhere = {kind: list(reader.having_key(kind, item_id)) for kind in ((item_type,) if colon else TYPE_NAMES)}
     found = {
         kind: here
         for kind, documents in anywhere.items()
-        if (here := [each for each in documents if space in ("all", each[0].root.space)])
+        if (here := [each for each in documents if space in ("all", each[0].root.space, each[0].root.source)])
     }
     if len(found) > 1:
         names = [f"{kind}:{item_id}" for kind in TYPE_NAMES if kind in found]

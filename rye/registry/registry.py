@@ -290,7 +290,7 @@ class Registry:
         Args:
             item_type: ``directive``, ``tool`` or ``knowledge``.
             item_id: Its id.
-            space: Where to look; None takes the highest-priority space that has it.
+            space: Where to look: a space, or a source such as ``system:acme``; None takes the first that has it.
 
         Raises:
             NotFoundError: No such item; the hint names the nearest ids.
@@ -306,7 +306,7 @@ class Registry:
 
         Args:
             item: ``type:id``, or an id that only one type has.
-            space: Where to look; None takes the highest-priority space that has it.
+            space: Where to look: a space, or a source such as ``system:acme``; None takes the first that has it.
 
         Raises:
             NotFoundError: There is no such item; the hint names the nearest ids.

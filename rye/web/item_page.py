@@ -94,15 +94,15 @@ def make_diff(visit: Visit) -> WebPage:
     Raises:
         RyeError: One of them is not there, or is too long to be compared.
     """
-    given = dict(visit.pairs)
-    old, new = (visit.registry.load(visit.path["kind"], visit.path["item_id"], given.get(name)) for name in _SIDES)
+    given = {"old": "all", "new": "all"} | dict(visit.pairs)
+    old, new = (visit.registry.load(visit.path["kind"], visit.path["item_id"], given[name]) for name in _SIDES)
     sides = [each.content.splitlines() for each in (old, new)]
     if max(map(len, sides)) > MAX_COMPARED:
         message = f"{new.ref} has more than {MAX_COMPARED:,} lines"
         raise ItemError("too-many-lines", message, hint="compare the files with diff")
     titles = [f"{source_name(each.space, each.bundle)} {each.item.version}".strip() for each in (old, new)]
     lines = tuple(unified_diff(sides[0], sides[1], titles[0], titles[1], lineterm=""))
-    return WebPage("diff.html", Difference(old, new, lines), {"ref": new.ref})
+    return WebPage("diff.html", Difference(old, new, lines), {"ref": new.ref, "given": given})
 
 
 def _tried(work: Any) -> Any:
@@ -123,8 +123,8 @@ def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
         (
             word,
             source,
-            item_address(item.ref, space=(space := source.partition(":")[0])),
-            item_address(item.ref, page="diff", old=space, new=item.space) if space != item.space else "",
+            item_address(item.ref, space=source),
+            item_address(item.ref, page="diff", old=source, new=source_name(item.space, item.bundle)),
         )
         for word, sources in (("hides", item.shadows), ("hidden by", item.shadowed_by))
         for source in sources

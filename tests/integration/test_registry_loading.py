@@ -39,6 +39,11 @@ def test_loading_gives_content_and_verdict(sim: SpaceSim, registry: Registry) ->
     assert (user.item.version, user.shadowed_by, user.shadows) == ("1.10.0", ("project",), ("system:shop",))
     system = registry.load("tool", "rye/file-system/read", "system")
     assert (system.bundle, system.item.version) == ("shop", "0.9")
+    assert registry.load("tool", "rye/file-system/read", "system:shop") == system
+    with pytest.raises(NotFoundError):
+        registry.load("tool", "rye/file-system/read", "system:rye")
+    with pytest.raises(ArgumentError):
+        registry.load("tool", "rye/file-system/read", "system:none")
     data = loaded.to_dict()
     assert json.loads(json.dumps(data)) == data
     with pytest.raises(NotFoundError):
