@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from rye._text import quote
 from rye.cli.progress import IndexProgress
 from rye.errors import NotFoundError
-from rye.parameters import COMMANDS, Parameter, ParameterError, described, metavar, parameters_of
+from rye.parameters import COMMANDS, SECTIONS, Parameter, ParameterError, described, metavar, parameters_of
 from rye.surface.requests import AUTOMATIC
 
 if TYPE_CHECKING:
@@ -256,7 +256,26 @@ def refuse(*names: str, because: str) -> None:
         raise Refusal(f"{' and '.join(used)} {'has' if len(used) == 1 else 'have'} no effect {because}")
 
 
-class SearchCommand(click.Command):
+class Command(click.Command):
+    """Lists its options in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of the command alone first, then those that other commands have as well."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "By meaning": [], "Answer": []}
+        for each in self.get_params(ctx):
+            if record := each.get_help_record(ctx):
+                sections.setdefault(SECTIONS.get(str(each.name), "Options"), []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+command = partial(click.command, cls=Command)
+"""Makes a command of a function."""
+
+
+class SearchCommand(Command):
     """Reads a search line as people write it; all else is click's."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ It knows no other room, as the engine checks its arguments by it::
     check(limit, 2000)  # ArgumentError: limit is 2000 (valid are whole numbers from 1 to 1,000)
 """
 
-from rye.parameters.commands import COMMANDS, MAX_RELATIONS, RefsOptions
+from rye.parameters.commands import COMMANDS, MAX_RELATIONS, SECTIONS, RefsOptions
 from rye.parameters.model import (
     Parameter,
     ParameterError,
@@ -43,6 +43,7 @@ __all__ = [
     "MAX_LIMIT",
     "MAX_OFFSET",
     "MAX_RELATIONS",
+    "SECTIONS",
     "SPACES",
     "BoostParts",
     "HybridParts",

@@ -9,6 +9,7 @@ from rye.parameters.search import (
     EMBED_SECONDS,
     MAX_OFFSET,
     SPACES,
+    HybridParts,
     SearchOptions,
     SectionOptions,
     SimilarOptions,
@@ -517,3 +518,12 @@ COMMANDS: Mapping[str, _Table] = {
     "completion": _named(shell=_argument("The shell", choices=("bash", "zsh", "fish"))),
 }
 """Every command, or action of one, and its parameters."""
+
+SECTIONS: Mapping[str, str] = (
+    dict.fromkeys(_PLACES, "Spaces, keys and the index")
+    | dict.fromkeys(
+        [*parameters_of(HybridParts), "source_boosts", "threshold", "embedder", "embed_seconds"], "By meaning"
+    )
+    | dict.fromkeys(["limit", "offset", "sort_by", "sort", "explain", "facets", *_PATHS, *_FORMS], "Answer")
+)
+"""Under which heading of the help a parameter stands that is not one of the command alone."""

@@ -9,11 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from rye._text import inline, quote
 from rye.cli.commands.keys import login
-from rye.cli.options import Place, ask, params_of, refuse
+from rye.cli.options import Place, ask, command, params_of, refuse
 from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
 
@@ -26,7 +24,7 @@ _LISTED = 12
 _DOES = {"written": "write", "extended": "add to", "kept": "keep"}
 
 
-@click.command("init", params=params_of("init"))
+@command("init", params=params_of("init"))
 def init(**options: Any) -> int:
     """Set up a project: take in what is there, write its policy, sign it, and search it.
 
@@ -120,7 +118,7 @@ def _finish(setup: Setup, report: SetupReport) -> None:
     answer(response, render_search, render_notes, as_json=False)
 
 
-@click.command("new", params=params_of("new"))
+@command("new", params=params_of("new"))
 def new(kind: str, name: str, **options: Any) -> int:
     """Write the frame of a new item, to fill in: KIND is directive, tool, knowledge or skill, NAME its id.
 
@@ -136,7 +134,7 @@ def new(kind: str, name: str, **options: Any) -> int:
     return 0
 
 
-@click.command("import", params=params_of("import"))
+@command("import", params=params_of("import"))
 def import_command(source: tuple[Path, ...], **options: Any) -> int:
     """Copy each SOURCE, a file or all files of a folder, into .ai: texts as knowledge or directives, scripts as tools.
 

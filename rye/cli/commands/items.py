@@ -7,12 +7,10 @@ import sys
 from functools import partial
 from typing import Any
 
-import click
-
 from rye._resources import items_root
 from rye._text import quote
 from rye.cli.commands.search import answer_hits
-from rye.cli.options import NothingFound, Place, ask, ask_about_item, only_one, params_of, progress_bar, refuse
+from rye.cli.options import NothingFound, Place, ask, ask_about_item, command, only_one, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, note, note_line, say_json, say_raw
 from rye.errors import NotFoundError
 from rye.parameters import guess
@@ -21,7 +19,7 @@ _SORTS = {"id": "score", "name": "name", "date": "date"}
 """Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""
 
 
-@click.command("show", params=params_of("show"))
+@command("show", params=params_of("show"))
 def show_item(item: str, **options: Any) -> int:
     """Show ITEM: a type:id, or an id alone if only one type has it.
 
@@ -45,7 +43,7 @@ def show_item(item: str, **options: Any) -> int:
     return 0
 
 
-@click.command("help", params=params_of("help"))
+@command("help", params=params_of("help"))
 def help_command(topic: str | None) -> int:
     """Show the page TOPIC of rye's documentation; without TOPIC, what each page is about.
 
@@ -73,7 +71,7 @@ def help_command(topic: str | None) -> int:
     return 0
 
 
-@click.command("open", params=params_of("open"))
+@command("open", params=params_of("open"))
 def open_item(item: str, **options: Any) -> int:
     """Open the file of ITEM, a type:id or an id alone, in the editor that VISUAL or EDITOR names; also: rye edit.
 
@@ -98,7 +96,7 @@ def open_item(item: str, **options: Any) -> int:
     return 0
 
 
-@click.command("list", params=params_of("list"))
+@command("list", params=params_of("list"))
 def list_command(scope: str, **options: Any) -> int:
     """List the items in SCOPE with version, verdict, source and description. Each item is read and verified.
 
@@ -119,7 +117,7 @@ def list_command(scope: str, **options: Any) -> int:
     return answer_hits(response, form, partial(render_list, paths=paths))
 
 
-@click.command("refs", params=params_of("refs"))
+@command("refs", params=params_of("refs"))
 def refs(item: str, **options: Any) -> int:
     """Show what ITEM refers to and what refers to it. ITEM is a type:id, or an id alone if only one type has it.
 
@@ -138,7 +136,7 @@ def refs(item: str, **options: Any) -> int:
     return 0 if found.relations else 1
 
 
-@click.command("stats", params=params_of("stats"))
+@command("stats", params=params_of("stats"))
 def stats(space: str, **options: Any) -> int:
     """Count items by space, type, verdict and signer, and show the sizes of files and index.
 

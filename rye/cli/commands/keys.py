@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, Refusal, ask, only_one, params_of, refuse
+from rye.cli.options import Place, Refusal, ask, command, only_one, params_of, refuse
 from rye.cli.terminal import (
     Terminal,
     answer,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rye.registry import Keyring, Passphrase, SignReport
 
 
-@click.command("sign", params=params_of("sign"))
+@command("sign", params=params_of("sign"))
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     """Sign each TARGET: a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path.
 

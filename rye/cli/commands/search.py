@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from rye.cli.options import Place, SearchCommand, ask, ask_about_item, given, only_one, params_of, refuse
+from rye.cli.options import Place, SearchCommand, ask, ask_about_item, command, given, only_one, params_of, refuse
 from rye.cli.terminal import Terminal, answer, is_interactive, say_json, say_raw, show
 from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
 from rye.surface.requests import arguments_of
@@ -90,7 +90,7 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
     return 0 if response.results else 1
 
 
-@click.command("similar", params=params_of("similar"))
+@command("similar", params=params_of("similar"))
 def similar(item: str, **options: Any) -> int:
     """Find items similar to ITEM (a type:id, or an id alone): by its rarest words, or by meaning with --mode.
 
@@ -128,7 +128,7 @@ def why(query: str, item: str, **options: Any) -> int:
     return 0 if found.found else 1
 
 
-@click.command("query", params=params_of("query"))
+@command("query", params=params_of("query"))
 def query(text: tuple[str, ...], **options: Any) -> int:
     """Show the canonical form and the tree of the query TEXT, or its error with a caret.
 

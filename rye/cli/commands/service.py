@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from rye._process import find_program
-from rye.cli.options import Place, Refusal, ask, params_of, refuse
+from rye.cli.options import Place, Refusal, ask, command, params_of, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
 from rye.errors import NotFoundError
 
@@ -26,7 +26,7 @@ COMPLETION_VARIABLE = "_RYE_COMPLETE"
 _TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
 
 
-@click.command("index", params=params_of("index"))
+@command("index", params=params_of("index"))
 def index(action: str, **options: Any) -> int:
     """Show, rebuild or clear the index. It is a cache: a search builds it if it is missing, and refreshes it.
 
@@ -87,7 +87,7 @@ _INDEX_ACTIONS: Mapping[str, Callable[[Place], _Outcome]] = {
 }
 
 
-@click.command("mcp", params=params_of("mcp"))
+@command("mcp", params=params_of("mcp"))
 def mcp(client: str | None, **options: Any) -> int:
     """Serve rye's tools to agents over the Model Context Protocol (MCP).
 
@@ -127,7 +127,7 @@ def mcp(client: str | None, **options: Any) -> int:
     return 0
 
 
-@click.command("serve", params=params_of("serve"))
+@command("serve", params=params_of("serve"))
 def serve(**options: Any) -> int:
     """Serve pages to look at: search, items with verdict and relations, each also as JSON. They change nothing.
 
@@ -197,7 +197,7 @@ def _own_command() -> tuple[str, ...]:
     return (found,) if found else (sys.executable, "-P", "-m", "rye")
 
 
-@click.command("completion", params=params_of("completion"))
+@command("completion", params=params_of("completion"))
 def completion(shell: str) -> int:
     """Print the completion script of SHELL.
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from rye.cli.options import Place, Refusal, given, only_one, params_of, progress_bar, refuse
+from rye.cli.options import Place, Refusal, command, given, only_one, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, ask_passphrase, note, require_yes, say, say_json, show, warning_lines
 from rye.surface.text import plural
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 _LISTING = ("threshold", "root_key", "timestamp_key", "no_timestamp_key", "delegate", "no_delegates", "new")
 
 
-@click.command("verify", params=params_of("verify"))
+@command("verify", params=params_of("verify"))
 def verify(target: tuple[str, ...], **options: Any) -> int:
     """Verify the signature of each TARGET, or of every item if none is named.
 
@@ -160,7 +158,7 @@ def _write_baseline(run: Verification, path: Path, progress: IndexProgress) -> i
     return 0
 
 
-@click.command("manifest", params=params_of("manifest"))
+@command("manifest", params=params_of("manifest"))
 def manifest(action: str, **options: Any) -> int:
     """Write or check the signed list of a space's items, kept below config/manifest; refresh says that it is current.
 

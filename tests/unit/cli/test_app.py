@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -330,3 +331,17 @@ def test_an_error_names_the_option_that_was_typed(
     assert main([*args, "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]
     assert shown.startswith(f"error[{error['code']}]: ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_each_option_once_below_the_heading_it_belongs_to(name: str) -> None:
+    """Those of the command alone come first; where items, keys and the index are, which all commands share, last."""
+    command = COMMANDS[name].command
+    with command.make_context(name, [], resilient_parsing=True) as context:
+        text = command.get_help(context)
+        options = [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
+    listed = re.findall(r"^  (-[^\s,]*)", text[text.index("ptions:\n") :], re.MULTILINE)
+    assert sorted(listed) == sorted(min(each.opts, key=len) for each in options)
+    known = ("Options:", "By meaning:", "Answer:", "Spaces, keys and the index:", "Commands:")
+    headings = re.findall(r"^[A-Z].*:$", text, re.MULTILINE)
+    assert headings == [each for each in known if each in headings]
