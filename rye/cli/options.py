@@ -263,7 +263,7 @@ class Command(click.Command):
         """Write the options of the command alone first, then those that other commands have as well."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], "By meaning": [], "Answer": []}
         for each in self.get_params(ctx):
-            if record := each.get_help_record(ctx):
+            if not isinstance(each, click.Argument) and (record := each.get_help_record(ctx)):
                 sections.setdefault(SECTIONS.get(str(each.name), "Options"), []).append(record)
         for heading, records in sections.items():
             if records:

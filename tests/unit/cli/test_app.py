@@ -340,7 +340,8 @@ def test_help_lists_each_option_once_below_the_heading_it_belongs_to(name: str) 
     with command.make_context(name, [], resilient_parsing=True) as context:
         text = command.get_help(context)
         options = [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
-    listed = re.findall(r"^  (-[^\s,]*)", text[text.index("ptions:\n") :], re.MULTILINE)
+    below = re.split("Commands:|Examples:", text[text.index("ptions:\n") :])[0]
+    listed = re.findall(r"^  ([^\s,]+)", below, re.MULTILINE)
     assert sorted(listed) == sorted(min(each.opts, key=len) for each in options)
     known = ("Options:", "By meaning:", "Answer:", "Spaces, keys and the index:", "Commands:")
     headings = re.findall(r"^[A-Z].*:$", text, re.MULTILINE)
