@@ -45,6 +45,7 @@
       results().replaceWith(document.adoptNode(found));
       if (whole) document.querySelector(".options").replaceWith(document.adoptNode(page.querySelector(".options")));
       document.title = page.title;
+      document.getElementById("said").textContent = document.querySelector(".outcome").textContent;
       document.querySelector("footer").replaceWith(document.adoptNode(page.querySelector("footer")));
       current = -1;
     } catch (fault) {
