@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
+import anyio
+import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 
 from rye.mcp.server import App
 from rye.mcp.startup import end_soon
-from rye.surface.listener import MAX_CONNECTIONS, Asgi, Callers, Http, Receive, Scope, Send, guarded, serve_asgi
+from rye.surface.listener import (
+    BROWSER,
+    MAX_CONNECTIONS,
+    Asgi,
+    Callers,
+    Http,
+    Receive,
+    Scope,
+    Send,
+    guarded,
+    serve_asgi,
+)
 
 MAX_BODY = 1_048_576
 """Bytes of one request."""
@@ -45,8 +58,11 @@ async def serve_http(app: App, http: Http) -> None:
             session_idle_timeout=SESSION_SECONDS,
             transport_security=TransportSecuritySettings(allowed_hosts=callers.hosts, allowed_origins=callers.origins),
         )
-        bounded = _Sessions(asgi)
-        return guarded(bounded, http.token) if http.token else bounded
+        bounded: Asgi = _Sessions(asgi)
+        if (pages := app.options.pages) is not None:
+            bounded = _with_pages(bounded, lambda: pages(app.projects.find().registry, callers))
+        challenge = "Bearer" if pages is None else BROWSER
+        return guarded(bounded, http.token, challenge=challenge) if http.token else bounded
 
     def stop() -> None:
         app.projects.abandon()
@@ -58,6 +74,23 @@ async def serve_http(app: App, http: Http) -> None:
         started=lambda port: _LOG.info("rye listens on http://%s:%d%s", http.named, port, PATH),
         stop=stop,
     )
+
+
+def _with_pages(asgi: Asgi, make: Callable[[], Asgi]) -> Asgi:
+    """Return an application that answers at every path but :data:`PATH` with another one, made when first asked for."""
+    made: list[Asgi] = []
+    making = anyio.Lock()
+
+    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] == PATH:
+            await asgi(scope, receive, send)
+            return
+        async with making:
+            if not made:
+                made.append(await anyio.to_thread.run_sync(make))
+        await made[0](scope, receive, send)
+
+    return choose
 
 
 class _Sessions:

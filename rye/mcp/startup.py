@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -13,7 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from rye.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from rye.surface.listener import Http
+    from rye.registry import Registry
+    from rye.surface.listener import Asgi, Callers, Http
+
+    Pages = Callable[[Registry, Callers], Asgi]
 
 
 GRACE = 3.0
@@ -36,6 +40,7 @@ class Options:
         only_trusted: Whether items of any other verdict are left out.
         read_only: Whether nothing may be signed or copied.
         http: Where to listen; None for standard input and output.
+        pages: Makes the application that answers at every other path over HTTP, given the default project.
     """
 
     projects: tuple[Path, ...] = ()
@@ -48,6 +53,7 @@ class Options:
     only_trusted: bool = False
     read_only: bool = False
     http: Http | None = None
+    pages: Pages | None = None
 
     @property
     def may_write(self) -> bool:

@@ -500,6 +500,7 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _address("With `--http`: ", 8642, "RYE_MCP_TOKEN")
         | _named(
+            pages=_flag("With `--http`: also serve the pages of `rye serve` for the first project, at `/`"),
             client=_choice(
                 "Print what this client needs in its configuration for a server with these options, and end",
                 *("claude", "cursor", "vscode", "codex"),

@@ -29,6 +29,9 @@ MAX_CONNECTIONS = 500
 REQUEST_SECONDS = 20
 """How long a request may take to arrive."""
 
+BROWSER = 'Basic realm="rye", charset="UTF-8"'
+"""The challenge on which a browser asks its user for the token, as a password."""
+
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
 _BACKLOG = 32
@@ -248,7 +251,7 @@ def guarded(asgi: Asgi, token: str, *, challenge: str = "Bearer") -> Asgi:
     Args:
         asgi: What answers them.
         token: The token.
-        challenge: What is asked for where it is missing; a browser asks its user where that begins with ``Basic``.
+        challenge: What is asked for where it is missing: a bearer's token, or :data:`BROWSER` for that as well.
     """
     expected = token.encode("ascii")
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rye.registry import Registry
-    from rye.surface.listener import Asgi, Http
+    from rye.surface.listener import Asgi, Callers, Http
 
-__all__ = ["app", "serve"]
+__all__ = ["app", "gated_app", "serve"]
 
 
 def app(registry: Registry) -> Asgi:
@@ -27,6 +27,13 @@ def app(registry: Registry) -> Asgi:
     from rye.web.site import Site
 
     return Site(registry).application()
+
+
+def gated_app(registry: Registry, callers: Callers, token: str = "") -> Asgi:
+    """Return the application for a registry, answering only these callers and, if there is one, with the token."""
+    from rye.web.gate import gated
+
+    return gated(app(registry), callers, token)
 
 
 def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
@@ -45,7 +52,6 @@ def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
 
     from rye.registry import Watch
     from rye.surface.listener import serve_asgi
-    from rye.web.gate import gated
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("rye.web").setLevel(logging.INFO)
@@ -63,7 +69,7 @@ def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
 
     async def run() -> None:
         await serve_asgi(
-            lambda callers: gated(app(registry), callers, http.token), http, started=started, stop=watch.stop
+            lambda callers: gated_app(registry, callers, http.token), http, started=started, stop=watch.stop
         )
 
     anyio.run(run)

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 
-from rye.surface.listener import Asgi, Callers, Receive, Scope, Send, guarded
+from rye.surface.listener import BROWSER, Asgi, Callers, Receive, Scope, Send, guarded
 
 SAFE_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -28,7 +28,7 @@ _COMPRESSED_FROM = 1_000
 
 def gated(asgi: Asgi, callers: Callers, token: str) -> Asgi:
     """Return an application that answers callers who name an allowed host and, where there is one, show the token."""
-    inner = guarded(asgi, token, challenge='Basic realm="rye", charset="UTF-8"') if token else asgi
+    inner = guarded(asgi, token, challenge=BROWSER) if token else asgi
     return _Gate(inner, callers)
 
 

@@ -360,6 +360,28 @@ def test_a_flood_of_sessions_is_bounded(sim: SpaceSim) -> None:
         assert {found.talk(find, mode=mode) for mode in ERAS} == {"notes/new"}
 
 
+def test_pages_beside_agents(sim: SpaceSim) -> None:
+    """With ``--pages`` a browser and an agent are served at one address, by the same names and the same token."""
+
+    def seen(found: Service, **headers: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", found.port, timeout=30)
+        try:
+            connection.request("GET", "/search?q=notes", headers=headers)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    with service(sim, "--pages", RYE_MCP_TOKEN=TOKEN) as found:
+        assert found.talk(find, token=TOKEN) == "notes/new"
+        status, text = seen(found, Authorization=f"Bearer {TOKEN}")
+        assert (status, "notes/new" in text) == (200, True)
+        assert seen(found)[0] == 401
+        assert seen(found, Authorization=f"Bearer {TOKEN}", Host="evil.example")[0] == 421
+        assert seen(found, Authorization=f"Bearer {TOKEN}", Origin="https://evil.example")[0] == 403
+    assert "--require trusted" in start(sim, "--pages", "--require", "trusted")[1]
+
+
 def start(sim: SpaceSim, *more: str, **env: str) -> tuple[int, str]:
     """Start a server that cannot, and return its status and what it says."""
     words = [sys.executable, *arguments(sim, "--http", *more)]

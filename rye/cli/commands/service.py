@@ -103,7 +103,9 @@ def mcp(client: str | None, **options: Any) -> int:
         check_audience(options["audience"])
     server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture
     if not options["http"]:
-        refuse("host", "port", "token_file", "allowed_hosts", because="without --http")
+        refuse("host", "port", "token_file", "allowed_hosts", "pages", because="without --http")
+    if options["require"]:
+        refuse("pages", because="with --require trusted: they show every item")
     chosen = server.Options(
         projects=tuple(_folder(folder) for folder in options["projects"]),
         bundles=options["bundles"],
@@ -115,6 +117,7 @@ def mcp(client: str | None, **options: Any) -> int:
         only_trusted=options["require"] == "trusted",
         read_only=options["read_only"],
         http=_address(options, _TOKEN) if options["http"] else None,
+        pages=import_module("rye.web").gated_app if options["pages"] else None,
     )
     if client is not None:
         if options["http"] and not options["port"]:
