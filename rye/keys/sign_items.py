@@ -154,7 +154,8 @@ def sign_targets(
         form: ``v2`` or ``v1``.
         mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
         force: Whether to sign again what the key has validly signed.
-        expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any.
+        expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any. Of a skill that is
+            signed as a whole it is the path of its folder, and the digest of the list of its files.
 
     Raises:
         ArgumentError: ``bad-space``, ``bad-format``, ``bad-target`` or ``nothing-to-sign``.
@@ -345,13 +346,14 @@ def _sign(
 
 
 def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
-    """Refuse to sign skills, and files whose bytes are not those that were reviewed."""
+    """Refuse to sign skills that were not reviewed, and files whose bytes are not those that were."""
     for job in jobs:
-        path = str(job.root.path / job.file.rel_path)
-        if job.skill:
+        path = str(job.root.path / (job.skill or job.file.rel_path))
+        if job.skill and path not in expected:
             message = f"{job.file.rel_path} is a skill, which is signed with every file in its folder"
             raise ArgumentError("bad-target", message, hint=f"the user runs: rye sign directive:{job.skill}")
-        if expected.get(path) != hashlib.sha256(job.read.data).hexdigest():
+        data = list_files(job.files) if job.skill else job.read.data
+        if expected.get(path) != hashlib.sha256(data).hexdigest():
             message = f"{job.file.rel_path} is not what was to be signed"
             hint = "nothing was written; look at the files as they are, then sign them"
             raise SigningError("changed-meanwhile", message, hint=hint, path=path)

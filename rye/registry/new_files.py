@@ -37,12 +37,18 @@ _FRAMES = {
     ".yaml": "description: {description}\n",
 }
 _STEPS = "## Steps\n\n### 1. First\n\n## Done when\n"
-_TEXTS = {".md": "", ".markdown": "", ".mdc": "directive", ".prompt": "directive", ".txt": ""}
+_TEXTS = {
+    **dict.fromkeys((".md", ".markdown", ".rst", ".txt"), ""),
+    **dict.fromkeys((".mdc", ".prompt", ".prompty"), "directive"),
+}
 """Extension of a text that is taken in → the type of item that it becomes; empty where its name and text decide."""
 
 _INSTRUCTIONS = re.compile(r"(?:.*\.(?:prompt|instructions)|SKILL|AGENTS|CLAUDE|GEMINI)\.md")
 _BLOCK = re.compile(r"(?:---[ \t]*|```ya?ml[ \t]*)\r?\n.*?^(?:---|```)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _OWN_NAME = re.compile(r"^((?:tool_|item_|directive_)?(?:name|id|category|type))(?=[ \t]*:)", re.MULTILINE)
+_OVERLINE = re.compile(r"\A\s*([^\w\s])\1{2,}[ \t]*\n")
+"""The line above a title of reStructuredText; the one below it is that of Markdown, too."""
+
 _SKIPPED = {"node_modules", "venv", "site-packages"}
 
 
@@ -300,7 +306,7 @@ def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:
         return NewFile(_path(ItemType.TOOL, item_id, suffix), data, f"{ItemType.TOOL}:{item_id}")
     instructs = _INSTRUCTIONS.fullmatch(path.name) or "<directive " in text
     kind = ItemType(as_type or _TEXTS[suffix] or ("directive" if instructs else "knowledge"))
-    filled = with_metadata(text, kind, item_id)
+    filled = with_metadata(_OVERLINE.sub("", text) if suffix == ".rst" else text, kind, item_id)
     return NewFile(_path(kind, item_id, ".md"), filled.encode(), f"{kind}:{item_id}")
 
 

@@ -11,18 +11,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rye import spaces
+from rye import signing, spaces
 from rye._report import Report
 from rye._resources import items_root
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
+from rye.items.formats import SKILL_FILE
 from rye.keys.keyring import Keyring, Passphrase
 from rye.registry.load import check_place
-from rye.registry.new_files import LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
+from rye.registry.new_files import SKILL, LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
 from rye.registry.registry import Registry
 from rye.signing import write_atomically
+from rye.signing.skill import list_files
 from rye.spaces import FOLDER, Root, Space
 from rye.spaces.layout import Layout
+from rye.spaces.signed import skill_files
+from rye.spaces.targets import files_to_sign
 
 if TYPE_CHECKING:
     from rye.verify.reports import VerifiedItem
@@ -103,7 +107,10 @@ class Setup:
         self._keyring = Keyring(layout, passphrase=passphrase)
         verified = Registry(self.folder).verify(space="project")
         self._warnings = list(verified.problems)
-        self._unsigned = [each for each in verified.items if each.signature.code == "no-envelope"] if signs else []
+        unsigned = [each for each in verified.items if each.signature.code == "no-envelope"] if signs else []
+        self._places = [place for each in unsigned if (place := _client_place(each, self.folder))]
+        self._expected = dict[str, str]()
+        refs = self._review(layout, unsigned) if unsigned else []
         others = Counter(each.verdict for each in verified.items if each.verdict not in ("trusted", "unsigned"))
         self._warnings += [f"{count} {verdict}, left as they are: see rye verify" for verdict, count in others.items()]
         left_out = LeftOut()
@@ -120,9 +127,29 @@ class Setup:
             (*write_files(self._base, self._files(fingerprint), dry_run=True), *self._extend(dry_run=True)),
             fingerprint,
             signs and not fingerprint,
-            (*(each.ref for each in self._unsigned), *(each.ref for each in self._imported)) if signs else (),
+            (*refs, *(each.ref for each in self._imported)) if signs else (),
             warnings=tuple(self._warnings),
         )
+
+    def _review(self, layout: Layout, unsigned: Sequence[VerifiedItem]) -> list[str]:
+        """Return ``type:id`` of what is signed, a skill with its folder, and keep the digests of what there is."""
+        digests = {each.path: each.digest for each in unsigned}
+        places = tuple(str(Path(each.path).parent) if _is_skill(each) else each.path for each in unsigned)
+        refs = []
+        for root, file, skill in files_to_sign(places, layout, "project")[0]:
+            path = str(root.path / file.rel_path)
+            try:
+                files = skill_files(root, skill) if skill else ()
+                why = signing.unlistable(files)
+            except ItemError as error:
+                why = error.message
+            if why or path not in digests:
+                self._warnings.append(f"left as it is: {path}: {why or 'it is signed already'}")
+                continue
+            place = str(root.path / skill) if skill else path
+            self._expected[place] = hashlib.sha256(list_files(files)).hexdigest() if skill else digests[path]
+            refs.append(f"{file.item_type}:{file.item_id}")
+        return refs
 
     def _fingerprint(self) -> str:
         """Return the fingerprint of the key that signs; empty where there is none yet."""
@@ -148,7 +175,7 @@ class Setup:
             raise EnvironmentFault("cannot-write", message, hint="put a file in its place")
         before = path.read_bytes() if path.exists() else b""
         wanted = [_fence("Git and line ends").strip()]
-        wanted += [f"/{place} -text" for each in self._unsigned if (place := _client_place(each, self.folder))]
+        wanted += [f"/{place} -text" for place in self._places]
         known = before.decode("utf-8", "replace").splitlines()
         missing = [line for line in dict.fromkeys(wanted) if line not in known]
         if missing and not dry_run:
@@ -166,15 +193,21 @@ class Setup:
         plan = self.plan
         key = plan.key or (self._keyring.generate(owner=owner, trust=True).fingerprint if self._signs else "")
         files = (*write_files(self._base, self._files(key)), *self._extend(dry_run=False))
-        expected = {each.path: each.digest for each in self._unsigned}
         new = {each.path for each in files if each.action == "written"}
         imported = {str(self._base.path / each.rel_path): each.data for each in self._imported}
-        expected |= {path: hashlib.sha256(data).hexdigest() for path, data in imported.items() if path in new}
+        expected = self._expected | {
+            path: hashlib.sha256(data).hexdigest() for path, data in imported.items() if path in new
+        }
         warnings = plan.warnings
         if self._signs and expected:
             report = Registry(self.folder).sign(*expected, expected=expected, passphrase=self._passphrase)
             warnings += report.warnings
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
+
+
+def _is_skill(item: VerifiedItem) -> bool:
+    client = spaces.client_of(item.path, ItemType(item.type), item.id)[1]
+    return client is not None and client.format == SKILL and Path(item.path).name == SKILL_FILE
 
 
 def _source(item: VerifiedItem) -> str:

@@ -84,8 +84,11 @@ def test_from_a_folder_of_notes_to_a_signed_search(rye: Newcomer) -> None:
 def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
     """Nothing is copied where other clients have files; git is told to keep their line ends; a git file is extended."""
     skill = {".claude/skills/pdf/SKILL.md": SKILL, "AGENTS.md": "# Agents\n", "README.md": "# Read\n"}
+    skill |= {".claude/skills/pdf/forms.md": "# Forms\n", ".claude/skills/pdf/scripts/fill.py": "print(1)\n"}
     rye.write(**skill, **{".git/HEAD": "", ".gitattributes": "*.png binary"})
     assert "2 items signed" in rye("init", "--yes")
+    changed = [name for name, text in skill.items() if (rye.work / name).read_text(encoding="utf-8") != text]
+    assert changed == ["AGENTS.md"], "a skill is signed as a whole, beside its files"
     assert sorted(path.name for path in rye.work.iterdir() if path.is_dir()) == [".claude", ".git"]
     lines = (rye.work / ".gitattributes").read_text(encoding="utf-8").splitlines()
     assert lines == ["*.png binary", "/.ai/** -text", "/.claude/skills/** -text", "/AGENTS.md -text"]
@@ -176,6 +179,8 @@ def test_files_from_elsewhere_become_items(rye: Newcomer) -> None:
             "in/d.md": "---\nname: Other Name\ncategory: x\ntags: [t]\n---\n\nBody.\n",
             "in/e.sh": "# Make bread\n",
             "in/f.prompt.md": "# Ask\n",
+            "in/g.rst": "=====\nBread\n=====\n\nHow to bake.\n",
+            "in/h.prompty": "---\nname: Oven\ndescription: Heat it.\nmodel:\n  api: chat\n---\nsystem:\nHeat.\n",
             "in/skill/SKILL.md": "# A skill\n",
             "in/empty.md": "",
             "in/g.png": "",
@@ -183,8 +188,8 @@ def test_files_from_elsewhere_become_items(rye: Newcomer) -> None:
     )
     said = json.loads(rye("import", "in", "--json"))
     assert sorted(row["ref"] for row in said["files"]) == [
-        *("directive:in/deep/c", "directive:in/f", "directive:in/skill"),
-        *("knowledge:in/a-b", "knowledge:in/d", "tool:in/e"),
+        *("directive:in/deep/c", "directive:in/f", "directive:in/h", "directive:in/skill"),
+        *("knowledge:in/a-b", "knowledge:in/d", "knowledge:in/g", "tool:in/e"),
     ]
     assert {"empty.md", "g.png"} == {text.split(": ")[1].rpartition("/")[2] for text in said["warnings"]}
     rye("keys", "generate")
@@ -193,6 +198,8 @@ def test_files_from_elsewhere_become_items(rye: Newcomer) -> None:
     assert (found["title"], found["metadata"]["imported_name"], found["tags"]) == ("Other Name", "Other Name", ["t"])
     shown = json.loads(rye("show", "knowledge:in/a-b", "--json"))
     assert (shown["title"], shown["description"]) == ("First line", "First line")
+    assert json.loads(rye("show", "knowledge:in/g", "--json"))["title"] == "Bread"
+    assert json.loads(rye("show", "directive:in/h", "--json"))["description"] == "Heat it."
     before = rye.files()
     assert {row["action"] for row in json.loads(rye("import", "in", "--json"))["files"]} == {"kept"}
     assert rye.files() == before

@@ -78,10 +78,11 @@ def _plan(plan: SetupReport, terminal: Terminal, *, every: bool) -> Iterator[str
         yield from _rows([shown_path(each.path) for each in texts], limit)
     yield from (f"{_DOES[each.action]:<8} {inline(shown_path(each.path))}" for each in plan.files if not each.ref)
     if plan.new_key:
-        yield "make     a key of your own, and the trust file that makes its signatures count for you"
+        yield "make     a key of your own, and the trust file by which it counts for you"
     if plan.signs:
-        those = "the copies" if texts else plural(len(plan.signs), "item")
-        yield f"sign     {those}: you answer for what they say{'' if texts else ', so read them first:'}"
+        those = "the copies" if texts else f"{plural(len(plan.signs), 'item')}, skills with all of their files"
+        yield f"sign     {those}:"
+        yield f"         you answer for what they say{'' if texts else ', so read them first:'}"
         yield from () if texts else _rows(plan.signs, limit)
     if plan.is_complete:
         yield "nothing left to do"
