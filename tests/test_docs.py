@@ -1,7 +1,10 @@
 """The knowledge items say everything there is, and nothing that is not: compared with the tables in the code.
 
 Examples run: a ``query`` fence is parsed line by line, and the commands of a ``console`` fence are run; a line
-that is to exit with another status than 0 says so, as in ``$ rye show rye/nothing   # exit 1``.
+that is to exit with another status than 0 says so, as in ``$ rye show rye/nothing   # exit 1``. Lines below a command
+are what it prints: ``…`` stands for anything, lines may be broken elsewhere, and decimal fractions and percentages may
+differ. A fence that begins with ``$ cd shop`` is run in the project of ``tests.support.sample_project``, others in an
+empty folder.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ import doctest
 import importlib
 import inspect
 import io
+import os
 import pkgutil
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -40,6 +45,7 @@ from rye.search.results import ClauseTrace, SearchResponse, SearchResult, Sectio
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
 from tests.support.parameter_tables import stale
+from tests.support.sample_project import PICTURE, draw, furnish, screen
 from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,14 +124,12 @@ def test_readme_links_lead_somewhere() -> None:
     assert [link for link in links if not (ROOT / link).is_file()] == []
 
 
-def test_the_readme_shows_what_the_command_really_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first hits, with their verdicts and previews, however lines are broken; scores and totals may differ."""
-    (shown,) = [text for page, text in fences("text") if page == "README"]
-    assert main(["search", "verify signatures in CI", "--limit", "2", "--mode", "keyword"]) == 0
-    hits = [text.partition("knowledge:rye/ci")[2] for text in (shown, capsys.readouterr().out)]
-    one, other = ([word for word in text.split() if not re.fullmatch(r"…|0\.\d{4}|\d\.", word)] for text in hits)
-    assert one == other
-    assert re.match(r"\[\d+ of \d+ results -- all\]\n", shown)
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_the_picture_of_the_readme_is_what_a_terminal_shows(tmp_path: Path) -> None:
+    """Every line, colour and place is as the command prints it, but scores; else ``poe picture`` draws it anew."""
+    drawn, shown = (re.sub(r">0\.\d{4}<", "><", text) for text in (PICTURE.read_text("utf-8"), draw(screen(tmp_path))))
+    assert drawn == shown
+    assert f"]({PICTURE.relative_to(ROOT).as_posix()})" in README
 
 
 def test_the_tables_of_parameters_are_those_of_the_code() -> None:
@@ -440,20 +444,41 @@ def words_of(line: str) -> list[str]:
     return found
 
 
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the project that samples are printed from, and the home of its user."""
+    return furnish(tmp_path_factory.mktemp("samples"))
+
+
 @pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder without a project, with nobody to ask."""
-    monkeypatch.chdir(tmp_path)
+def folders(shop: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Return what goes into the sample project, or into an empty folder; there is nobody to ask."""
+
+    def enter(is_sample: bool) -> None:  # noqa: FBT001 - the two folders
+        monkeypatch.chdir(shop[0] if is_sample else tmp_path)
+        if is_sample:
+            monkeypatch.setenv("USER_SPACE", str(shop[1]))
+
     monkeypatch.setattr("sys.stdin", io.StringIO())
+    return enter
 
 
-@pytest.mark.usefixtures("nowhere")
+def matches(sample: str, answer: str) -> bool:
+    """Return whether a sample is what was printed, as far as it goes."""
+    wanted, found = (re.sub(r"\d+(\.\d+)?%|\d+\.\d+|\s+", "", text) for text in (sample, answer))
+    return re.fullmatch(".*?".join(map(re.escape, wanted.split("…"))), found) is not None
+
+
 @pytest.mark.parametrize(("page", "text"), fences("console"), ids=lambda value: value.split("\n")[0][:60])
-def test_every_console_example_exits_as_it_says(page: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A documented command runs, says something, and exits with the status written beside it."""
-    lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
-    assert lines, f"{page}: no command in a console fence"
-    for line in lines:
+def test_every_console_example_prints_what_it_shows(
+    page: str, text: str, folders: Callable[[bool], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A documented command runs, exits with the status written beside it, and prints what stands below it."""
+    rest = text.removeprefix("$ cd shop\n")
+    folders(rest != text)
+    assert rest.startswith("$ "), f"{page}: no command in a console fence"
+    for example in re.split(r"^\$ ", rest, flags=re.MULTILINE)[1:]:
+        line, _, sample = example.partition("\n")
         program, *words = words_of(line)
         said = re.search(r"# exit (\d+)$", line)
         assert program == "rye", f"{page}: {line}"
@@ -461,6 +486,12 @@ def test_every_console_example_exits_as_it_says(page: str, text: str, capsys: py
         answer = "".join(capsys.readouterr())
         assert status == (int(said[1]) if said else 0), f"{page}: {line}\n{answer}"
         assert answer
+        assert not sample.strip() or matches(sample, answer), f"{page}: {line} prints\n{answer}"
+
+
+def test_every_sample_of_an_answer_stands_below_its_command() -> None:
+    """JSON on a page is printed by a command, unless it is the input of another one."""
+    assert {page for page, _ in fences("json")} <= {"skill-signatures"}
 
 
 def modules_with_examples() -> list[str]:

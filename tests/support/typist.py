@@ -68,6 +68,12 @@ class Typist:
         """What is to be seen, line by line."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
+    def cells(self) -> list[list[tuple[str, str, bool]]]:
+        """Return each line as its cells: character, name of the colour, and whether it is bold."""
+        rows = [self._screen.buffer[at] for at in range(self._screen.lines)]
+        each_row = ([row[at] for at in range(self._screen.columns)] for row in rows)
+        return [[(cell.data, cell.fg, cell.bold) for cell in row] for row in each_row]
+
     def _read(self, seconds: float) -> bool:
         """Take in what is written within so many seconds; False once nothing more will come."""
         if not select.select([self._fd], [], [], seconds)[0]:

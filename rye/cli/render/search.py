@@ -166,7 +166,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         yield from _indented(*passage_of(hit, shown), terminal)
     if hit.hybrid is not None:
         yield from (_INDENT + line for line in hybrid_lines(hit.hybrid.to_dict()))
-    yield from (_INDENT + line for line in symbol_lines([each.to_dict() for each in hit.symbols]))
+    yield from (cut(_INDENT + line, terminal.width) for line in symbol_lines([each.to_dict() for each in hit.symbols]))
     yield from _hiding(hit, terminal)
     if hit.states:
         yield _INDENT + standing_label(hit, terminal)
