@@ -16,7 +16,6 @@ import click
 from rye._process import leave
 from rye._text import quote
 from rye.cli.commands import COMMANDS
-from rye.cli.commands.service import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal, names_options
 from rye.cli.terminal import COLOUR, Terminal, no_output, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
@@ -200,11 +199,10 @@ def _as_rye_error(error: Exception) -> RyeError:
 
 
 def _run(words: list[str]) -> int:
-    instruction = os.environ.get(COMPLETION_VARIABLE)
-    if instruction:
-        from click.shell_completion import shell_complete
+    if instruction := os.environ.get("_RYE_COMPLETE"):
+        from rye.cli.completion import answer_shell
 
-        return shell_complete(root, {}, "rye", COMPLETION_VARIABLE, instruction)
+        return answer_shell(root, instruction)
     with root.make_context("rye", words) as context:
         status: Any = root.invoke(context)
     return int(status or 0)

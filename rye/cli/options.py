@@ -45,7 +45,9 @@ def params_of(command: str) -> list[click.Parameter]:
 
 def _argument(each: Parameter) -> click.Argument:
     several = each.kind == "array"
-    default = {"default": each.default} if each.default and not several else {}
+    default: dict[str, Any] = {"default": each.default} if each.default and not several else {}
+    if each.completes or each.words:
+        default["shell_complete"] = partial(_completed, each)
     return click.Argument(
         [each.name], nargs=-1 if several else 1, required=each.required, type=_click_type(each), **default
     )
@@ -69,7 +71,7 @@ def _option(each: Parameter, *, unset: bool = False) -> click.Option:
         show_default=default not in {None, (), ""} and (str(default) if unset else True),
         metavar=None if each.form == "choice" else metavar(each),
         help=text,
-        shell_complete=partial(_completed, each.choices or each.words),
+        shell_complete=partial(_completed, each) if each.completes or each.choices or each.words else None,
     )
 
 
@@ -85,8 +87,12 @@ def _click_type(each: Parameter) -> Any:
     return _FORMS.get(each.form) or _TYPES.get(each.kind, str)
 
 
-def _completed(words: Sequence[Any], _ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
-    return [str(word) for word in words if str(word).startswith(begun)]
+def _completed(each: Parameter, ctx: click.Context, _param: click.Parameter, begun: str) -> list[Any]:
+    if each.completes:
+        from rye.cli.completion import candidates
+
+        return candidates(each.completes, Place.take(dict(ctx.params)).layout, begun)
+    return [str(word) for word in each.choices or each.words if str(word).startswith(begun)]
 
 
 def parse_score(text: str) -> float:

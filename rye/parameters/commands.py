@@ -118,16 +118,16 @@ _PATHS = _named(paths=_flag("Also show the file of each item, and the line to be
 _EVERY_PLACE = ("project", "bundles", "trust", "audience", "clients", "cache_dir", "max_staleness")
 _BY_MEANING = (*_EVERY_PLACE, "embedder", "embed_seconds")
 _SPACE = parameters_of(SpaceOptions)
-_ITEM = _named(item=_argument("type:id, or an id that only one type has"))
+_ITEM = _named(item=_argument("type:id, or an id that only one type has", completes="item"))
 _DATES = _named(
     date_from=Parameter("Keep items of this date or later (2026, 2026-02, 2026-02-18)", metavar="DATE", form="filters"),
     date_to=Parameter("Keep items of this date or earlier", metavar="DATE", form="filters"),
 )
 _format = partial(_choice, flags="--format")
 _AUDIENCE = _PLACES["audience"]
-_TARGETS = _named(target=_words("What is meant"))
-_NAME = _named(name=Parameter("The key", flags="argument"))
-_KEYS = _named(key=_words("The keys", required=True))
+_TARGETS = _named(target=_words("What is meant", completes="target"))
+_NAME = _named(name=Parameter("The key", flags="argument", completes="key"))
+_KEYS = _named(key=_words("The keys", required=True, completes="trusted"))
 _OWNER = _named(owner=Parameter("Who the trust file says it belongs to; by default your login", metavar="NAME"))
 _LIMITS = _named(
     namespaces=_many("It may sign only such ids; repeatable", flags="--namespace", metavar="PATTERN"),
@@ -187,23 +187,27 @@ def _address(when: str, port: int, variable: str) -> _Table:
 
 COMMANDS: Mapping[str, _Table] = {
     "search": (
-        _named(query=_words("The query"))
+        _named(query=_words("The query", completes="query"))
         | parameters_of(SearchOptions)
         | _DATES
         | _PATHS
         | _of(*_BY_MEANING, forms=tuple(_FORMS))
     ),
     "sections": (
-        _named(query=_words("The query", required=True))
+        _named(query=_words("The query", required=True, completes="query"))
         | parameters_of(SectionOptions)
         | _named(snippets=_flag("Show the best passage of each section instead of all of it"))
         | _of(*_BY_MEANING)
     ),
     "similar": _ITEM | parameters_of(SimilarOptions) | _PATHS | _of(*_BY_MEANING, forms=("as_json", "as_ids", "form")),
-    "why": _named(query=_argument("The query")) | _ITEM | parameters_of(WhyOptions) | _DATES | _of(*_BY_MEANING),
+    "why": _named(query=_argument("The query", completes="query"))
+    | _ITEM
+    | parameters_of(WhyOptions)
+    | _DATES
+    | _of(*_BY_MEANING),
     "query": (
         _named(
-            text=_words("The query", required=True),
+            text=_words("The query", required=True, completes="query"),
             lenient=_flag("Leave out what cannot be read instead of refusing it"),
         )
         | _of()
@@ -216,10 +220,10 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _of("project", "bundles", "trust", "audience", "clients", "cache_dir")
     ),
-    "help": _named(topic=Parameter("Name of a page, such as `query-language`", flags="argument")),
+    "help": _named(topic=Parameter("Name of a page, such as `query-language`", flags="argument", completes="topic")),
     "open": _ITEM | _of("project", "bundles", "trust", "audience", "clients", "cache_dir", forms=()),
     "list": (
-        _named(scope=Parameter("Types and namespaces", "*", flags="argument"))
+        _named(scope=Parameter("Types and namespaces", "*", flags="argument", words=("directive", "tool", "knowledge")))
         | _SPACE
         | _named(
             limit=Parameter(
@@ -300,7 +304,11 @@ COMMANDS: Mapping[str, _Table] = {
                 hint="a bundle's items are signed with rye sign --bundle DIR --new-key",
             ),
             every=_flag("Every item of the space instead of targets", flags="--all"),
-            key=Parameter("The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user", metavar="NAME|FILE"),
+            key=Parameter(
+                "The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user",
+                metavar="NAME|FILE",
+                completes="key",
+            ),
             form=_format(
                 "Form of the line",
                 *("v2", "v1"),
@@ -329,7 +337,12 @@ COMMANDS: Mapping[str, _Table] = {
                 default=None,
                 metavar="LEVEL",
             ),
-            signers=_many("Accept only this key (64 hex digits); repeatable", flags="--signer", metavar="FP"),
+            signers=_many(
+                "Accept only this key (64 hex digits); repeatable",
+                flags="--signer",
+                metavar="FP",
+                completes="trusted",
+            ),
             policy=_file(
                 "Demand what this YAML file says", notes="see `rye/ci`; `--require` and `--signer` come on top"
             ),
@@ -435,7 +448,9 @@ COMMANDS: Mapping[str, _Table] = {
     "trust endorse": (
         _named(
             file=_words("The trust files", required=True),
-            signer=Parameter("Your key; by default that of `rye sign`", flags="--key -k", metavar="NAME|FILE"),
+            signer=Parameter(
+                "Your key; by default that of `rye sign`", flags="--key -k", metavar="NAME|FILE", completes="key"
+            ),
             dry_run=_flag("Say whose key it is and change nothing"),
         )
         | _YES
@@ -447,7 +462,9 @@ COMMANDS: Mapping[str, _Table] = {
             space=_space("The space: `project` or `user`; for check also `system` or `all`", *SPACES[1:], "all"),
             bundle=_folder("The bundle in this folder instead of a space"),
             key=_many(
-                "With write or refresh: sign with this key, by default the user's; repeatable", metavar="NAME|FILE"
+                "With write or refresh: sign with this key, by default the user's; repeatable",
+                metavar="NAME|FILE",
+                completes="key",
             ),
             audience=_AUDIENCE._replace(
                 help="The audience that a project's manifest is written for, or must be for; by default `RYE_AUDIENCE`"

@@ -65,6 +65,7 @@ class _Filters(TypedDict, total=False):
             flags="--filter",
             metavar="KEY=VALUE",
             form="pairs",
+            completes="field",
         ),
     ]
     include_superseded: Annotated[
@@ -227,6 +228,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             flags="--field",
             metavar="NAME=QUERY",
             form="pairs",
+            completes="field",
         ),
     ]
     proximity: Annotated[

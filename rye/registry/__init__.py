@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rye.search.clauses import Clause
     from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
+    from rye.search.fields import KEYWORD_FIELDS, TEXT_FIELDS
     from rye.search.results import (
         ClauseTrace,
         HybridMatch,
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
         system_clock,
         write_atomically,
     )
-    from rye.spaces import FOLDER, Root, check_project, find_project, user_space
+    from rye.spaces import FOLDER, Root, check_project, find_project, user_space, walk
     from rye.spaces.layout import Layout
     from rye.verify.fixes import Fixes
     from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
@@ -87,21 +88,22 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
-    "SKILL_SCHEME", "TYPE_NAMES", "Baseline", "BundleSigners", "Choice", "Clause", "ClauseTrace", "Contrast",
-    "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill", "HybridMatch", "Input", "ItemType",
-    "KeyFacts", "Keyring", "Layout", "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "NewFiles",
-    "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations",
-    "Replaced", "Root", "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck",
-    "ServerSkill", "Setup", "SetupReport", "Severity", "SignReport", "Signature", "SimilarityReport", "SpaceStats",
-    "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
-    "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience",
-    "check_project", "check_root", "check_signers", "concerns", "contrast", "copy_item", "cosign_root",
-    "declared_inputs", "describe_seen", "dump", "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys",
-    "import_files", "last_moment", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope", "pin_bundle",
-    "read_delegation", "read_key_file", "read_root_keys", "read_signers", "read_signers_of", "refresh_root",
-    "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name", "start_verification", "system_clock",
-    "to_dict", "user_space", "write_atomically", "write_root", "write_secret",
+    "DEFAULT_KEY", "FINDINGS", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS",
+    "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Choice", "Clause",
+    "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
+    "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LoadedItem", "ManifestReport",
+    "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport",
+    "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse", "SearchResult",
+    "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup", "SetupReport", "Severity",
+    "SignReport", "Signature", "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustReport",
+    "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation",
+    "Watch", "Why", "change_all", "check_audience", "check_project", "check_root", "check_signers", "concerns",
+    "contrast", "copy_item", "cosign_root", "declared_inputs", "describe_seen", "dump", "find_bundle", "find_project",
+    "find_root", "forget_seen", "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill", "new_item",
+    "parse", "parse_scope", "pin_bundle", "read_delegation", "read_key_file", "read_root_keys", "read_signers",
+    "read_signers_of", "refresh_root", "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name",
+    "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically", "write_root",
+    "write_secret",
 ]
 
 _NAMES = {
@@ -137,10 +139,11 @@ _NAMES = {
     "rye.search.clauses": "Clause",
     "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
     "rye.search.facets": "Facet",
+    "rye.search.fields": "KEYWORD_FIELDS TEXT_FIELDS",
     "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.signing": "REASONS Signature Verdict check_audience hide_keys last_moment refuse_key_text refuse_links "
     "system_clock write_atomically",
-    "rye.spaces": "FOLDER Root check_project find_project user_space",
+    "rye.spaces": "FOLDER Root check_project find_project user_space walk",
     "rye.spaces.layout": "Layout",
     "rye.verify.fixes": "Fixes",
     "rye.verify.policy": "POLICY_REASONS Demand Policy check_signers load_policy",

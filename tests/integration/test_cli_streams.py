@@ -1,4 +1,4 @@
-"""``rye`` as real processes: hostile text, pipes, encodings, signals, and the shell's completion."""
+"""``rye`` as real processes: hostile text, pipes, encodings and signals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from rye.cli.commands import COMMANDS
 from tests.unit.cli.workshop import ROOT, Workshop, lay
 
 HIDDEN = ("\x1b", "\x07", "\u202e", "\x9b")
@@ -195,27 +194,3 @@ def test_an_interrupt_while_it_starts_ends_quietly(shop: Workshop, tmp_path: Pat
     words = [sys.executable, *STARTS[start], "serach", "x"]
     done = subprocess.run(words, env=env, cwd=shop.project, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr.decode()) == (130, b"", "")
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_are_for_rye(shop: Workshop, shell: str) -> None:
-    """Each script registers itself for ``rye``."""
-    done = shop.process("completion", shell)
-    assert done.status == 0
-    assert "_RYE_COMPLETE" in done.out
-
-
-def test_completion_offers_commands_options_and_values(shop: Workshop) -> None:
-    """What the script asks is answered from the table of commands."""
-
-    def offered(words: str) -> set[str]:
-        count = len(words.split(" ")) - 1
-        done = shop.process(_RYE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
-        return {line.partition(",")[2] for line in done.out.splitlines()}
-
-    assert offered("rye ") == set(COMMANDS)
-    assert offered("rye search --inc") == {"--include-superseded"}
-    assert offered("rye search --space ") == {"all", "project", "user", "system"}
-    assert offered("rye search --sort n") == {"name"}
-    assert offered("rye search --scope t") == {"tool"}
-    assert offered("rye index r") == {"rebuild"}

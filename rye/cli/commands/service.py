@@ -9,8 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import click
-
 from rye._process import find_program
 from rye.cli.options import Place, Refusal, ask, command, params_of, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
@@ -19,9 +17,6 @@ from rye.errors import NotFoundError
 if TYPE_CHECKING:
     from rye.registry import ServerCheck, ServerSkill
     from rye.surface.listener import Http
-
-COMPLETION_VARIABLE = "_RYE_COMPLETE"
-"""The variable in which a shell asks for completions."""
 
 _TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
 
@@ -206,10 +201,7 @@ def completion(shell: str) -> int:
 
     bash and zsh evaluate it in ~/.bashrc or ~/.zshrc; fish reads it from ~/.config/fish/completions/rye.fish.
     """
-    from click.shell_completion import get_completion_class
+    from rye.cli.completion import SHELLS
 
-    root = click.get_current_context().find_root().command
-    kind = get_completion_class(shell)
-    assert kind is not None
-    say(kind(root, {}, "rye", COMPLETION_VARIABLE).source().rstrip("\n"))
+    say(SHELLS[shell].source_template.rstrip("\n"))
     return 0

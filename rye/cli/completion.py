@@ -1,0 +1,199 @@
+"""Completion in bash, zsh and fish: the script of each shell, and what it offers for a word.
+
+A shell asks by running ``rye`` with the line up to the cursor in variables. The answer is one ``type,value`` a line, a
+value being the whole word to stand there. Nothing is written, no index is opened, and an error offers nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stderr, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, shell_complete, split_arg_string
+
+if TYPE_CHECKING:
+    from rye.registry import Layout
+
+_Spaces: TypeAlias = "Callable[[], Layout]"
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][\w./@+:=-]*")
+"""What no shell expands or runs. Other people name their files as they like, and bash inserts a completion as it is."""
+
+_BASH = """\
+_rye_completion() {
+    local kind value
+    COMPREPLY=()
+    while IFS=, read -r kind value; do
+        case $kind in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("$value"); case $value in *[:=]) compopt -o nospace ;; esac ;;
+        esac
+    done < <(_RYE_COMPLETE=bash_complete COMP_WORDS="${COMP_LINE:0:COMP_POINT}" \\
+        COMP_BREAKS="$COMP_WORDBREAKS" "$1" 2>/dev/null)
+}
+complete -o nosort -F _rye_completion rye 2>/dev/null || complete -F _rye_completion rye
+"""
+
+_ZSH = """\
+#compdef rye
+_rye_completion() {
+    local line begun="${(j: :)words[1,CURRENT-1]} $PREFIX"
+    local -a words_ open_
+    (( $+commands[rye] )) || return 1
+    for line in "${(@f)$(_RYE_COMPLETE=zsh_complete COMP_WORDS=$begun rye 2>/dev/null)}"; do
+        case $line in
+            dir,*) _path_files -/ ;;
+            file,*) _path_files -f ;;
+            plain,*[:=]) open_+=("${line#*,}") ;;
+            plain,*) words_+=("${line#*,}") ;;
+        esac
+    done
+    (( $#words_ )) && compadd -U -V rye -a words_
+    (( $#open_ )) && compadd -U -V rye -S '' -a open_
+    return 0
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _rye_completion "$@"; else compdef _rye_completion rye; fi
+"""
+
+_FISH = """\
+function _rye_completion
+    for line in (_RYE_COMPLETE=fish_complete COMP_WORDS=(commandline -cp | string collect) rye 2>/dev/null)
+        set -l found (string split -m 1 , -- $line)
+        switch $found[1]
+            case dir
+                __fish_complete_directories (commandline -ct)
+            case file
+                __fish_complete_path (commandline -ct)
+            case plain
+                echo $found[2]
+        end
+    end
+end
+complete --no-files --command rye --arguments '(_rye_completion)'
+"""
+
+
+class _Shell(ShellComplete):
+    """A shell that hands over the line up to the cursor, and takes whole words."""
+
+    def source(self) -> str:
+        """Return the script."""
+        return self.source_template
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the one at the cursor, and that."""
+        *args, begun = split_arg_string(os.environ["COMP_WORDS"] + "\0")
+        return args[1:], begun.removesuffix("\0")
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
+        """Return what may stand there; behind ``--option=`` with that, as it is one word."""
+        found = super().get_completions(args, incomplete)
+        option = re.match(r"--[a-z-]+=", incomplete)
+        skipped = self.skipped(incomplete)
+        for each in found:
+            each.value = ((option[0] if option else "") + str(each.value))[skipped:]
+        return found
+
+    def skipped(self, begun: str) -> int:  # noqa: ARG002 - for bash
+        """Return how many characters of the word stand already where the shell puts its completion."""
+        return 0
+
+    def format_completion(self, item: CompletionItem[Any]) -> str:
+        """Return the line of one completion."""
+        return f"{item.type},{item.value}"
+
+
+class _Bash(_Shell):
+    name, source_template = "bash", _BASH
+
+    def skipped(self, begun: str) -> int:
+        """Bash takes what stands behind ``:`` or ``=`` for a word of its own."""
+        breaks = set(os.environ.get("COMP_BREAKS", "")) & {":", "="}
+        return max((begun.rfind(char) + 1 for char in breaks), default=0)
+
+
+class _Zsh(_Shell):
+    name, source_template = "zsh", _ZSH
+
+
+class _Fish(_Shell):
+    name, source_template = "fish", _FISH
+
+
+SHELLS: Mapping[str, type[ShellComplete]] = {each.name: each for each in (_Bash, _Zsh, _Fish)}
+
+
+def answer_shell(root: click.Command, instruction: str) -> int:
+    """Print what a shell asks for, and return the exit status. Nothing else is printed, whatever happens."""
+    for each in SHELLS.values():
+        add_completion_class(each)
+    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere), suppress(Exception):
+        return shell_complete(root, {}, "rye", "_RYE_COMPLETE", instruction)
+    return 1
+
+
+def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[str]]:
+    """Return what may stand for a parameter of a kind of :data:`_KINDS`, in the spaces that the line names.
+
+    A target may be a file as well, which the shell completes itself.
+    """
+    found = sorted({word for word in _KINDS[kind](layout, begun) if word.startswith(begun) and _PLAIN.fullmatch(word)})
+    files = [CompletionItem(begun, type="file")] if kind == "target" else []
+    return [*map(CompletionItem, found), *files]
+
+
+def _items(layout: _Spaces, begun: str) -> Iterator[str]:
+    """Yield the names of all items, by type and id; the ids alone where the word has no type yet."""
+    from rye.registry import walk
+
+    for root in layout().roots:
+        for file in walk(root)[0]:
+            yield f"{file.item_type}:{file.item_id}"
+            if begun and ":" not in begun:
+                yield file.item_id
+
+
+def _keys(_layout: _Spaces, _begun: str) -> Iterable[str]:
+    from rye.registry import Keyring
+
+    return (path.stem for path in Keyring.find().folder.glob("*.pem"))
+
+
+def _trusted(layout: _Spaces, _begun: str) -> Iterable[str]:
+    from rye.registry import Keyring
+
+    return (key.fingerprint for key in Keyring(layout()).trust.list().keys)
+
+
+def _fields(_layout: _Spaces, _begun: str) -> Iterable[str]:
+    from rye.registry import KEYWORD_FIELDS, TEXT_FIELDS
+
+    return (*TEXT_FIELDS, *KEYWORD_FIELDS)
+
+
+def _topics(_layout: _Spaces, _begun: str) -> Iterable[str]:
+    from rye._resources import items_root
+
+    return (path.stem for path in (items_root() / "knowledge" / "rye").glob("*.md"))
+
+
+def _ending(names: Callable[[_Spaces, str], Iterable[str]], sign: str) -> Callable[..., Iterable[str]]:
+    return lambda layout, begun: (f"{name}{sign}" for name in names(layout, begun))
+
+
+_KINDS: Mapping[str, Callable[[_Spaces, str], Iterable[str]]] = {
+    "item": _items,
+    "target": _items,
+    "key": _keys,
+    "trusted": _trusted,
+    "query": _ending(_fields, ":"),
+    "field": _ending(_fields, "="),
+    "topic": _topics,
+}
+"""What completes a parameter, by the word that the table of parameters has for it."""
