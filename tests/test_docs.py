@@ -18,6 +18,7 @@ import os
 import pkgutil
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,8 +45,10 @@ from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
+from tests.support.mcp_server import text_of, with_client
 from tests.support.parameter_tables import stale
 from tests.support.sample_project import PICTURE, draw, furnish, screen
+from tests.support.spacesim import SpaceSim
 from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -126,7 +129,7 @@ def test_readme_links_lead_somewhere() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_the_picture_of_the_readme_is_what_a_terminal_shows(tmp_path: Path) -> None:
-    """Every line, colour and place is as the command prints it, but scores; else ``poe picture`` draws it anew."""
+    """Every line, colour and place is as the command prints it, but scores; else draw it anew by ``sample_project``."""
     drawn, shown = (re.sub(r">0\.\d{4}<", "><", text) for text in (PICTURE.read_text("utf-8"), draw(screen(tmp_path))))
     assert drawn == shown
     assert f"]({PICTURE.relative_to(ROOT).as_posix()})" in README
@@ -487,6 +490,16 @@ def test_every_console_example_prints_what_it_shows(
         assert status == (int(said[1]) if said else 0), f"{page}: {line}\n{answer}"
         assert answer
         assert not sample.strip() or matches(sample, answer), f"{page}: {line} prints\n{answer}"
+
+
+def test_the_sample_of_an_answer_to_an_agent_is_one(shop: tuple[Path, Path], tmp_path: Path) -> None:
+    """The text of ``rye_search`` in the sample project, with other marks around what items say."""
+    sim = SpaceSim(tmp_path, bundles=())
+    shutil.copytree(shop[0], sim.project, dirs_exist_ok=True)
+    given = {"query": "refund order", "space": "project", "limit": 2}
+    text = text_of(with_client(sim, lambda client: client.call_tool("rye_search", given)))
+    (sample,) = [sample for page, sample in fences("text") if page == "mcp"]
+    assert matches(re.sub(r"\b[0-9a-f]{12}\b", "…", sample), text), text
 
 
 def test_every_sample_of_an_answer_stands_below_its_command() -> None:

@@ -1,7 +1,6 @@
 """The project of a small shop, signed with fixed keys: what the samples of the documentation are printed from.
 
-``python -m tests.support.sample_project`` (``poe picture``) draws the picture of the README: what a terminal shows of a
-search there.
+``python -m tests.support.sample_project`` draws the picture of the README: what a terminal shows of a search there.
 """
 
 from __future__ import annotations
