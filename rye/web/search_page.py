@@ -61,11 +61,9 @@ def make(visit: Visit) -> WebPage:
         "given": given,
         "asked": ",".join(FACETS),
     }
-    defaults: dict[str, Any] = {} if visit.as_json else {"facets": ",".join(FACETS), "explain": True}
+    defaults: dict[str, Any] = {} if visit.as_json else {"facets": ",".join(FACETS)}
     try:
         arguments = read_arguments(SearchOptions, pairs, own=_OWN)
-        if arguments.get("prefix"):
-            defaults.pop("explain", None)  # while somebody types, nobody unfolds a score
         response = visit.registry.search(query, **defaults | arguments)
     except (QueryError, ArgumentError) as error:
         return WebPage("search.html", _Failure(error), facts | {"error": error, "place": _place(error)}, 400)

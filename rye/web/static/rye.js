@@ -82,6 +82,17 @@
     });
   }
 
+  // the parts of a score are fetched once somebody asks for them
+  const unfold = async (fold) => {
+    const asked = fold.dataset.why;
+    if (!asked || !fold.open) return;
+    delete fold.dataset.why;
+    const answer = await fetch(asked);
+    const shares = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".shares");
+    if (shares) fold.querySelector("summary").after(document.adoptNode(shares));
+  };
+  document.addEventListener("toggle", (event) => event.target.matches(".why") && unfold(event.target), true);
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const typing = event.target.matches("input, select, textarea") && event.target !== box;
