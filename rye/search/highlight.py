@@ -7,12 +7,14 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, islice
 from string import ascii_letters, ascii_uppercase, digits
 from typing import NamedTuple
 
 import numpy as np
 
+from rye._text import has_invisible
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item, Symbol
@@ -30,7 +32,15 @@ MOST = 10_000
 LOOKED_AT = 100_000
 """Places at which a text has the letters of one word that are looked at."""
 
-_CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+_ODD = re.compile(r"[^\x00-\x7f]+")
+_COMPOSING = re.compile(r"[\u1161-\u11c2]")
+"""Letters of Hangul that compose with the one before."""
+
+_SIGN = re.compile(r"[^\x00-\x7f\w]")
+_JOINED = re.compile(r"[A-Za-z0-9]++(?:[_\-./]++[A-Za-z0-9]++)++")
+"""A chunk of several segments, in ASCII text."""
+
+_BETWEEN = re.compile(r"[^A-Za-z0-9_\-./]++")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
 """A part of a chunk, in ASCII text."""
 
@@ -81,11 +91,11 @@ class Sought:
 
 def mark(text: str, sought: Sought) -> Ranges:
     """Return the character ranges of a text to mark, ascending and disjoint."""
-    normalized = text if text.isascii() else analysis.normalize(text)
-    found = _at_positions(normalized, sought) if sought.positions else _of_terms(normalized, sought)
+    read, is_moved = (text, False) if text.isascii() else _read(text)
+    found = _at_positions(read, sought) if sought.positions else _of_terms(read, sought)
     found.sort()
     del found[MOST:]
-    if found and normalized is not text and normalized != text:
+    if found and is_moved:
         original = _Original(text)
         found = [(original.start(start), original.end(end)) for start, end in found]
     merged: list[Range] = []
@@ -97,6 +107,31 @@ def mark(text: str, sought: Sought) -> Ranges:
     return tuple(merged)
 
 
+def _read(text: str) -> tuple[str, bool]:
+    """Return a text in normalized form with spaces for signs that end a word, and whether places in it are others.
+
+    Most texts whose letters are ASCII have a few dashes and arrows; without them they are read much faster.
+    """
+    forms = _forms(frozenset("".join(_ODD.findall(text))))
+    if forms is None:
+        normalized = analysis.normalize(text)
+        return normalized, normalized != text
+    read = _ODD.sub(lambda run: "".join(map(forms.__getitem__, run[0])), text)
+    return read, len(read) != len(text)  # no form is empty
+
+
+@lru_cache(256)
+def _forms(odd: frozenset[str]) -> Mapping[str, str] | None:
+    """Return what each of some characters is read as; None where that depends on what stands around them."""
+    forms = {char: analysis.normalize(char) for char in odd}
+    text = "".join(forms.values())
+    if has_invisible("".join(odd)) or _COMPOSING.search(text) or not all(forms.values()):
+        return None
+    if any(unicodedata.category(char)[0] == "M" for char in text):
+        return None
+    return {char: _SIGN.sub(" ", form) for char, form in forms.items()}
+
+
 def _of_terms(normalized: str, sought: Sought) -> list[Range]:
     """Return the ranges of terms wherever they stand, maybe some of them within others."""
     if sought.literal is None or not normalized.isascii():
@@ -105,11 +140,13 @@ def _of_terms(normalized: str, sought: Sought) -> list[Range]:
     for joiner in analysis.JOINERS:
         joined = joined.replace(joiner, "")
     here = [word for word in sought.literal if word in joined]
+    found = _around(normalized, lowered, here, sought.ranges)
     # What is no joined form stands there literally. If taking out what joins does not make a word occur more often, no
     # joined form has it: a whole segment overlaps with no other occurrence.
     if len(joined) < len(lowered) and any(joined.count(word) != lowered.count(word) for word in here):
-        return _in_chunks(normalized, sought.ranges)
-    return _around(normalized, lowered, here, sought.ranges)
+        for match in islice(_JOINED.finditer(normalized), LOOKED_AT):
+            found += ((match.start() + start, match.start() + end) for start, end in sought.ranges[match.group()])
+    return found
 
 
 def _in_chunks(normalized: str, spans: Mapping[str, Ranges]) -> list[Range]:
@@ -162,7 +199,9 @@ def _every(word: str, text: str) -> Iterator[Range]:
 def _at_positions(normalized: str, sought: Sought) -> list[Range]:
     """Return the ranges of words, and of the parts at the positions that matched."""
     inside = sorted({position for first, last in sought.positions for position in range(first, last + 1)})
-    if normalized.isascii() and len(normalized) <= analysis.MAX_LOCATED:
+    if normalized.isascii() and (
+        len(normalized) <= analysis.MAX_LOCATED or _longest(normalized) <= analysis.MAX_LOCATED
+    ):
         found, parts, at = _of_terms(normalized, sought) if sought.terms else [], _PART.finditer(normalized), 0
         for position in inside:
             if (match := next(islice(parts, position - at, None), None)) is None:
@@ -171,6 +210,11 @@ def _at_positions(normalized: str, sought: Sought) -> list[Range]:
             at = position + 1
         return found
     return list(islice(_located_at(normalized, sought, frozenset(inside)), MOST))
+
+
+def _longest(text: str) -> int:
+    """Return a bound of the length of every chunk of an ASCII text."""
+    return max(map(len, _BETWEEN.split(text)))
 
 
 def _located_at(normalized: str, sought: Sought, inside: frozenset[int]) -> Iterator[Range]:
@@ -202,14 +246,12 @@ class _Original:
     def __init__(self, text: str) -> None:
         self._changed: list[tuple[int, int, int, int]] = []
         shift = 0
-        for match in _CHANGEABLE.finditer(text):
-            if analysis.normalize(match.group()) == match.group():
-                continue
-            for offset, cluster in _clusters(match.group()):
-                begin, normalized = match.start() + offset, analysis.normalize(cluster)
-                if normalized != cluster:
-                    self._changed.append((begin + shift, begin + shift + len(normalized), begin, begin + len(cluster)))
-                    shift += len(normalized) - len(cluster)
+        for match in _ODD.finditer(text):
+            first = max(match.start() - 1, 0)  # a mark composes with the letter before it
+            for offset, length, normalized in _changes(text[first : match.end()]):
+                begin = first + offset
+                self._changed.append((begin + shift, begin + shift + normalized, begin, begin + length))
+                shift += normalized - length
 
     def _before(self, place: int) -> tuple[int, int, int, int]:
         at = bisect_right(self._changed, (place, math.inf, 0, 0)) - 1
@@ -224,6 +266,15 @@ class _Original:
         """Return the original place behind the last character of a range."""
         _, stop, _, end = self._before(place - 1)
         return end if place <= stop else end + place - stop
+
+
+@lru_cache(4096)
+def _changes(run: str) -> tuple[tuple[int, int, int], ...]:
+    """Return place and length of every cluster of a run that normalization changes, and its length then."""
+    if analysis.normalize(run) == run:
+        return ()
+    changed = ((offset, cluster, analysis.normalize(cluster)) for offset, cluster in _clusters(run))
+    return tuple((offset, len(cluster), len(after)) for offset, cluster, after in changed if after != cluster)
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:

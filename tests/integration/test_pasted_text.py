@@ -28,7 +28,7 @@ FIRST_PAGE = 10
 def own(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     """A registry of rye's own items alone."""
     nobody = tmp_path_factory.mktemp("nobody")
-    return Registry(nobody, user=nobody, cache_dir=tmp_path_factory.mktemp("cache"))
+    return Registry(nobody, user=nobody, cache_dir=tmp_path_factory.mktemp("cache"), max_staleness=float("inf"))
 
 
 def everything(registry: Registry) -> Iterator[SearchResult]:
@@ -84,7 +84,8 @@ def test_texts_of_published_bundles_find_them(published: Path, tmp_path: Path) -
     """The same for the items of others."""
     nobody = tmp_path / "nobody"
     nobody.mkdir()
-    registry = Registry(nobody, user=nobody, bundles=[published], cache_dir=tmp_path / "cache")
+    cache = tmp_path / "cache"
+    registry = Registry(nobody, user=nobody, bundles=[published], cache_dir=cache, max_staleness=float("inf"))
     assert lost(registry) == []
 
 

@@ -31,7 +31,7 @@ WORDS = {
 }
 """Terms, and texts that stand for them."""
 
-BETWEEN = st.sampled_from([" ", "\u00a0", "，", "… ", "…", " 😀 ", "\n", ", ", "（", "　", "。"])
+BETWEEN = st.sampled_from([" ", "\u00a0", "，", "… ", "…", " 😀 ", " — ", "\n", ", ", "（", "　", "。"])
 
 
 def show(folder: Path, one: Item, asked: str, *, same_bytes: bool = True) -> Matched:
@@ -169,6 +169,17 @@ def test_a_preview_holds_the_best_window(tmp_path_factory: pytest.TempPathFactor
     assert len(ranges) >= best
 
 
+def test_what_composes_is_not_read_character_by_character() -> None:
+    """Letters of Hangul, voicing marks and what nobody sees depend on their neighbours; places are still right."""
+    for text, term in (
+        ("ㄱㅏ file", "file"),
+        ("ｶﾞ — file", "file"),
+        ("fi\u200ble … x", "file"),
+        ("e\u0301 ½ file", "file"),
+    ):
+        assert [text[start:end] for start, end in mark(text, Sought(frozenset({term})))] in (["file"], ["fi\u200ble"])
+
+
 def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
     """Letters that only combine, words without end and endless white space cost no more than their length."""
     for body in (
@@ -188,7 +199,7 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            [*("file", "System", "file", "a", "A", "ab", "Aba", "ABa", "1", "x", "X"), *"-_./ ,\n\t\x0b", " ", "-"]
+            [*("file", "System", "file", "a", "A", "ab", "Aba", "ABa", "1", "x", "X"), *"-_./ ,\n\t\x0b—→“é", " ", "-"]
         )
     ),
     st.frozensets(
@@ -202,7 +213,7 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
     ),
 )
 def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words: frozenset[str]) -> None:
-    """In ASCII text exactly the words are found that looking at every chunk finds, joined forms too."""
+    """In any text exactly the words are found that looking at every chunk finds, joined forms too."""
     text = "".join(pieces)
     expected = {
         place
@@ -219,7 +230,11 @@ def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words
 
 
 @given(
-    st.lists(st.sampled_from(["file", "fooBar", "HTTPServer", "A1b", "__x", "ABc", "a-b.c", "1", " ", "\n", "(", "é"])),
+    st.lists(
+        st.sampled_from(
+            ["file", "fooBar", "HTTPServer", "A1b", "__x", "ABc", "a-b.c", "1", " ", "\n", "(", "é", "—", "→ "]
+        )
+    ),
     st.sets(st.integers(0, 30), min_size=1),
     st.frozensets(st.sampled_from(["foo", "foobar", "abc", "server", "é"])),
 )
