@@ -1760,7 +1760,7 @@ def connections_held_open(arena: Arena) -> Found:
     """Three hundred of them, at a server that may open 256 files: a client with the token gets its answer."""
     sim = SpaceSim(arena.sim.folder / "served")
     furnish(sim)
-    test_mcp_http.test_attack_half_open_connections_by_the_hundred(sim, b"POST /mcp HTTP/1.1\r\n")
+    test_mcp_http.half_open_connections_by_the_hundred(sim)
     return arena.verify()
 
 
@@ -1769,7 +1769,7 @@ def sessions_left_open(arena: Arena) -> Found:
     """More than there may be, and clients of either protocol are served all the same."""
     sim = SpaceSim(arena.sim.folder / "served")
     furnish(sim)
-    test_mcp_http.test_a_flood_of_sessions_is_bounded(sim)
+    test_mcp_http.a_flood_of_sessions_is_bounded(sim)
     return arena.verify()
 
 
@@ -1778,7 +1778,7 @@ def log_filled_by_callers(arena: Arena) -> Found:
     """Each request is refused; the log has a few lines of them, and none that a header wrote."""
     sim = SpaceSim(arena.sim.folder / "served")
     furnish(sim)
-    test_mcp_http.test_attack_a_log_full_of_what_callers_send(sim)
+    test_mcp_http.a_log_full_of_what_callers_send(sim)
     return arena.verify()
 
 

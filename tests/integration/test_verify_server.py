@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ import pytest
 
 from rye import signing
 from rye.signing import Origin
-from tests.support.mcp_server import ROOT, arguments, environment
+from tests.support.mcp_server import arguments, environment
 from tests.support.signed import ANN, EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
+from tests.unit.cli.workshop import Workshop
 
 SKILL = "---\nname: {0}\ndescription: What {0} does\n---\n\n# Body\n"
 ROLL_OUT = """# Roll out
@@ -94,12 +94,10 @@ anyio.run(main)
 
 def verify(sim: SpaceSim, command: list[str], *options: str) -> tuple[int, dict[str, Any]]:
     """Return the exit status and the answer as JSON."""
-    words = [sys.executable, "-m", "rye", "verify", "--mcp", "-", "--json", *options, "--", *command]
-    env = environment(sim, RYE_STATE_DIR=str(sim.folder / "state"))
-    done = subprocess.run(words, env=env, cwd=sim.folder, capture_output=True, text=True, timeout=120, check=False)
-    assert "Traceback" not in done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return done.returncode, found
+    shop = Workshop(sim.folder, environment(sim, RYE_STATE_DIR=str(sim.folder / "state")))
+    done = shop.run("verify", "--mcp", "-", "--json", *options, "--", *command)
+    found: dict[str, Any] = json.loads(done.out)
+    return done.status, found
 
 
 def skills(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -238,10 +236,8 @@ def test_a_record_that_cannot_be_read_is_an_error(sim: SpaceSim) -> None:
     assert (status, answer["error"]["code"]) == (2, "state-unreadable")
 
 
-def test_options_of_items_do_not_go_with_a_server() -> None:
+def test_options_of_items_do_not_go_with_a_server(sim: SpaceSim) -> None:
     """What would be ignored is refused."""
     for words in (["--mcp", "-"], ["--mcp", "http://x/", "tool:a"], ["--accept"], ["--mcp", "http://x/", "--strict"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "rye", "verify", *words], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr.startswith("error[usage]")) == (2, True), done.stderr
+        done = Workshop(sim.folder, environment(sim)).run("verify", *words)
+        assert (done.status, done.err.startswith("error[usage]")) == (2, True), done.err
