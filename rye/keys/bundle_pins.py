@@ -79,7 +79,7 @@ def find_bundle(layout: Layout, name: str) -> Root:
         root = next((each for each in system if each.path == found.path), found)
     if root is None:
         ids = ", ".join(root.bundle for root in system if not spaces.is_own(root))
-        hint = f"there are {ids}; or name its folder" if ids else "name its folder"
+        hint = f"{f'there are {ids}; ' if ids else ''}name its folder, here or in RYE_BUNDLES or by --bundle"
         raise NotFoundError("bundle-not-found", f"there is no bundle {name!r}", hint=hint)
     if spaces.is_own(root):
         hint = "they are part of the program: trust it, or do not run it"
@@ -147,8 +147,13 @@ def pin_bundle(
             ``nothing-signed`` where no key did; as for :meth:`Trust.pin` and :func:`change_all`.
     """
     if not found.fingerprints:
-        message = f"no key that bundle {found.bundle} names has signed any item of it"
-        raise SigningError("nothing-signed", message, hint="ask its publisher for a signed version")
+        if found.others.get("unknown-key"):
+            message = f"items of bundle {found.bundle} are signed, but it brings no trust file of their key"
+            hint = "ask its publisher for the trust file, compare the fingerprint, then: rye trust add FILE"
+        else:
+            message = f"no item of bundle {found.bundle} has a signature that can count"
+            hint = "search it as it is, or ask its publisher for a signed version"
+        raise SigningError("nothing-signed", message, hint=hint)
     if wrong := sorted({*fingerprints}.difference(found.fingerprints)):
         message = f"bundle {found.bundle} is not signed with key {wrong[0]}; it is with {', '.join(found.fingerprints)}"
         hint = "do not trust it until its publisher has confirmed the key, over another channel"

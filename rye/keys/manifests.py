@@ -335,6 +335,8 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
         roots = layout.in_space(space) if space in {"project", "user"} else ()
         if not roots:
             hint = "use project or user with --space, or name a bundle's folder with --bundle"
+            if space == "project":
+                raise ArgumentError("bad-space", "there is no project here", hint=layout.describe_empty(space) or hint)
             raise ParameterError(
                 "bad-space", [("space",)], "is", f"{space!r}, which is not a single space here", hint=hint
             )

@@ -251,7 +251,8 @@ def plan_import(
     new: dict[str, NewFile] = {}
     for source in sources:
         if not os.path.lexists(source):
-            raise ArgumentError("bad-path", f"there is no file or folder {quote(str(source))}", hint="check the path")
+            message = f"there is no file or folder {quote(str(source.absolute()))}"
+            raise ArgumentError("bad-path", message, hint="check the path")
         prefix = namespace if namespace is not None else source.name if source.is_dir() else ""
         for path, parts in _files(source, left_out):
             try:
