@@ -334,12 +334,10 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
     if bundle is None:
         roots = layout.in_space(space) if space in {"project", "user"} else ()
         if not roots:
-            hint = "use project or user with --space, or name a bundle's folder with --bundle"
             if space == "project":
-                raise ArgumentError("bad-space", "there is no project here", hint=layout.describe_empty(space) or hint)
-            raise ParameterError(
-                "bad-space", [("space",)], "is", f"{space!r}, which is not a single space here", hint=hint
-            )
+                raise ArgumentError("bad-space", "there is no project here", hint=layout.describe_empty(space))
+            hint = "use project or user with --space, or name a bundle's folder with --bundle"
+            raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is not a single space", hint=hint)
         return layout, roots[0]
     named = spaces.named_root(bundle)
     known = [root for root in layout.roots if root.path == named.path]
