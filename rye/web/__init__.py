@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
         if is_opened:
             import webbrowser
 
-            webbrowser.open(address)
+            # a browser in the terminal returns only when it is left
+            threading.Thread(target=webbrowser.open, args=(address,), name="rye-browser", daemon=True).start()
 
     async def run() -> None:
         await serve_asgi(
