@@ -262,16 +262,21 @@ def refuse(*names: str, because: str) -> None:
         raise Refusal(f"{' and '.join(used)} {'has' if len(used) == 1 else 'have'} no effect {because}")
 
 
+def sections_of(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+    """Return the options of the command alone, then those that other commands have as well, with help, by heading."""
+    sections: dict[str, list[tuple[str, str]]] = {"Options": [], "By meaning": [], "Answer": []}
+    for each in command.get_params(ctx):
+        if not isinstance(each, click.Argument) and (record := each.get_help_record(ctx)):
+            sections.setdefault(SECTIONS.get(str(each.name), "Options"), []).append(record)
+    return sections
+
+
 class Command(click.Command):
     """Lists its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of the command alone first, then those that other commands have as well."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "By meaning": [], "Answer": []}
-        for each in self.get_params(ctx):
-            if not isinstance(each, click.Argument) and (record := each.get_help_record(ctx)):
-                sections.setdefault(SECTIONS.get(str(each.name), "Options"), []).append(record)
-        for heading, records in sections.items():
+        """Write the options in sections."""
+        for heading, records in sections_of(self, ctx).items():
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)

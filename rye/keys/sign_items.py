@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from rye import signing, spaces
 from rye._report import Report
@@ -28,7 +28,9 @@ from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
 from rye.spaces.targets import NamedFile, files_to_sign
 
-_FORMATS = [str(EnvelopeFormat.V2), str(EnvelopeFormat.V1)]
+Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
+_T = TypeVar("_T")
+_FORMAT = COMMANDS["sign"]["form"]._replace(name="format")
 
 
 class SignMode(StrEnum):
@@ -142,6 +144,7 @@ def sign_targets(
     mode: SignMode = SignMode.WRITE,
     force: bool = False,
     expected: Mapping[str, str] | None = None,
+    progress: Progress = None,
 ) -> SignReport:
     """Sign the items that the texts name in the project or user space.
 
@@ -156,6 +159,7 @@ def sign_targets(
         force: Whether to sign again what the key has validly signed.
         expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any. Of a skill that is
             signed as a whole it is the path of its folder, and the digest of the list of its files.
+        progress: Called while it goes on.
 
     Raises:
         ArgumentError: ``bad-space``, ``bad-format``, ``bad-target`` or ``nothing-to-sign``.
@@ -165,12 +169,12 @@ def sign_targets(
         ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
     """
     check(COMMANDS["sign"]["space"], space)
-    envelope = _format(form)
+    envelope = EnvelopeFormat(check(_FORMAT, form))
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
     found, missed = files_to_sign(texts, layout, space)
-    jobs = _read_all(found, missed, validate=mode is not SignMode.CHECK)
+    jobs = _read_all(found, missed, progress, validate=mode is not SignMode.CHECK)
     if mode is not SignMode.CHECK:
         _refuse_others(jobs)
     secret = keyring.signing_key(key) if mode is SignMode.WRITE else None
@@ -183,10 +187,19 @@ def sign_targets(
         _check_expected([job for job in jobs if force or job.code], expected)
     fingerprint = str(public.fingerprint) if public else ""
     if secret is None:
-        changes = tuple(job.row(changed=force or bool(job.code)) for job in jobs)
-        return SignReport(fingerprint, changes, warnings=_notes(jobs))
-    rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force))
-    return SignReport(fingerprint, tuple(rows), warnings=(*_notes(jobs), *_not_counting(jobs, keyring)))
+        rows = [job.row(changed=force or bool(job.code)) for job in jobs]
+        return SignReport(fingerprint, tuple(rows), warnings=_notes(jobs))
+    rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force), progress)
+    doubts = _not_counting(_counted(jobs, progress, "(checking)"), keyring)
+    return SignReport(fingerprint, tuple(rows), warnings=(*_notes(jobs), *doubts))
+
+
+def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
+    """Yield the values, and report how many of them are done."""
+    for done, value in enumerate(values, 1):
+        yield value
+        if progress is not None:
+            progress(done, len(values), doing)
 
 
 def _refuse_others(jobs: Iterable[_Job]) -> None:
@@ -218,6 +231,7 @@ def sign_bundle(
     owner: str,
     format: str = "v2",  # noqa: A002 - the word callers expect
     force: bool = False,
+    progress: Progress = None,
 ) -> SignReport:
     """Sign each item of a bundle that is not validly signed, with a key made for it and thrown away.
 
@@ -230,6 +244,7 @@ def sign_bundle(
         owner: Who the trust file says the key belongs to.
         format: ``v2`` or ``v1``; what is signed in another is signed anew.
         force: Whether to sign every item anew.
+        progress: Called while it goes on.
 
     Raises:
         ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
@@ -237,7 +252,7 @@ def sign_bundle(
         ItemError: ``changed-meanwhile``.
         EnvironmentFault: ``project-elsewhere`` or ``cannot-write``.
     """
-    envelope = _format(format)
+    envelope = EnvelopeFormat(check(_FORMAT, format))
     bundle = spaces.named_root(root)
     spaces.check_writable(bundle)
     trusted = bundle.path / signing.TRUSTED_FOLDER
@@ -245,14 +260,13 @@ def sign_bundle(
         message = f"{trusted} leads out of {bundle.path}, by a link; nothing is written there"
         raise SigningError("not-a-file", message, hint="put a folder in the place of the link")
     files, missed = spaces.walk(bundle)
-    jobs = _read_all([(bundle, file, "") for file in files], [fault.message for fault in missed])
+    jobs = _read_all([(bundle, file, "") for file in files], [fault.message for fault in missed], progress)
     _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     load = signing.load_trust(bundles={bundle.bundle: bundle.path}, vouching=bundle.path)
     for job in jobs:
         job.judge(load.trust, envelope)
-    kept = {job.signer for job in jobs if not (job.code or force)}
     fingerprint = trust_file = ""
     rows = [job.row(changed=False) for job in jobs]
     if force or any(job.code for job in jobs):
@@ -262,8 +276,8 @@ def sign_bundle(
         # before the items, so that whatever is signed when this is interrupted is trusted too
         trust_file = str(trusted / signing.trust_file_name(secret.public))
         write_trust_file(Path(trust_file), entry, ())
-        rows, fingerprint = _write(signed), str(secret.public.fingerprint)
-    removed = _remove_unneeded(load.trust, kept)
+        rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
+    removed = _remove_unneeded(load.trust, {job.signer for job in jobs if not (job.code or force)})
     return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)
 
 
@@ -279,17 +293,12 @@ def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
     return tuple(unneeded)
 
 
-def _format(name: str) -> EnvelopeFormat:
-    if name not in _FORMATS:
-        hint = f"valid are {', '.join(_FORMATS)}"
-        raise ArgumentError("bad-format", f"format is {name!r}", hint=hint, valid=_FORMATS)
-    return EnvelopeFormat(name)
-
-
-def _read_all(files: Sequence[NamedFile], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
+def _read_all(
+    files: Sequence[NamedFile], missed: Sequence[str], progress: Progress, *, validate: bool = True
+) -> list[_Job]:
     """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too."""
     jobs, problems = list[_Job](), list(missed)
-    for root, file, skill in files:
+    for root, file, skill in _counted(files, progress, "(reading)"):
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
             content = skill_files(root, skill) if skill else ()
@@ -310,12 +319,13 @@ def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
     """Return the first note on metadata that is not YAML and on a missing description, with the number of others."""
     not_yaml = [f"{job.file.rel_path}: {job.read.item.note}" for job in jobs if job.read.item.note]
     own = [job for job in jobs if job.root.client is None and not job.read.item.description]
-    undescribed = [f"{job.file.rel_path}: there is no description; a search has only its name to show" for job in own]
-    both = (not_yaml, undescribed)
-    return tuple(f"{notes[0]}{f' (and {len(notes) - 1} more)' * (len(notes) > 1)}" for notes in both if notes)
+    bare = [f"{job.file.rel_path}: there is no description; a search has only its name to show" for job in own]
+    return tuple(
+        f"{notes[0]}{f' (and {len(notes) - 1} more)' * (len(notes) > 1)}" for notes in (not_yaml, bare) if notes
+    )
 
 
-def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
+def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
     """Return, once for each reason, why a signature just made does not count for this user."""
     trust, now = keyring.trust.load().trust, signing.system_clock()
     reasons: dict[str, str] = {}
@@ -374,18 +384,17 @@ def _check_unchanged(job: _Job) -> None:
         raise ItemError("changed-meanwhile", message, hint=hint, path=job.file.rel_path)
 
 
-def _write(signed: Sequence[tuple[_Job, bytes | None]]) -> list[SignedItem]:
+def _write(signed: Sequence[tuple[_Job, bytes | None]], progress: Progress) -> list[SignedItem]:
     """Write the signed files; one that changed since it was read is left as it is."""
     for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
         signing.sweep(folder)
     rows = list[SignedItem]()
-    for job, after in signed:
+    for job, after in _counted(signed, progress, "(writing)"):
         if after is not None and after != job.held:
             try:
                 signing.write_atomically(job.root.path / job.path, after, ready=partial(_check_unchanged, job))
             except RyeError as error:
-                raise error.preceded(
-                    f"signed {sum(row.changed for row in rows)} of {len(signed)} files, then: "
-                ) from None
+                done = sum(row.changed for row in rows)
+                raise error.preceded(f"signed {done} of {len(signed)} files, then: ") from None
         rows.append(job.row(changed=after != job.held))
     return rows

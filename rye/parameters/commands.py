@@ -220,7 +220,10 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _of("project", "bundles", "trust", "audience", "clients", "cache_dir")
     ),
-    "help": _named(topic=Parameter("Name of a page, such as `query-language`", flags="argument", completes="topic")),
+    "help": _named(
+        topic=Parameter("Name of a page, such as `query-language`", flags="argument", completes="topic"),
+        man=_folder("Write a manual page of each command into this folder instead, for `man`"),
+    ),
     "open": _ITEM | _of("project", "bundles", "trust", "audience", "clients", "cache_dir", forms=()),
     "list": (
         _named(scope=Parameter("Types and namespaces", "*", flags="argument", words=("directive", "tool", "knowledge")))

@@ -78,7 +78,6 @@ class Parameter(NamedTuple):
         flags: The names of the option, by default made of ``name``; ``argument`` for a word of the command line.
         words: Values to complete on the command line, where there are others as well.
         completes: What is completed on the command line where that must be looked up, such as ``item``.
-        group: The heading that it stands below in the help of the command line.
         metavar: The value in the help of the command line, if :func:`metavar` does not say it well.
         form: How the command line reads it, if not by its type; ``choice``: choices are checked as the line is read.
     """
@@ -102,7 +101,6 @@ class Parameter(NamedTuple):
     flags: str = ""
     words: tuple[str, ...] = ()
     completes: str = ""
-    group: str = "Options"
     metavar: str = ""
     form: str = ""
     name: str = ""

@@ -91,7 +91,7 @@ class Registry:
             them for; None leaves it to ``$RYE_AUDIENCE``, an empty one accepts any and none.
         clients: Of the clients of agents, those whose folders count beside ``.ai``, such as ``claude``; ``["none"]``
             for none of them, None for ``$RYE_CLIENTS``, else all.
-        progress: Called with (files done, files to do, source) while files are indexed.
+        progress: Called with (files done, files to do, source) while files are indexed, verified or signed.
         cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
@@ -470,6 +470,7 @@ class Registry:
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
             expected=expected,
+            progress=self._progress,
         )
 
     def stats(self, space: str = "all") -> Stats:

@@ -112,6 +112,14 @@ def test_signing_again_changes_nothing(sim: SpaceSim) -> None:
     assert registry.load("tool", "demo/deploy").signature.format == "v1"
 
 
+def test_signing_reports_how_far_it_is(sim: SpaceSim) -> None:
+    """Each step counts the files: they are read, written and looked at again."""
+    seen = list[tuple[int, int, str]]()
+    sim.registry(progress=lambda *at: seen.append(at)).sign("*")
+    steps = ("(reading)", "(writing)", "(checking)")
+    assert [each for each in seen if each[2] in steps] == [(done, 4, step) for step in steps for done in range(1, 5)]
+
+
 def test_a_dry_run_says_and_does_nothing(sim: SpaceSim) -> None:
     """The report is that of the real run; no file is touched."""
     before = contents(sim.folder)

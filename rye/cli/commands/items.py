@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import click
+
 from rye._resources import items_root
-from rye._text import quote
+from rye._text import inline, quote
 from rye.cli.commands.search import answer_hits
 from rye.cli.options import NothingFound, Place, ask, ask_about_item, command, only_one, params_of, progress_bar, refuse
-from rye.cli.terminal import Terminal, answer, note, note_line, say_json, say_raw
+from rye.cli.terminal import Terminal, answer, note, note_line, say, say_json, say_raw
 from rye.errors import NotFoundError
 from rye.parameters import guess
 
@@ -44,13 +47,18 @@ def show_item(item: str, **options: Any) -> int:
 
 
 @command("help", params=params_of("help"))
-def help_command(topic: str | None) -> int:
+def help_command(topic: str | None, man: Path | None) -> int:
     """Show the page TOPIC of rye's documentation; without TOPIC, what each page is about.
 
     The pages are the knowledge items that come with rye. On a terminal they are shown as `rye show` shows an item.
 
+    With --man, manual pages are written instead; man finds those in ~/.local/share/man/man1.
+
     Exit status: 0 shown, 1 there is no such page, 2 error.
     """
+    if man is not None:
+        refuse("topic", because="with --man")
+        return _write_manual(man)
     from rye.cli.programs import show_paged
     from rye.cli.render.items import render_help, render_item
     from rye.registry import Registry
@@ -68,6 +76,24 @@ def help_command(topic: str | None) -> int:
         else:
             lines = render_item(registry.load("knowledge", f"rye/{topic}", "system"), terminal)
     show_paged(lines, terminal)
+    return 0
+
+
+def _write_manual(folder: Path) -> int:
+    """Write the manual page of each command."""
+    from rye.cli.man import pages
+    from rye.registry import refuse_links, write_atomically
+
+    root = click.get_current_context().find_root().command
+    assert isinstance(root, click.Group)
+    written = 0
+    for name, text in pages(root):
+        path = folder / name
+        refuse_links(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.encode())
+        written += 1
+    say(f"wrote {written} manual pages into {inline(str(folder))}")
     return 0
 
 

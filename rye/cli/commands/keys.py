@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, Refusal, ask, command, only_one, params_of, refuse
+from rye.cli.options import Place, Refusal, command, only_one, params_of, progress_bar, refuse
 from rye.cli.terminal import (
     Terminal,
     answer,
@@ -55,9 +55,13 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
     if options["space"] != "project":
         refuse("audience", because="with --space user: an audience is of a project's items")
     place = Place.take(options)
-    return ask(
-        place,
-        lambda registry: registry.sign(
+    with progress_bar("signing") as progress:
+
+        def unlock(what: str) -> bytes:
+            progress.clear()
+            return ask_passphrase(what)
+
+        return place.open(progress).sign(
             *target,
             space=options["space"],
             key=options["key"],
@@ -65,9 +69,8 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
             dry_run=options["dry_run"],
             check=options["check"],
             force=options["force"],
-            passphrase=ask_passphrase,
-        ),
-    )
+            passphrase=unlock,
+        )
 
 
 def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
@@ -87,7 +90,8 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     from rye.registry import sign_bundle
 
     owner = options["owner"] or Path(os.path.realpath(root)).name
-    return sign_bundle(root, owner=owner, format=options["form"], force=options["force"])
+    with progress_bar("signing") as progress:
+        return sign_bundle(root, owner=owner, format=options["form"], force=options["force"], progress=progress)
 
 
 @click.group("keys")
