@@ -77,7 +77,7 @@ def make(visit: Visit) -> WebPage:
             "notes": notes,
             "facets": {name: list(_links(name, facet, pairs)) for name, facet in response.facets.items()},
             "previous": max(response.offset - response.limit, 0) if response.offset else None,
-            "best": max((hit.score for hit in response.results), default=0.0) or 1.0,
+            "best": max([1.0, *(hit.score for hit in response.results)]),
         },
     )
 
