@@ -194,8 +194,10 @@ def front_matter(data: bytes, suffix: str) -> int:
 
     The block must be closed, by a line ``---`` or ``...``. An empty suffix stands for any extension.
     """
-    if suffix not in {"", ".md"} or not data.startswith(_FENCES):
+    if not data.startswith(_FENCES) or suffix not in {"", ".md"}:
         return 0
+    if data.startswith(b"---\n") and data.find(b"\n---\n", 3) > 0:  # as nearly all are
+        return 4
     opening = _FRONT_MATTER.match(data, len(BOM) if data.startswith(BOM) else 0)
     return opening.end() if opening and _FRONT_MATTER_END.search(data, opening.end() - 1) else 0
 
@@ -210,7 +212,7 @@ def find_envelope(data: bytes, suffix: str = "") -> RawEnvelope | None:
     stays in ``line``, where no reader of envelopes accepts it.
     """
     start, number, inside = 0, 1, False
-    if _OPENING.match(data) is None:
+    if data.startswith(b"---") or _OPENING.match(data) is None:
         start = len(BOM) if data.startswith(BOM) else 0
         if data.startswith(b"#!", start):
             start, number = data.find(b"\n", start) + 1, 2

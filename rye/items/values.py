@@ -196,6 +196,8 @@ def integer(digits: str) -> int | str:
 
 def key_text(key: Any) -> str:
     """Return a key as YAML and JSON write it: ``true``, not ``True``."""
+    if type(key) is str:
+        return clean(key)
     if key is None or isinstance(key, bool):
         return "null" if key is None else str(key).lower()
     return str(_scalar(key)) if isinstance(key, str | int | float | dt.date | dt.time) else repr(key)

@@ -37,10 +37,7 @@ _BLANK: Final = b" \t\r\n"
 
 def whole_digest(data: bytes, envelope: RawEnvelope) -> str:
     """Return the SHA-256 hex of the file without its envelope line."""
-    digest = hashlib.sha256(data[envelope.end :] if envelope.start == 0 else data[: envelope.start])
-    if envelope.start:
-        digest.update(data[envelope.end :])
-    return digest.hexdigest()
+    return hashlib.sha256(data[: envelope.start] + data[envelope.end :]).hexdigest()
 
 
 def find_coverage(data: bytes, envelope: RawEnvelope, digest: str) -> Coverage | None:

@@ -32,6 +32,7 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
 )
 
 _V2: Final = EnvelopeFormat.V2
+_GOOD: Final = MappingProxyType({str(_V2): "ok", BY_MANIFEST: "ok-manifest"})
 _WHOLE: Final = Coverage.WHOLE
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
@@ -100,7 +101,8 @@ def judge(
         now: The moment of judging, which decides what has expired.
         verify: Returns whether the signature by a key over a message holds, given these as (key, signature, message).
     """
-    evidence = trust.lists(evidence, origin)
+    if evidence.code and evidence.may_be_listed:
+        evidence = trust.lists(evidence, origin)
     case = _Case(evidence, origin, trust, now, verify)
     # 1. A fault in the bytes, or no envelope: no key can change that.
     if evidence.code:
@@ -138,7 +140,7 @@ def judge(
     if unheard is not None:
         return unheard
     # 11. Nothing speaks against it.
-    return case.found({_V2: "ok", BY_MANIFEST: "ok-manifest"}.get(evidence.format, "ok-unbound"), entry)
+    return case.found(_GOOD.get(evidence.format, "ok-unbound"), entry)
 
 
 def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[TrustEntry, ...], str]:
@@ -148,7 +150,8 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     id that the file claims for itself, then it was moved, and that is proven. Otherwise a move cannot be distinguished
     from an altered line, and the graver is assumed.
     """
-    evidence, place = case.evidence, case.signed_place
+    evidence = case.evidence
+    place = case.signed_place if evidence.skill else case.origin
     if evidence.format == BY_MANIFEST:  # whose signatures were checked when it was read
         return entries, ""
     if found := _holding(entries, case, place.item_type, place.item_id):
@@ -195,7 +198,7 @@ def _revoked(entries: tuple[TrustEntry, ...], case: _Case) -> Signature | None:
 def _limited(entry: TrustEntry, case: _Case) -> Signature | None:
     if entry.not_after is not None and entry.expired(case.now):
         return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
-    if not case.allows(entry):
+    if entry.namespaces is not None and not case.allows(entry):
         return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
     wanted, found = case.trust.demanded(case.origin), case.evidence.audience
     return case.found("audience", entry, audience_words(found, wanted)) if wanted not in {"", found} else None

@@ -42,10 +42,10 @@ def read_signed(root: Root, rel_path: str, read: Read = read_file) -> tuple[byte
     Raises:
         ItemError: As :func:`read_file`, of any of the files; ``not-a-file`` when the signature is a link.
     """
-    folder = skill_of(root, rel_path)
+    folder = skill_of(root, rel_path) if root.client else ""
     if not (folder or is_detached(rel_path)):
         data = read(root, rel_path)
-        return data, _without_signature(root, rel_path, data) if root.has_skills else None
+        return data, _without_signature(root, rel_path, data) if root.client and root.has_skills else None
     place = f"{folder}/{signing.SKILL_SIGNATURE}" if folder else f"{rel_path}{signing.DETACHED_SUFFIX}"
     signature = _read_signature(root, place, read_file if folder else read)
     for _ in range(_ATTEMPTS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
@@ -180,6 +180,7 @@ def _ambiguous(group: _Group, root: Root, warnings: list[str]) -> Iterator[ItemE
 
 
 _FOLDERS: Final = 1 << 10
+_Names = Callable[[str], tuple[str, ...]]
 
 
 class Shadowing:
@@ -195,6 +196,7 @@ class Shadowing:
         self._roots = [(root, lru_cache(_FOLDERS)(partial(_names_in, root))) for root in roots]
         self._verifier = verifier
         self._place = {root.source: at for at, root in enumerate(roots)}
+        self._lower = lru_cache(_FOLDERS)(self._find_lower)
         self._said: list[str] = []
         self._more = 0
 
@@ -205,12 +207,17 @@ class Shadowing:
 
     def look(self, item: VerifiedItem) -> None:
         """Record a warning if an item hides one that another key signed."""
-        kind = ItemType(item.type)
-        for root, names_in in self._roots[self._place.get(item.source, len(self._roots)) + 1 :]:
-            folder = root.folder_of(kind, item.id)
+        for root, names_in in self._lower(item.source, item.type, item.id.rpartition("/")[0]):
+            folder = root.folder_of(ItemType(item.type), item.id)
             for name in names_in(folder) if root.holds(item.id) else ():
                 if file := _named(root, f"{folder}/{name}" if folder else name, item):
                     self._compare(item, root, file)
+
+    def _find_lower(self, source: str, item_type: str, above: str) -> list[tuple[Root, _Names]]:
+        """Return the roots of lower priority that may have items of a type in a folder of ids, with their names."""
+        folder = f"{ItemType(item_type).folder}/{above}".rstrip("/")
+        lower = self._roots[self._place.get(source, len(self._roots)) + 1 :]
+        return [(root, names_in) for root, names_in in lower if root.client or names_in(folder)]
 
     def _compare(self, item: VerifiedItem, root: Root, file: ItemFile) -> None:
         copy = self._verifier.check(root, file)

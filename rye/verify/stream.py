@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 
 from rye import signing, spaces
@@ -22,6 +23,9 @@ from rye.verify.reports import Exposed, Outcome, Unchecked, VerifiedItem
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of files verified, that of all, and an empty source."""
+
+_AHEAD = 4096
+"""Files that are listed before they are verified: to go from the one to the other for each of them takes longer."""
 
 Wanted = Callable[[Root, ItemFile], bool]
 LeftOut = Callable[[Root, ItemFile], None]
@@ -88,7 +92,12 @@ class OutcomeStream:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
         matched: set[str] = set()
         roots = self.roots
-        files = list(self._files(roots, matched))
+        walked = self._files(roots, matched)
+        # only progress asks how many files there are; else memory does not grow with their number
+        counted = None if self.progress is None else list(walked)
+        total = len(counted or ())
+        batches = iter(lambda: list(islice(walked, _AHEAD)), [])
+        files = chain.from_iterable(batches) if counted is None else counted
         outcomes = verify_files(files, roots, self.verifier, processes=self.processes)
         shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
         others = defaultdict[Root, dict[str, None]](dict)
@@ -103,7 +112,7 @@ class OutcomeStream:
             yield outcome
             done += 1
             if self.progress is not None:
-                self.progress(done, len(files), "")
+                self.progress(done, total, "")
         self.warnings += shadowing.warnings
         self.warnings += tuple(filter(None, (spaces.files_warning(root, [*found]) for root, found in others.items())))
         yield from self._problems
