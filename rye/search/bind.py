@@ -158,7 +158,8 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
         return name
     writable = filter(is_field_name, sorted(metadata))
     near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable), cutoff=0.7)
-    start = context.text.index(name, node.span[0])  # a group is a part of the span of what it holds
+    first, last = node.span  # that of the group around it, if there is one
+    start = max(first, context.text.find(name, first, last))
     end = start + len(name)
     unquoted = " ".join(re.sub(r'["\\]', " ", context.text).split())
     guess = f"did you mean {' or '.join(near)}? " if near else ""
