@@ -16,7 +16,7 @@ from rye._report import Report
 from rye._resources import items_root
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
-from rye.items.formats import SKILL_FILE
+from rye.items.formats import SKILL_FILE, ClientFolder
 from rye.keys.keyring import Keyring, Passphrase
 from rye.registry.load import check_place
 from rye.registry.new_files import SKILL, LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
@@ -134,9 +134,8 @@ class Setup:
     def _review(self, layout: Layout, unsigned: Sequence[VerifiedItem]) -> list[str]:
         """Return ``type:id`` of what is signed, a skill with its folder, and keep the digests of what there is."""
         digests = {each.path: each.digest for each in unsigned}
-        places = tuple(str(Path(each.path).parent) if _is_skill(each) else each.path for each in unsigned)
         refs = []
-        for root, file, skill in files_to_sign(places, layout, "project")[0]:
+        for root, file, skill in files_to_sign(tuple(map(_place_to_sign, unsigned)), layout, "project")[0]:
             path = str(root.path / file.rel_path)
             try:
                 files = skill_files(root, skill) if skill else ()
@@ -205,20 +204,25 @@ class Setup:
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
 
 
-def _is_skill(item: VerifiedItem) -> bool:
-    client = spaces.client_of(item.path, ItemType(item.type), item.id)[1]
-    return client is not None and client.format == SKILL and Path(item.path).name == SKILL_FILE
+def _client(item: VerifiedItem) -> tuple[str, ClientFolder | None]:
+    return spaces.client_of(item.path, ItemType(item.type), item.id)
 
 
 def _source(item: VerifiedItem) -> str:
-    client = spaces.client_of(item.path, ItemType(item.type), item.id)[1]
+    client = _client(item)[1]
     return client.place or "files of clients" if client else FOLDER
+
+
+def _place_to_sign(item: VerifiedItem) -> str:
+    """Return what is signed with an item: the folder of a skill, else its file."""
+    path, client = Path(item.path), _client(item)[1]
+    return str(path.parent if client and client.format == SKILL and path.name == SKILL_FILE else path)
 
 
 def _client_place(item: VerifiedItem, folder: Path) -> str:
     """Return the pattern of git for the files among which an item of a client is; empty for one of ``.ai``."""
     rel = Path(item.path).relative_to(folder).as_posix()
-    root, client = spaces.client_of(item.path, ItemType(item.type), item.id)
+    root, client = _client(item)
     if client is None or rel.startswith(f"{FOLDER}/"):
         return ""
     return rel if client.is_fixed else f"{Path(root).relative_to(folder).as_posix()}/**"

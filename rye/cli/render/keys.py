@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import block, column, inline
+from rye.cli.render.parts import shown_path
 from rye.cli.terminal import Terminal, cells, pad
 from rye.surface.text import plural
 
@@ -110,7 +111,7 @@ def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> I
         word = "unchanged" if not item.changed else "would sign" if dry_run else "signed"
         name = terminal.style(column(f"{item.type}:{item.id}"), "cyan")
         why = f" [{inline(item.code)}]" if dry_run and item.changed and item.code else ""
-        yield f"{word:<10}  {name}{why}  {terminal.dim(inline(item.path))}"
+        yield f"{word:<10}  {name}{why}  {terminal.dim(inline(shown_path(item.path)))}"
     changed = sum(item.changed for item in report.items)
     done = "to sign" if dry_run else "signed"
     left = len(report.items) - changed
