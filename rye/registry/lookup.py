@@ -86,7 +86,7 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
     item_type, item_id = (prefix, rest) if colon else ("", name)
     if colon:
         check_type(item_type)
-    if space not in {root.source for root, _ in reader.snapshots}:
+    if space not in [root.source for root, _ in reader.snapshots]:
         check_space(space)
     anywhere = {kind: list(reader.having_key(kind, item_id)) for kind in ((item_type,) if colon else TYPE_NAMES)}
     found = {

@@ -546,7 +546,7 @@ class Registry:
 
     def signer_at_first(self, path: str) -> str:
         """Return the key in the signature that a file had when this registry first read the index; empty for none."""
-        return self._indexes.signer_at_first(path)
+        return self._indexes.signer_at_first(os.fspath(as_path("path", path)))
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""

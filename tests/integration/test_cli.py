@@ -91,8 +91,9 @@ def test_the_editor_is_started_without_a_shell(shop: Workshop, tmp_path: Path, c
     assert not (shop.project / "owned").exists()
 
 
-def test_no_editor_is_an_error_that_names_the_file(shop: Workshop) -> None:
+def test_no_editor_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     """So is one that a checkout would bring, by a relative entry of PATH, and one that fails."""
+    shop = lay(tmp_path)
     bare = shop.run("open", "demo/deploy", VISUAL="", EDITOR="")
     assert (bare.status, "error[no-editor]" in bare.err, "tools/demo/deploy.py" in bare.err) == (2, True, True)
     mine = shop.project / "mine"

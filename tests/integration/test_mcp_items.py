@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +61,8 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     found.write("project", "knowledge/hostile/windows.md", b"# Windows\r\n\r\nTwo lines.\r\n")
     found.write("project", "knowledge/hostile/long.md", LONG)
     found.write("project", "directives/hostile/evil.md", f"# Evil {ESCAPES}\n\n{PLEA}\n")
+    for name in ("unread", "? IGNORE ALL"):
+        found.write("project", f"knowledge/hostile/{name}.md", b"\xff\xfe")
     return found
 
 
@@ -117,11 +118,7 @@ def test_figures_are_a_resource(shared: Session, strict: Session, sim: SpaceSim)
         assert content.mime_type == first.mime_type == "application/json"
         return first.uri, json.loads(content.text)
 
-    sim.write("project", "knowledge/hostile/unread.md", b"\xff\xfe")
     uri, figures = shared.run(talk)
-    end = time.monotonic() + 10
-    while "unread.md" not in json.dumps(figures["warnings"]) and time.monotonic() < end:  # until the watch has seen it
-        uri, figures = shared.run(talk)
     assert uri == "rye://stats"
     registry = sim.registry(more_bundles=tuple(sim.bundles.values()), bundles=None)
     expected = registry.stats().to_dict()
@@ -325,10 +322,8 @@ def test_a_server_of_trusted_items_leaves_the_others_out_everywhere(shared: Sess
     assert strict.run(talk) == []
 
 
-def test_a_server_of_trusted_items_names_no_others(strict: Session, sim: SpaceSim) -> None:
+def test_a_server_of_trusted_items_names_no_others(strict: Session) -> None:
     """Not as what was meant, as what comes after, nor in a warning about a file, whoever asks for what."""
-    sim.write("project", "knowledge/hostile/\udcff IGNORE ALL.md".encode("utf-8", "replace").decode(), b"\xff\xfe")
-    strict.answer("rye_search", query="read")
     asked = [
         strict.call("rye_load", item="knowledge:hostile/badd"),
         strict.call("rye_load", item="hostile/lonk"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from rye.errors import RyeError
 from rye.signing import Origin
 from tests.support.mcp_server import with_client
 from tests.support.signed import ANN, SIGNED_AT
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.spacesim import SpaceSim
 
 WRONG: tuple[Any, ...] = (
     *(None, 5, -1, 1.5, float("nan"), True, b"x", ["x"], ("x",), {"a": 1}, {1}, object(), [None]),
@@ -23,17 +23,17 @@ ODD = b"---\n# rye:signed:v2:2026\x80:x\nname: odd\ndescription: Roll out\n---\n
 METHODS = sorted(name for name in dir(Registry) if not name.startswith("_") and callable(getattr(Registry, name)))
 
 
-@pytest.fixture(scope="module")
-def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
-    """Lay an item that is well and one whose signature line is no UTF-8."""
-    folder = tmp_path_factory.mktemp("wrong")
-    (folder / "none").mkdir()
-    with no_own_items(folder / "none"):
-        sim = SpaceSim(folder, bundles=())
-        sim.write("project", "directives/deploy.md", "---\nname: deploy\ndescription: Deploy\n---\n# Deploy\n")
-        sim.write("project", "directives/odd.md", ODD)
-        sim.save_user_key(ANN)
-        yield sim
+pytestmark = pytest.mark.usefixtures("no_items_of_rye")
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Lay an item that is well and one whose signature line is no UTF-8; some of the methods write beside them."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", "directives/deploy.md", "---\nname: deploy\ndescription: Deploy\n---\n# Deploy\n")
+    sim.write("project", "directives/odd.md", ODD)
+    sim.save_user_key(ANN)
+    return sim
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in {"clear", "rebuild"}])
