@@ -35,7 +35,7 @@ from rye.index.arrays import (
 from rye.index.container import DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.terms import SortedStrings, Strings, escape, literal
-from rye.items.model import ItemType
+from rye.items.model import TYPE_OF_FOLDER
 
 BLOCK = 64
 """Strings in a block; all blocks but the last are full."""
@@ -142,7 +142,7 @@ class CompressedStrings(SortedStrings):
         return Strings(np.concatenate([np.zeros(1, np.int64), ends]), memoryview(buffer))
 
 
-_FOLDERS = tuple(f"{kind.folder}/" for kind in ItemType)
+_FOLDERS = tuple(f"{folder}/" for folder in TYPE_OF_FOLDER)
 _AFTER, _WHOLE = "+", "="
 """Before the part of a path that follows type folder and id, and before a path that does not begin with them."""
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
-from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, ItemType
+from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType
 from rye.items.formats import ClientFolder
 from rye.items.model import Item
 
@@ -30,7 +30,6 @@ TYPED, BY_NAME = 1, 2
 
 TYPE_BITS = 2
 
-_TYPE_OF_FOLDER = {kind.folder: str(kind) for kind in ItemType}
 _SUFFIXES = frozenset(suffix for each in EXTENSIONS.values() for suffix in each)
 _TYPE = "|".join(TYPE_NAMES)
 _REFERENCE = re.compile(rf"({_TYPE}):(.+)")
@@ -86,7 +85,7 @@ def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
     # the place counts from the space root, as ../ may lead from one type folder to another, or out
     root = ItemType(item_type).folder
     place = posixpath.normpath(posixpath.join(root, folder, path.partition("#")[0].partition("?")[0]))
-    kind = _TYPE_OF_FOLDER.get(place.partition("/")[0])
+    kind = TYPE_OF_FOLDER.get(place.partition("/")[0])
     rest = place.partition("/")[2]
     if kind is None or not rest:
         return ()
@@ -125,8 +124,8 @@ def _ids(text: str, folder: str, kind: str, *, only: bool = False) -> list[Looku
     """Return lookups of an id in the forms it has; of one type first, and unless ``only`` of any after that."""
     top, _, rest = text.partition("/")
     found = []
-    if not only and rest and top in _TYPE_OF_FOLDER:
-        found = [_by_id(each, _TYPE_OF_FOLDER[top]) for each in dict.fromkeys((_stem(rest), rest))]
+    if not only and rest and top in TYPE_OF_FOLDER:
+        found = [_by_id(each, TYPE_OF_FOLDER[top]) for each in dict.fromkeys((_stem(rest), rest))]
     forms = [text, _stem(text)]
     if "/" not in text:
         forms += [text.replace(".", "/")] if "." in text.strip(".") else []

@@ -28,6 +28,10 @@ class ItemType(StrEnum):
         return "knowledge" if self is ItemType.KNOWLEDGE else f"{self.value}s"
 
 
+TYPE_OF_FOLDER: Mapping[str, ItemType] = MappingProxyType({each.folder: each for each in ItemType})
+"""The item type of each folder below a space root, by its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A heading's own text in a Markdown item, without the text of its child headings.

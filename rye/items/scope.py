@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from rye.errors import ArgumentError
-from rye.items.model import ItemType
+from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS
 from rye.parameters import refuse
 
@@ -91,8 +91,7 @@ _SUFFIXES = frozenset().union(*EXTENSIONS.values())
 _QUOTES = "`'()[]<>"
 _ENDS = f".,;:!?{_QUOTES}"
 _LINE = re.compile(r":\d+(?::\d+|-\d+)?\Z")
-_OF_FOLDER = {each.folder: str(each) for each in ItemType}
-_FOLDER = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(_OF_FOLDER)})/(?P<id>\S+)")
+_FOLDER = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(TYPE_OF_FOLDER)})/(?P<id>\S+)")
 
 
 def spellings(text: str) -> Iterator[tuple[str, str]]:
@@ -116,7 +115,7 @@ def spellings(text: str) -> Iterator[tuple[str, str]]:
         if choice != read and _is_reference(choice):
             yield choice, extension
         if folder := _FOLDER.fullmatch(choice):
-            yield f"{_OF_FOLDER[folder['folder']]}:{folder['id']}", extension
+            yield f"{TYPE_OF_FOLDER[folder['folder']]}:{folder['id']}", extension
 
 
 def _is_reference(text: str) -> bool:

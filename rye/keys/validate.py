@@ -10,7 +10,7 @@ from rye import signing
 from rye._text import has_invisible, inline, quote
 from rye.index.relations import references_in
 from rye.index.schema import version
-from rye.items import ItemType
+from rye.items import TYPE_OF_FOLDER
 from rye.spaces import Root
 from rye.spaces.signed import ReadItem
 
@@ -49,7 +49,7 @@ def link_problems(root: Root, path: str) -> tuple[str, ...]:
     base = os.path.realpath(root.path)
     real = os.path.relpath(os.path.realpath(root.path / path), base).replace(os.sep, "/")
     kind, _, rest = real.partition("/")
-    if real == path or not rest or kind not in {each.folder for each in ItemType}:
+    if real == path or not rest or kind not in TYPE_OF_FOLDER:
         return ()
     return (f"it is a link to {quote(real)}, which is signed by its own name; copy the file instead",)
 

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from rye import signing, spaces
 from rye.errors import EnvironmentFault, ItemError, SigningError
-from rye.items import ItemType, is_item_file
+from rye.items import TYPE_OF_FOLDER, is_item_file
 from rye.manifest.model import FILE, TRUST, ListedItem, ManifestFinding
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import CACHE, FOLDER, LINK, MAX_FILES, MODULES, PLAIN, PRIVATE_KEYS, FileMode, all_files
@@ -22,7 +22,6 @@ from rye.spaces.model import LIBRARY, is_of_ryeos
 from rye.spaces.read import Read, is_detached, read_chunks, skill_of, suffix_of
 from rye.spaces.signed import Detached, read_signed
 
-_FOLDERS = {each.folder: each for each in ItemType}
 _KEY = re.compile(
     rb"-----BEGIN ((?:(?:ENCRYPTED )?PRIVATE|PUBLIC) KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----\s*"
 )
@@ -126,7 +125,7 @@ class Observed:
             return bool(real) and is_found_elsewhere(real, file.path, folders_alike(self.root))
         top, _, rest = file.path.partition("/")
         *folders, name = rest.split("/")
-        kind = _FOLDERS.get(top)
+        kind = TYPE_OF_FOLDER.get(top)
         skipped = {MODULES, CACHE, *([LIBRARY] if top == "tools" and is_of_ryeos(self.root) else ())}
         walked = file.mode != LINK and not any(each[0] == "." or each in skipped for each in folders)
         return kind is not None and walked and is_item_file(kind, name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rye.errors import CancelledError, RyeError
-from rye.items import ItemType
+from rye.items import TYPE_OF_FOLDER
 from rye.spaces import FOLDER
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _UNWATCHED = 1.0
 _PATIENCE = 2.0
 """Seconds to wait for the thread when it is to end."""
 
-_FOLDERS = frozenset({"config", *(kind.folder for kind in ItemType)})
+_FOLDERS = frozenset({"config", *TYPE_OF_FOLDER})
 """What counts below a space root: items, keys and settings; others may keep what they like beside them."""
 
 _Identity = tuple[int, int]

@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from rye.items import EXTENSIONS, ItemType
+from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType
 from rye.items.formats import ClientFolder
 
 FOLDER = ".ai"
@@ -23,8 +23,6 @@ FOLDER = ".ai"
 
 SUFFIXES = frozenset().union(*EXTENSIONS.values())
 """Every extension that an item may have, whatever its type."""
-
-_BY_FOLDER = {item_type.folder: item_type for item_type in ItemType}
 
 
 def spelled_as(name: str) -> str:
@@ -141,7 +139,7 @@ class ItemFile(NamedTuple):
         """Return the file that a path below a root with the three folders stands for."""
         folder, _, below = rel_path.partition("/")
         item_id, _, extension = below.rpartition(".")
-        return cls(rel_path, _BY_FOLDER[folder], item_id, f".{extension.lower()}")
+        return cls(rel_path, TYPE_OF_FOLDER[folder], item_id, f".{extension.lower()}")
 
 
 LIBRARY = "lib"

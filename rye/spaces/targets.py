@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from rye import spaces
 from rye.errors import ArgumentError, ItemError, RyeError
-from rye.items import ItemType
+from rye.items import TYPE_OF_FOLDER
 from rye.items.formats import SKILL_FILE
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE
@@ -29,7 +29,6 @@ NamedFile = tuple[Root, ItemFile, str]
 Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
 
-_TYPES = {each.folder: each.value for each in ItemType}
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -84,7 +83,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     """Return the target of a text, and add the roots that it alone names to the known ones."""
     path = Path(text)
     kind, separator, item_id = text.partition(":")
-    if not (separator and kind in _TYPES.values()):
+    if not (separator and kind in TYPE_OF_FOLDER.values()):
         kind, item_id = "", text if "/" in text and "*" in text and not os.path.exists(path) else ""
     if item_id or kind:
         return Target(
@@ -109,7 +108,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
 
 
 def _type_of(rel: str) -> str:
-    return _TYPES.get(spelled_as(rel.partition("/")[0]), "")
+    return TYPE_OF_FOLDER.get(spelled_as(rel.partition("/")[0]), "")
 
 
 def _may_match(rel: str, pattern: str) -> bool:

@@ -17,7 +17,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from rye.errors import ItemError
-from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
+from rye.items import PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of
 from rye.spaces.beside import MODULES, code_at
 from rye.spaces.client_walker import BAD_NAME, SKIPPED_FOLDERS, ClientWalker, FolderWalk, Listed
@@ -29,7 +29,7 @@ from rye.spaces.signed import skill_status
 # ruff: noqa: PTH112, PTH116, PTH119 - paths are text here: a walk may handle ten thousand
 
 
-_TOP = frozenset({"config", *(each.folder for each in ItemType)})
+_TOP = frozenset({"config", *TYPE_OF_FOLDER})
 
 
 def _stat_of_pair(item: os.stat_result, entry: os.DirEntry[str]) -> FileStat:
