@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from rye import Registry, spaces
 from rye.errors import ArgumentError, RyeError, SigningError
 from rye.items.formats import OF_PROJECTS
 from rye.signing import SKILL_SIGNATURE, Origin, sign_skill
+from rye.signing.skill import list_files
 from rye.spaces import Root, Space, walk_along, walk_stat
 from rye.spaces.signed import read_signed, skill_files
 from rye.verify.changes import changed_since
@@ -306,3 +308,19 @@ def test_a_file_that_is_swapped_while_it_is_read_is_not_remembered(
     with pytest.raises(RyeError) as caught:
         read_signed(root, "pdf/SKILL.md")
     assert caught.value.code == "vanished"
+
+
+def test_a_skill_that_was_reviewed_is_signed_as_it_was(skills: Skills) -> None:
+    """``expected`` names its folder and the digest of its list; any other file in it, and nothing is signed."""
+    folder = str(skills.folder / "pdf")
+    (skills.folder / "pdf" / SKILL_SIGNATURE).unlink()
+    reviewed = hashlib.sha256(list_files(skill_files(skills.root, "pdf"))).hexdigest()
+    script = skills.write("pdf/scripts/more.py", "evil\n")
+    for expected, code in (({folder: reviewed}, "changed-meanwhile"), ({}, "bad-target")):
+        with pytest.raises(RyeError) as caught:
+            skills.registry().sign(folder, expected=expected)
+        assert caught.value.code == code
+        assert not (skills.folder / "pdf" / SKILL_SIGNATURE).exists()
+    script.unlink()
+    skills.registry().sign(folder, expected={folder: reviewed})
+    assert set(skills.verdicts().values()) == {"ok"}
