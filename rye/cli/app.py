@@ -86,6 +86,7 @@ for _entry in COMMANDS.values():
     _entry.command.short_help = _entry.summary
     _entry.command.epilog = _entry.epilog()
     for _each in (_entry.command, *getattr(_entry.command, "commands", {}).values()):
+        _each.short_help = _each.short_help or (_each.help or "").partition(".\n")[0]
         _each.context_settings = {**_HELP}
         _each.params.append(_colour_option(hidden=True))
         _each.callback = _each.callback and names_options(_each.callback)

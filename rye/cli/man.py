@@ -66,9 +66,13 @@ def _epilog(text: str) -> Iterator[str]:
         yield from (".SH NOTES", *_paragraphs(head)) if head else ()
         return
     yield ".SH EXAMPLES"
+    meaning = ""
     for line in lines.splitlines():
-        example, _, meaning = line.partition("  # ")
-        yield from (".TP", _line(meaning.strip()), f"\\fB{_text(example.strip())}\\fR")
+        example, _, beside = line.partition("  # ")
+        if line.startswith("# "):
+            meaning = line[2:]
+        else:
+            yield from (".TP", _line(beside or meaning), f"\\fB{_text(example.strip())}\\fR")
 
 
 def _paragraphs(text: str) -> Iterator[str]:

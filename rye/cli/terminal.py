@@ -239,11 +239,21 @@ _LABEL_COLOURS = {
 }
 
 
-def note_line(label: str, text: str, terminal: Terminal) -> str:
-    """Return one line about an answer, its label in colour."""
+_PROSE = frozenset({"warning", "not checked", "note"})
+
+
+def note_line(label: str, text: str, terminal: Terminal, *, indent: int = 0) -> str:
+    """Return a line about an answer, its label in colour; prose is broken at words, a command to be copied is not."""
     colour = "red" if label.startswith("error[") else _LABEL_COLOURS.get(label.partition("[")[0])
-    shown = terminal.style(inline(text), bold=label == "did you mean")
-    return f"{terminal.style(f'{label}:', colour, bold=colour == 'red')} {shown}" if label else shown
+    text, before = inline(text), " " * indent
+    first = " " * (indent + len(label) + 2)
+    if terminal.width is not None and label in _PROSE and len(first) + cells(text) > terminal.width:
+        from textwrap import TextWrapper
+
+        how = TextWrapper(terminal.width, first, f"{before}  ", break_long_words=False, break_on_hyphens=False)
+        text = how.fill(text).lstrip()
+    shown = terminal.style(text, bold=label == "did you mean")
+    return f"{before}{terminal.style(f'{label}:', colour, bold=colour == 'red')} {shown}" if label else before + shown
 
 
 def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = False) -> Iterator[str]:

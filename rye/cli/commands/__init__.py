@@ -12,6 +12,10 @@ from rye.cli.commands import create, items, keys, search, service, trust, verify
 __all__ = ["COMMANDS", "CommandHelp"]
 
 
+_WIDTH = 76
+"""Columns of an example on a terminal of 80."""
+
+
 class CommandHelp(NamedTuple):
     """A command with its line in the list of commands, and pairs of a shell line and what it does."""
 
@@ -20,9 +24,12 @@ class CommandHelp(NamedTuple):
     examples: tuple[tuple[str, str], ...]
 
     def epilog(self) -> str:
-        """Return the examples as click shows them below the help."""
+        """Return the examples as click shows them below the help, each beside or below what it does."""
         width = max(len(line) for line, _ in self.examples)
-        return "\b\nExamples:\n" + "\n".join(f"{line:<{width}}  # {meaning}" for line, meaning in self.examples)
+        lines = [f"{line:<{width}}  # {meaning}" for line, meaning in self.examples]
+        if max(map(len, lines)) > _WIDTH:
+            lines = [f"# {meaning}\n{line}" for line, meaning in self.examples]
+        return "\n".join(["\b\nExamples:", *lines])
 
 
 _COMMANDS: tuple[click.Command, ...] = (

@@ -160,7 +160,7 @@ def _value(value: object) -> str:
 
 
 _LONGEST = 60
-_LEAST = 20
+_LEAST = 8
 
 
 def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
@@ -168,7 +168,7 @@ def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
     names = {hit.id: hit.id.removeprefix("rye/") for hit in pages.results}
     width = max(map(len, names.values()), default=0)
     for hit in pages.results:
-        room = None if terminal.width is None else max(terminal.width - width - 2, _LEAST)
+        room = None if terminal.width is None else max(terminal.width - width - 2, 0)
         yield f"{terminal.style(pad(names[hit.id], width), bold=True)}  {cut(inline(hit.description), room)}"
 
 
@@ -183,9 +183,10 @@ def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = F
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
         state = standing(hit.states, hit.successor)
         used += cells(state) + 2 if state else 0
-        room = None if terminal.width is None else max(terminal.width - used, _LEAST)
+        room = None if terminal.width is None else terminal.width - used
+        about = cut(description, room) if room is None or room >= _LEAST else ""
         facts = [pad(version, widths[1]), verdict, pad(source, widths[2]), terminal.style(state, "magenta")]
-        yield "  ".join([shown, *facts[: None if state else 3], cut(description, room)]).rstrip()
+        yield "  ".join([shown, *facts[: None if state else 3], about]).rstrip()
         if paths:
             yield f"  {location(hit.path, hit.line, terminal)}"
 

@@ -78,7 +78,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
     known = " (baselined)" if finding.baselined else ""
     yield f"    {inline(finding.reason)} [{inline(finding.code)}]{known}"
-    yield from (f"    {note_line(label, text, terminal)}" for label, text in finding.advice.labelled())
+    yield from (note_line(label, text, terminal, indent=4) for label, text in finding.advice.labelled())
 
 
 def _others(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:

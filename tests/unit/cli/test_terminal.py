@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal, note, say, say_raw
+from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal, note, note_line, say, say_raw
 from rye.errors import EnvironmentFault
 from rye.signing.model import Verdict
 from tests.unit.cli.samples import HOSTILE
@@ -137,3 +137,14 @@ def test_a_closed_standard_output_is_an_error_of_the_environment(monkeypatch: py
     note("lost")
     with pytest.raises(EnvironmentFault, match="closed"):
         say("x")
+
+
+def test_a_long_warning_is_broken_at_words_and_a_command_is_not() -> None:
+    """Only on a terminal; what follows the first line stands behind its margin, so that it looks like no other note."""
+    text = "error: a file named so \nwas left out of the list"
+    assert note_line("warning", text, Terminal(width=40), indent=4).splitlines() == [
+        "    warning: error: a file named so was",
+        "      left out of the list",
+    ]
+    assert note_line("fix", f"rye sign {'x' * 50} y", Terminal(width=40)) == f"fix: rye sign {'x' * 50} y"
+    assert "\n" not in note_line("warning", text, Terminal())
