@@ -56,7 +56,12 @@ class Observed:
         """All other files but the detached signatures of items, and the files of skills that are signed as a whole."""
         signed = {f"{path}{signing.DETACHED_SUFFIX}" for path in self.found if is_detached(path)}
         others = [item for path, item in self.others.items() if path not in signed]
-        return [item for item in others if not skill_of(self.root, item.path)] if self.root.client else others
+        return [item for item in others if not self._is_of_skill(item.path)] if self.root.client else others
+
+    def _is_of_skill(self, path: str) -> bool:
+        """Return whether the signature of a whole skill covers a file: of what is in its folder all but ``.git``."""
+        skill = skill_of(self.root, path)
+        return bool(skill) and path != f"{skill}/.git"
 
     def read(self, file: ItemFile, read: Read = spaces.read_file) -> None:
         """Read a file and record it."""

@@ -18,6 +18,7 @@ from rye.signing.skill import list_files
 from rye.spaces import Root, Space, walk_along, walk_stat
 from rye.spaces.signed import read_signed, skill_files
 from rye.verify.changes import changed_since
+from rye.verify.reports import Finding
 from tests.support.signed import EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 
@@ -230,6 +231,19 @@ def test_a_skill_in_a_skill_has_its_own_signature_which_the_outer_one_covers(ski
     skills.write("pdf/forms.md", "# Other forms\n")
     found = skills.verdicts()
     assert {ref for ref, code in found.items() if code == "ok"} == {"directive:pdf/inner", "knowledge:pdf/inner/notes"}
+
+
+@pytest.mark.parametrize("path", ["pdf/.git", "pdf/.git/hooks/post-checkout"])
+def test_attack_what_the_signature_leaves_out_is_uncovered(skills: Skills, path: str) -> None:
+    """A repository of its own in a signed skill brings hooks that git runs; a strict verification names it."""
+
+    def findings() -> list[tuple[str, str]]:
+        run = skills.registry().check(str(skills.folder), strict=True)
+        return [(entry.code, entry.item.id) for entry in run if isinstance(entry, Finding)]
+
+    assert findings() == []
+    skills.write(path, "evil\n")
+    assert findings() == [("uncovered", "pdf/.git")]
 
 
 def test_what_changed_since_a_revision_is_the_skill(skills: Skills) -> None:
