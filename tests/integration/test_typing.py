@@ -47,9 +47,12 @@ def test_hits_follow_what_is_typed_and_enter_shows_the_item(shop: Workshop) -> N
         typist.type("serv")
         typist.wait_for("[2 of 2 results -- all]")
         typist.type("er")
-        screen = typist.wait_for("search: server")
-        assert "knowledge:demo/guide  Guide to servers" in typist.wait_for("[2 of 2 results -- all]")
-        assert "How a server is run." in screen
+        typist.wait_for(
+            "search: server",
+            "knowledge:demo/guide  Guide to servers",
+            "[2 of 2 results -- all]",
+            "How a server is run.",
+        )
         typist.type(DOWN)
         typist.wait_for("def run():")
         typist.type(ENTER)
@@ -85,9 +88,8 @@ def test_a_query_that_is_half_typed_is_no_error(shop: Workshop) -> None:
             "[[]",
         ):
             typist.type(text)
-            screen = typist.wait_for(f"search: {text}".rstrip())
+            screen = typist.wait_for(f"search: {text}".rstrip(), "results -- ")
             assert "error" not in screen
-            assert "results -- " in screen
             typist.type("\x15")  # Control-U empties the line
             typist.wait_for("search:\n")
         typist.type("title:gui")
@@ -187,10 +189,12 @@ def test_what_speaks_against_an_item_is_seen_before_it_is_chosen(tmp_path: Path)
     with Typist("search", cwd=shop.project, env=env, columns=160) as typist:
         typist.wait_for("results -- all]")
         typist.type("rye/ci")
-        screen = typist.wait_for("warning      knowledge:rye/ci of project hides that of")
-        assert "knowledge:rye/ci  exact  project, shadows system:rye" in screen
-        assert "knowledge:rye/ci  exact  system:rye, shadowed by project" in screen
-        assert "│  shadows      system:rye" in screen
+        typist.wait_for(
+            "knowledge:rye/ci  exact  project, shadows system:rye",
+            "knowledge:rye/ci  exact  system:rye, shadowed by project",
+            "│  shadows      system:rye",
+            "warning      knowledge:rye/ci of project hides that of",
+        )
         typist.type("\x15demo/old")
         assert "knowledge:demo/old of project (unsigned) is superseded, so hidden; see" in typist.wait_for("so hidden")
     with Typist("search", "--include-superseded", cwd=shop.project, env=env, columns=160) as typist:

@@ -88,12 +88,12 @@ class Typist:
             os.write(self._fd, f"\x1b[{self._screen.cursor.y + 1};{self._screen.cursor.x + 1}R".encode())
         return bool(data)
 
-    def wait_for(self, text: str) -> str:
-        """Wait until a text is to be seen, and return the screen."""
+    def wait_for(self, *texts: str) -> str:
+        """Wait until all texts are to be seen at once, and return the screen; it is written piece by piece."""
         until = time.monotonic() + _PATIENCE
-        while text not in self.screen:
+        while missing := [text for text in texts if text not in self.screen]:
             if time.monotonic() > until or not self._read(0.2):
-                message = f"{text!r} is not to be seen:\n{self.screen}"
+                message = f"{missing} is not to be seen:\n{self.screen}"
                 raise AssertionError(message)
         return self.screen
 
