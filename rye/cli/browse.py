@@ -152,7 +152,7 @@ class Browser:
         Raises:
             RyeError: It is gone or cannot be read.
         """
-        return self._registry.load(hit.type, hit.id, hit.source)
+        return self._registry.load(hit.type, hit.id, source_name(hit.source, hit.bundle, hit.folder))
 
     def status(self) -> str:
         """Return how many hits there are, or what is wrong."""
@@ -178,7 +178,9 @@ class Browser:
         where = ""
         if hit.shadows or hit.shadowed_by:
             word, others = ("shadowed by", hit.shadowed_by) if hit.shadowed_by else ("shadows", hit.shadows)
-            where = style(f"{source_name(hit.source, hit.bundle)}, {word} {inline(', '.join(others))}", "magenta")
+            where = style(
+                f"{source_name(hit.source, hit.bundle, hit.folder)}, {word} {inline(', '.join(others))}", "magenta"
+            )
         facts = [f"{self._terminal.mark(hit.signature.verdict)} {name}", style("exact" if hit.exact else "", "green")]
         facts += [where, standing_label(hit, self._terminal), inline(hit.title or hit.description)]
         return "  ".join(filter(None, facts))

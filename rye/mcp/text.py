@@ -105,7 +105,7 @@ def reference(item: Mapping[str, Any]) -> str:
 
 def source(item: Mapping[str, Any], key: str = "space") -> str:
     """Return ``project``, ``user`` or ``system:BUNDLE`` as one word."""
-    return as_word(":".join(filter(None, (item[key], item["bundle"]))))
+    return as_word(":".join(filter(None, (item[key], item["bundle"], item.get("folder")))))
 
 
 def standing_notes(item: Mapping[str, Any]) -> list[str]:

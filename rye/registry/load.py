@@ -58,6 +58,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         bundle=part.root.bundle,
         path=str(part.root.path / paths[0]),
         content=_text(read.data),
+        folder=part.root.folder,
         signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
         uncovered=signing.uncovered_lines(read.data, read.evidence, PurePosixPath(paths[0]).suffix),
         shadows=shadows,

@@ -22,8 +22,8 @@ class LoadedItem(Report):
     ``uncovered`` are the ``[first, last]`` lines of the content with text that the signature does not cover, where it
     covers others. ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the
     same id.
-    ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is hidden, and
-    what of its successor is not trusted or not believed.
+    ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is
+    hidden, and what of its successor is not trusted or not believed.
     """
 
     item: Item
@@ -38,6 +38,7 @@ class LoadedItem(Report):
     successor: str = ""
     warnings: tuple[str, ...] = ()
     uncovered: tuple[tuple[int, int], ...] = ()
+    folder: str = ""
 
     @property
     def ref(self) -> str:

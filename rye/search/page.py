@@ -262,6 +262,7 @@ class PageBuilder:
             tags=item.tags,
             updated=item.updated,
             signature=hydrated.signature,
+            folder=root.folder,
             exact=hit.exact,
             shadows=shadows,
             shadowed_by=shadowed_by,

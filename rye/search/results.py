@@ -74,6 +74,7 @@ class SearchResult(Report):
     what takes its place, or how it is written where that is not there.
     ``line`` is where in the file the query matches: the first such symbol, else the preview's first match, else 1.
     ``symbols`` begins with those whose names match the query, the best first; only these have signature and docstring.
+    ``folder`` is the folder of a client in which it is, as ``.claude/skills``; empty for ``.ai`` and bundles.
     ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
     """
 
@@ -92,6 +93,7 @@ class SearchResult(Report):
     tags: tuple[str, ...]
     updated: str
     signature: Signature
+    folder: str = ""
     line: int = 1
     exact: bool = False
     shadows: tuple[str, ...] = ()

@@ -72,8 +72,12 @@ class Root:
 
         That of a client's folder ends with its place: ``project:.claude/skills``.
         """
-        place = self.client and (self.client.place or "files")
-        return ":".join(filter(None, (str(self.space), self.bundle, place)))
+        return ":".join(filter(None, (str(self.space), self.bundle, self.folder)))
+
+    @property
+    def folder(self) -> str:
+        """The folder of a client that it is: ``.claude/skills``, or ``files`` of those that stand alone; else empty."""
+        return "" if self.client is None else self.client.place or "files"
 
     @property
     def around(self) -> Path:

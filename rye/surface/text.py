@@ -61,9 +61,9 @@ def header(shown: int, total: int, noun: str, facts: str) -> str:
     return f"[{shown} of {total} {noun} -- {inline(facts)}]"
 
 
-def source_name(space: str, bundle: str) -> str:
-    """Return ``project``, ``user`` or ``system:BUNDLE``; ``project:NAME`` for one named by its path."""
-    return column(f"{space}:{bundle}" if bundle else space)
+def source_name(space: str, bundle: str, folder: str = "") -> str:
+    """Return ``project``, ``user``, ``system:BUNDLE``, or ``project:NAME`` of one named by its path; and the folder."""
+    return column(":".join(filter(None, (space, bundle, folder))))
 
 
 def verdict_text(word: str, code: str) -> str:

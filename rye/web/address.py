@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 from rye.errors import ArgumentError
 from rye.parameters import Parameter, parameters_of, refuse
 from rye.surface.requests import arguments_of
+from rye.surface.text import source_name
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry import Registry, SearchResult
+
+ROOT: ContextVar[str] = ContextVar("root", default="")
+"""The path at which the pages are mounted, of the request being answered; begins every address of a page."""
 
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 Pairs: TypeAlias = Sequence[tuple[str, str]]
@@ -69,7 +74,13 @@ def item_address(ref: str, *, page: str = "item", **more: str) -> str:
     """Return the address of a page about an item, named as ``type:id``."""
     kind, _, item_id = ref.partition(":")
     query = urlencode({name: value for name, value in more.items() if value})
-    return f"/{page}/{quote(kind)}/{quote(item_id)}" + (f"?{query}" if query else "")
+    return f"{ROOT.get()}/{page}/{quote(kind)}/{quote(item_id)}" + (f"?{query}" if query else "")
+
+
+def hit_address(hit: SearchResult) -> str:
+    """Return the address of the very copy that a hit is."""
+    source = source_name(hit.source, hit.bundle, hit.folder) if hit.shadowed_by else ""
+    return item_address(f"{hit.type}:{hit.id}", space=source)
 
 
 def changed(pairs: Pairs, *, without: Iterable[tuple[str, str]] = (), **changes: str | None) -> str:

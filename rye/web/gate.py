@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 
 from rye.surface.listener import BROWSER, Asgi, Callers, Receive, Scope, Send, guarded
+from rye.web.address import ROOT
 
 SAFE_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -72,6 +74,8 @@ class _Hardened:
         if scope["type"] != "http":
             await self._asgi(scope, receive, send)
             return
+
+        ROOT.set(quote(scope.get("root_path", "")))
 
         async def send_safely(message: Scope) -> None:
             if message["type"] == "http.response.start":

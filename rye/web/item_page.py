@@ -100,7 +100,7 @@ def make_diff(visit: Visit) -> WebPage:
     if max(map(len, sides)) > MAX_COMPARED:
         message = f"{new.ref} has more than {MAX_COMPARED:,} lines"
         raise ItemError("too-many-lines", message, hint="compare the files with diff")
-    titles = [f"{source_name(each.space, each.bundle)} {each.item.version}".strip() for each in (old, new)]
+    titles = [f"{source_name(each.space, each.bundle, each.folder)} {each.item.version}".strip() for each in (old, new)]
     lines = tuple(unified_diff(sides[0], sides[1], titles[0], titles[1], lineterm=""))
     return WebPage("diff.html", Difference(old, new, lines), {"ref": new.ref, "given": given})
 
@@ -124,7 +124,7 @@ def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
             word,
             source,
             item_address(item.ref, space=source),
-            item_address(item.ref, page="diff", old=source, new=source_name(item.space, item.bundle)),
+            item_address(item.ref, page="diff", old=source, new=source_name(item.space, item.bundle, item.folder)),
         )
         for word, sources in (("hides", item.shadows), ("hidden by", item.shadowed_by))
         for source in sources

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rye.errors import ArgumentError, QueryError, RyeError
 from rye.parameters import SearchOptions, WhyOptions, parameters_of
 from rye.surface.text import search_notes, warning_notes
-from rye.web.address import Pairs, Visit, WebPage, added, changed, read_arguments
+from rye.web.address import ROOT, Pairs, Visit, WebPage, added, changed, read_arguments
 
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
@@ -93,7 +93,7 @@ def _links(name: str, facet: Any, pairs: Pairs) -> Iterator[FacetLink]:
         pair = ("filters", f"{name}={value}")
         is_chosen = pair in pairs
         address = changed(pairs, without=[pair]) if is_chosen else added(pairs, *pair)
-        yield FacetLink(value, number, f"/search?{address}", is_chosen)
+        yield FacetLink(value, number, f"{ROOT.get()}/search?{address}", is_chosen)
 
 
 def _place(error: RyeError) -> Sequence[str]:

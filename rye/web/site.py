@@ -23,7 +23,7 @@ from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
 from rye.surface.text import ago, installed_version, passage_of, plural, size, source_name, standing
 from rye.web import item_page, overview_page, search_page
-from rye.web.address import Maker, Visit, changed, item_address
+from rye.web.address import ROOT, Maker, Visit, changed, hit_address, item_address
 from rye.web.gate import hardened
 from rye.web.markup import marked
 
@@ -115,7 +115,8 @@ class Site:
         return self._xml(request, "opensearch.xml", "application/opensearchdescription+xml")
 
     def _xml(self, request: Request, template: str, media_type: str, **facts: Any) -> Response:
-        text = self._templates.get_template(template).render(facts, base=str(request.base_url))
+        origin = f"{request.url.scheme}://{request.url.netloc}"
+        text = self._templates.get_template(template).render(facts, origin=origin)
         return _with_tag(request, text.encode("utf-8", "replace"), media_type, 200)
 
     def _start_embedding(self) -> None:
@@ -178,7 +179,7 @@ def _file(name: str) -> tuple[bytes, str]:
 
 def static_address(name: str) -> str:
     """Return the address of a static file, which is another one once the file is."""
-    return f"/static/{name}?{_file(name)[1]}"
+    return f"{ROOT.get()}/static/{name}?{_file(name)[1]}"
 
 
 def _static(request: Request) -> Response:
@@ -214,6 +215,7 @@ def _environment() -> Environment:
     )
     found.globals |= {
         "address_of": item_address,
+        "address_of_hit": hit_address,
         "by_ref": lambda items: {each.ref: each for each in items},
         "ago": ago,
         "changed": changed,
@@ -222,6 +224,7 @@ def _environment() -> Environment:
         "nav": [(name, label) for name, label in NAVIGATION if name in PAGES],
         "passage_of": passage_of,
         "plural": plural,
+        "root": ROOT.get,
         "size": size,
         "source_name": source_name,
         "standing": standing,

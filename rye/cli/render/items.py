@@ -99,7 +99,7 @@ def render_unreadable(hit: SearchResult, message: str, terminal: Terminal) -> It
         "description": hit.description,
         "verdict": signature.reason,
         "signed": signed_by(signature),
-        "source": source_name(hit.source, hit.bundle),
+        "source": source_name(hit.source, hit.bundle, hit.folder),
         "path": hit.path,
         "shadows": ", ".join(hit.shadows),
         "shadowed by": ", ".join(hit.shadowed_by),
@@ -132,7 +132,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "verdict", signature.reason
     yield from remedy(loaded, named_audience()).labelled("remedy")
     yield "signed", signed_by(signature)
-    yield "source", source_name(loaded.space, loaded.bundle)
+    yield "source", source_name(loaded.space, loaded.bundle, loaded.folder)
     yield "path", loaded.path
     yield "shadows", ", ".join(loaded.shadows)
     yield "shadowed by", ", ".join(loaded.shadowed_by)
@@ -193,7 +193,12 @@ def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = F
 
 def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
     name = column(f"{hit.type}:{hit.id}")
-    return name, column(hit.version), source_name(hit.source, hit.bundle), inline(hit.description or hit.title)
+    return (
+        name,
+        column(hit.version),
+        source_name(hit.source, hit.bundle, hit.folder),
+        inline(hit.description or hit.title),
+    )
 
 
 _UNSAFE_IN_MERMAID = re.compile(

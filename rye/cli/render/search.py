@@ -114,7 +114,7 @@ def _rows(response: SearchResponse) -> Iterator[dict[str, str]]:
     """Yield the cells of each hit by their columns."""
     for hit in response.results:
         facts = {"verdict": str(hit.signature.verdict), "code": hit.signature.code, "score": f"{hit.score:.4f}"}
-        facts |= {"source": source_name(hit.source, hit.bundle), "title": hit.title or hit.name}
+        facts |= {"source": source_name(hit.source, hit.bundle, hit.folder), "title": hit.title or hit.name}
         yield {name: inline(facts.get(name) or str(getattr(hit, name))) for name in _COLUMNS}
 
 
@@ -154,7 +154,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         f"{hit.score:.4f}",
         nearness,
         verdict_label(hit.signature, terminal),
-        source_name(hit.source, hit.bundle),
+        source_name(hit.source, hit.bundle, hit.folder),
         terminal.style("exact" if hit.exact else "", "green"),
     ]
     yield f"{rank} {'  '.join(filter(None, facts))}"
@@ -266,7 +266,7 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
     hit = why.hit
     if hit is not None:
         place = f"hit {why.rank} of {why.total} -- {inline(why.stage)}"
-        label = f"{verdict_label(hit.signature, terminal)}  {source_name(hit.source, hit.bundle)}"
+        label = f"{verdict_label(hit.signature, terminal)}  {source_name(hit.source, hit.bundle, hit.folder)}"
         exact = f"  {terminal.style('exact', 'green')}" if hit.exact else ""
         yield f"{name}  {hit.score:.4f}  {label}{exact}"
         yield terminal.style(place, "green", bold=True)

@@ -16,7 +16,7 @@
     for (const [name, value] of new FormData(form)) if (value) values.append(name, value);
     if (typing && box.value) values.set("prefix", "true");
     const text = values.toString();
-    return "/search" + (text ? "?" + text : "");
+    return form.action + (text ? "?" + text : "");
   }
 
   function mark(number) {

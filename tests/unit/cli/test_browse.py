@@ -96,6 +96,20 @@ def test_the_choice_stays_within_the_hits(sim: SpaceSim) -> None:
     assert browser.place == 0
 
 
+def test_the_item_beside_the_hits_is_the_very_copy(sim: SpaceSim) -> None:
+    """Of the copies in one space, too: a hidden one is not shown with the content and verdict of the one that wins."""
+    for place in (".claude/skills", ".cursor/skills"):
+        skill = sim.project / place / "zebra" / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text(f"---\nname: zebra\ndescription: Stripes.\n---\n\nIn {place}.\n", encoding="utf-8")
+    browser = Browser(sim.registry(), {}, PLAIN)
+    browser.look("zebra")
+    for hit in browser.hits:
+        assert browser.load(hit).path == hit.path
+        browser.move(1)
+    assert [hit.folder for hit in browser.hits] == [".claude/skills", ".cursor/skills"]
+
+
 def test_the_item_beside_the_hits_says_whether_it_can_be_believed(sim: SpaceSim) -> None:
     """Name, verdict with reason, signer, source and path, what hides it, the passage with its matches, content."""
     browser = Browser(sim.registry(), {}, Terminal(colour=True, unicode=False, width=300))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from rye import Registry
@@ -75,6 +79,10 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     copy = folder / "user" / ".ai" / "tools" / "ops" / "deploy.py"
     copy.parent.mkdir(parents=True)
     copy.write_text(TOOL.replace("Deploy <b>it</b>", "Deploy <i>it</i>"), encoding="utf-8")
+    for place in (".claude/skills", ".cursor/skills"):
+        skill = folder / "project" / place / "pdf" / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text(f"---\nname: pdf\ndescription: Forms.\n---\n\nAs in {place}.\n", encoding="utf-8")
     return Registry(folder / "project", user=folder / "user", bundles=(), cache_dir=folder / "cache")
 
 
@@ -134,7 +142,7 @@ def test_every_page_has_a_twin(client: TestClient, registry: Registry) -> None:
     stats = registry.stats("project").to_dict()
     found = client.get("/overview.json?space=project").json()
     ages = [each.pop("index_age") for answer in (stats, found) for each in answer["spaces"]]
-    assert (found, len(ages)) == (json.loads(json.dumps(stats)), 2)
+    assert (found, len(ages)) == (json.loads(json.dumps(stats)), 6)
     manifests = [each.to_dict() for each in registry.check_manifests()]
     assert client.get("/trust.json").json() == registry.trust_keys().to_dict() | {"manifests": manifests}
     assert PAGES.keys() == {"search", "why", "item", "refs", "similar", "diff", "overview", "trust"}
@@ -200,6 +208,31 @@ def test_code_that_takes_long_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -
     assert 'class="k"' in str(code_lines("def a(): pass", "py"))
     monkeypatch.setattr("rye.web.markup.COLOUR_SECONDS", -1.0)
     assert "<code>def a(): pass</code>" in str(code_lines("def a(): pass", "py"))
+
+
+def test_a_hit_leads_to_the_very_copy_that_it_is(client: TestClient) -> None:
+    """Also where several folders of one space have the item, and only one of them wins."""
+    hits = [each["href"] for tag, each in Tags(client.get("/search?q=pdf").text).found if tag == "a"]
+    shown = [client.get(str(address)).text for address in hits if str(address).startswith("/item/directive/pdf")]
+    assert ["As in .claude/skills." in text for text in shown] == [True, False]
+    assert ["As in .cursor/skills." in text for text in shown] == [False, True]
+    assert 'href="/diff/directive/pdf?old=project%3A.cursor%2Fskills&amp;new=project%3A.claude%2Fskills"' in shown[0]
+
+
+def test_pages_can_be_mounted_below_a_path(registry: Registry) -> None:
+    """Every link of every page, of the feed and of the search description keeps the path and leads somewhere."""
+    application = Starlette(routes=[Mount("/our registry", app(registry))])
+    root, seen = "/our%20registry", set[str]()
+    with TestClient(application) as client:
+        for address in ADDRESSES:
+            answer = client.get(f"{root}{address}")
+            found = re.findall(r'(?:href|action|src|data-why|template)="((?:http://testserver)?/[^"]*)"', answer.text)
+            seen.update(unescape(each).removeprefix("http://testserver").partition("#")[0] for each in found)
+        assert len(seen) > 50
+        for address in seen:
+            assert address.startswith(f"{root}/"), address
+            wanted = 400 if address.endswith("/why") else 404 if "/rye/" in address else 200  # rye's own are left out
+            assert client.get(address).status_code == wanted, address
 
 
 def test_the_overview_leads_to_what_it_counts(client: TestClient) -> None:
