@@ -110,7 +110,8 @@ def difference(listed: bytes, files: Sequence[SkillFile]) -> str:
 def uncovered(skill: Skill) -> str:
     """Return in words which files the signature of one file of a skill leaves out; empty where it is the only one."""
     others = sorted(file.path for file in skill.files if file.path != skill.path)
-    return f"{len(others)} files of the skill are not covered: {_named(others)}" if others else ""
+    count = "1 file of the skill is" if len(others) == 1 else f"{len(others)} files of the skill are"
+    return f"{count} not covered: {_named(others)}" if others else ""
 
 
 def _is_clear(path: str) -> bool:
