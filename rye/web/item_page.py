@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import PurePosixPath
@@ -14,7 +15,7 @@ from rye.errors import ItemError, RyeError
 from rye.parameters import RefsOptions, SimilarOptions
 from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes
 from rye.web.address import Visit, WebPage, item_address, read_arguments
-from rye.web.markup import MAX_RENDERED, code_lines, rendered, split_head
+from rye.web.markup import MAX_RENDERED, LinkedItem, code_lines, rendered, split_head
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, Relations, SearchResponse
@@ -38,6 +39,7 @@ def make(visit: Visit) -> WebPage:
     item = registry.load(visit.path["kind"], visit.path["item_id"], given["space"] or None)
     if visit.as_json:
         return WebPage("", item, {})
+    advice = remedy(item)
     relations = _tried(lambda: registry.refs(item.ref, limit=100))
     similar = _tried(lambda: registry.similar(item.ref, limit=_SIMILAR))
     return WebPage(
@@ -48,11 +50,11 @@ def make(visit: Visit) -> WebPage:
             "content": _content(item, relations, is_raw=given["view"] == "raw"),
             "is_raw": given["view"] == "raw",
             "signed_by": signed_by(item.signature),
-            "remedy": remedy(item).labelled(),
+            "remedy": advice.labelled(),
             "relations": relations,
             "graph": None if relations is None else _sides(relations),
             "similar": similar,
-            "commands": _commands(item),
+            "commands": _commands(item, advice.command),
             "notes": list(warning_notes(item.warnings)),
             "copies": _copies(item),
             "is_markdown": is_markdown_file(item.path),
@@ -144,10 +146,11 @@ def _content(item: LoadedItem, relations: Relations | None, *, is_raw: bool) -> 
     return drawn + rendered(body, first=first, targets=targets, uncovered=uncovered)
 
 
-def _targets(relations: Relations) -> Iterator[tuple[str, str]]:
+def _targets(relations: Relations) -> Iterator[tuple[str, LinkedItem]]:
+    verdicts = {each.ref: each.verdict for each in relations.items}
     for each in relations.relations:
         if each.target and each.item == relations.item:
-            yield each.written, item_address(each.target)
+            yield each.written, LinkedItem(item_address(each.target), verdicts.get(each.target, "unread"))
 
 
 def _sides(relations: Relations) -> dict[str, Any]:
@@ -166,11 +169,15 @@ def _sides(relations: Relations) -> dict[str, Any]:
     }
 
 
-def _commands(item: LoadedItem) -> list[tuple[str, str]]:
-    ref = quote(item.ref)
+def _commands(item: LoadedItem, fix: str) -> list[tuple[str, str]]:
+    space = f" --space {quote(source_name(item.space, item.bundle, item.folder))}" if item.shadowed_by else ""
+    ref, named = quote(item.ref), json.dumps({"item": item.ref}, ensure_ascii=False)
+    decide = [("Trust who signed it, once you know who that is", fix)] if fix.startswith("rye trust ") else []
     return [
-        ("Read it", f"rye show {ref}"),
+        ("Read it", f"rye show {ref}{space}"),
         ("Verify it", f"rye verify {ref}"),
+        *decide,
         ("See what it refers to", f"rye refs {ref}"),
-        ("For an agent", f'rye_load {{"item": "{item.ref}"}}'),
+        ("For an agent", f"rye_load {named}"),
+        ("Verified by an agent", f"rye_verify {named}"),
     ]

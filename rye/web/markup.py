@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
@@ -39,6 +39,19 @@ _LEXERS = {
 """Names of languages, in fences and of files, by the lexer that knows them."""
 
 _ABSOLUTE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+class LinkedItem(NamedTuple):
+    """An item that a text refers to: the address of its page, and its verdict."""
+
+    address: str
+    verdict: str
+
+    @property
+    def attributes(self) -> dict[str, str | int | float]:
+        """Those of a link to it, which shows where the item is not trusted."""
+        doubt = {} if self.verdict == "trusted" else {"class": "uncovered", "title": f"{self.verdict}, says rye"}
+        return {"href": self.address, **doubt}
 
 
 def marked(text: str, spans: Sequence[Sequence[int]] = ()) -> Markup:
@@ -80,14 +93,14 @@ def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collectio
 
 
 def rendered(
-    text: str, *, first: int = 1, targets: Mapping[str, str] | None = None, uncovered: Collection[int] = ()
+    text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | None = None, uncovered: Collection[int] = ()
 ) -> Markup:
     """Return Markdown as HTML.
 
     Args:
         text: The Markdown.
         first: Number of its first line in the file: a heading in line 7 has the anchor ``L7``.
-        targets: Addresses of items by the reference as the text writes it.
+        targets: Items by the reference as the text writes it; links and code that are such a reference lead there.
         uncovered: Numbers of lines; the blocks that have one are set apart, as no signature covers it.
     """
     parser, env = _parser(), dict[str, Any]()
@@ -142,12 +155,12 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-def _make_harmless(token: Token, first: int, targets: Mapping[str, str]) -> None:
+def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem]) -> None:
     """Change a token so that links lead somewhere known, images are named, and headings have their line as anchor."""
     if token.type == "link_open":
         written = str(token.attrs.get("href", ""))
         if own := targets.get(written):
-            token.attrs = {"href": own}
+            token.attrs = own.attributes
         elif _ABSOLUTE.match(written):
             token.attrs = {"href": written, "rel": "nofollow noopener noreferrer external", "class": "external"}
         else:
@@ -158,5 +171,10 @@ def _make_harmless(token: Token, first: int, targets: Mapping[str, str]) -> None
     elif token.type == "heading_open":
         token.attrs = {"id": f"L{first + (token.map or [0])[0]}"}
     elif token.type == "inline":
+        depth = 0  # a link has no other within
         for each in token.children or ():
-            _make_harmless(each, first, targets)
+            depth += each.nesting if each.type in {"link_open", "link_close"} else 0
+            _make_harmless(each, first, {} if depth and each.type == "code_inline" else targets)
+    elif token.type == "code_inline" and (own := targets.get(token.content)):
+        attributes = Markup(" ").join(Markup('{}="{}"').format(*each) for each in own.attributes.items())
+        token.type, token.content = "html_inline", Markup("<a {}><code>{}</code></a>").format(attributes, token.content)

@@ -17,10 +17,12 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from rye import Registry
+from rye._text import quote
 from rye.web import app
 from rye.web.gate import SAFE_HEADERS
-from rye.web.markup import code_lines, rendered
+from rye.web.markup import LinkedItem, code_lines, rendered
 from rye.web.site import PAGES
+from tests.support.spacesim import SpaceSim, key
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
 MARKDOWN = f"""\
@@ -197,7 +199,11 @@ def test_copies_are_compared(client: TestClient) -> None:
 
 
 def test_what_no_signature_covers_is_marked() -> None:
-    """Blocks with such a line, and such lines of code, are set apart."""
+    """Blocks with such a line, such lines of code, and references to items that are not trusted are set apart."""
+    targets = {"x.py": LinkedItem("/item/tool/x", "unsigned"), "y.py": LinkedItem("/item/tool/y", "trusted")}
+    text = str(rendered("`x.py` [`x.py`](x.py) [y](y.py) `z.py`\n", targets=targets))
+    doubtful = '<a href="/item/tool/x" class="uncovered" title="unsigned, says rye"><code>x.py</code></a>'
+    assert text == f'<p>{doubtful} {doubtful} <a href="/item/tool/y">y</a> <code>z.py</code></p>\n'
     assert str(rendered("one\n\ntwo\n", first=5, uncovered={7})) == '<p>one</p>\n<p class="uncovered">two</p>\n'
     assert str(code_lines("a\nb\n", "txt", uncovered={2})).count('class="uncovered"') == 1
     assert '<div class="uncovered"><pre' in str(rendered("```\nx\n```\n", uncovered={2}))
@@ -208,6 +214,19 @@ def test_code_that_takes_long_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -
     assert 'class="k"' in str(code_lines("def a(): pass", "py"))
     monkeypatch.setattr("rye.web.markup.COLOUR_SECONDS", -1.0)
     assert "<code>def a(): pass</code>" in str(code_lines("def a(): pass", "py"))
+
+
+def test_an_item_shows_the_commands_for_it(tmp_path: Path) -> None:
+    """As a shell and as an agent take them, whatever the id; of a stranger's item also how to trust who signed it."""
+    sim = SpaceSim(tmp_path)
+    sim.write("project", "knowledge/it's $(odd).md", "# Odd\n")
+    sim.add("system:shop", "tools/pay.py", TOOL, who=key("stranger"))
+    with TestClient(app(sim.registry())) as client:
+        odd = unescape(client.get("/item/knowledge/it's $(odd)").text)
+        assert ">rye show " + quote("knowledge:it's $(odd)") + "</code>" in odd
+        assert """>rye_load {"item": "knowledge:it's $(odd)"}</code>""" in odd
+        assert "rye trust" not in odd
+        assert '<code tabindex="0">rye trust add ' in client.get("/item/tool/pay").text
 
 
 def test_a_hit_leads_to_the_very_copy_that_it_is(client: TestClient) -> None:
