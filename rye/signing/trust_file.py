@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
@@ -34,6 +35,7 @@ _KNOWN: Final = MappingProxyType(
 _HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see the trust model"
 
 
+@lru_cache(maxsize=512)
 def parse_trust_file(
     data: bytes,
     *,
@@ -49,7 +51,8 @@ def parse_trust_file(
     or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``bundles`` (ids of bundles),
     ``not_after`` (date, of which the whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with
     ``reason`` and ``date``). What is there but cannot be understood is refused, a key or table that is not known as
-    well: no limit is ever lost to a typing error.
+    well: no limit is ever lost to a typing error. The entries of the last files are kept by their bytes, as each search
+    reads all trust files anew.
 
     Raises:
         SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another

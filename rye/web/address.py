@@ -97,10 +97,10 @@ def changed(pairs: Pairs, *, without: Iterable[tuple[str, str]] = (), **changes:
     return urlencode([*kept, *((name, value) for name, value in changes.items() if value)])
 
 
-def added(pairs: Pairs, name: str, value: str) -> str:
-    """Return the part of an address behind ``?`` with one more value of a name that may have several."""
-    kept = [pair for pair in pairs if pair[1] and pair[0] != "offset" and pair != (name, value)]
-    return urlencode([*kept, (name, value)])
+def with_one_more(pairs: Pairs, name: str) -> str:
+    """Return the part of an address behind ``?`` with one more value of a name; it ends where that value begins."""
+    kept = [pair for pair in pairs if pair[1] and pair[0] != "offset"]
+    return urlencode([*kept, (name, "")])
 
 
 def read_arguments(takes: type, pairs: Pairs, *, own: Iterable[str] = ()) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote_plus
 
 from rye.errors import ArgumentError, QueryError, RyeError
 from rye.parameters import SearchOptions, WhyOptions, parameters_of
 from rye.surface.text import search_notes, warning_notes
-from rye.web.address import ROOT, Pairs, Visit, WebPage, added, changed, read_arguments
+from rye.web.address import ROOT, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
 
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
@@ -76,6 +77,7 @@ def make(visit: Visit) -> WebPage:
             "error": None,
             "notes": notes,
             "facets": {name: list(_links(name, facet, pairs)) for name, facet in response.facets.items()},
+            "why": f"{ROOT.get()}/why?{with_one_more(pairs, 'item')}" if query else "",
             "previous": max(response.offset - response.limit, 0) if response.offset else None,
             "best": max([1.0, *(hit.score for hit in response.results)]),
         },
@@ -89,11 +91,14 @@ def _notes(response: SearchResponse) -> Iterator[tuple[str, str]]:
 
 
 def _links(name: str, facet: Any, pairs: Pairs) -> Iterator[FacetLink]:
+    address = f"{ROOT.get()}/search?"
+    begun = address + with_one_more(pairs, "filters")
     for value, number in facet.values:
         pair = ("filters", f"{name}={value}")
-        is_chosen = pair in pairs
-        address = changed(pairs, without=[pair]) if is_chosen else added(pairs, *pair)
-        yield FacetLink(value, number, f"{ROOT.get()}/search?{address}", is_chosen)
+        if pair in pairs:
+            yield FacetLink(value, number, address + changed(pairs, without=[pair]), is_chosen=True)
+        else:
+            yield FacetLink(value, number, begun + quote_plus(pair[1]), is_chosen=False)
 
 
 def _place(error: RyeError) -> Sequence[str]:

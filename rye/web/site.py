@@ -208,6 +208,7 @@ def _environment() -> Environment:
     found = Environment(
         loader=loader,
         autoescape=True,
+        auto_reload=False,
         undefined=StrictUndefined,
         finalize=_safe,
         trim_blocks=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 import sys
 from typing import Any
 
@@ -58,6 +59,16 @@ def test_two_handlers_log_a_record_alike() -> None:
     said = [[record.getMessage() if found.filter(record) else "" for _ in range(2)] for record in records]
     last = "refused; the next ones within a minute are not logged"
     assert said == [[text, text] for text in (*["refused"] * 4, last, "", "", "")]
+
+
+def test_no_answer_waits_for_an_acknowledgement() -> None:
+    """A connection sends at once, however small the piece: bodies came 40 ms late on connections that are kept."""
+    with (
+        listener._listen(listener.Http(port=0)) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize(

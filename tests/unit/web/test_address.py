@@ -8,7 +8,7 @@ import pytest
 
 from rye.errors import ArgumentError
 from rye.parameters import SearchOptions
-from rye.web.address import added, changed, item_address, read_arguments
+from rye.web.address import changed, item_address, read_arguments, with_one_more
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,7 @@ def test_addresses_are_changed_piece_by_piece() -> None:
     assert changed(pairs) == "q=a+b&filters=tag%3Dx"
     assert changed(pairs, offset="30") == "q=a+b&filters=tag%3Dx&offset=30"
     assert changed(pairs, q=None, without=[("filters", "tag=x")]) == ""
-    assert added(pairs, "filters", "tag=y") == "q=a+b&filters=tag%3Dx&filters=tag%3Dy"
-    assert added(pairs, "filters", "tag=x") == "q=a+b&filters=tag%3Dx"
+    assert with_one_more(pairs, "filters") == "q=a+b&filters=tag%3Dx&filters="
 
 
 def test_an_item_has_an_address_whatever_its_id() -> None:

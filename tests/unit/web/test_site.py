@@ -22,7 +22,8 @@ from rye.web import app
 from rye.web.gate import SAFE_HEADERS
 from rye.web.markup import LinkedItem, code_lines, rendered
 from rye.web.site import PAGES
-from tests.support.spacesim import SpaceSim, key
+from tests.support.signed import key
+from tests.support.spacesim import SpaceSim
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
 MARKDOWN = f"""\
@@ -81,10 +82,10 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     copy = folder / "user" / ".ai" / "tools" / "ops" / "deploy.py"
     copy.parent.mkdir(parents=True)
     copy.write_text(TOOL.replace("Deploy <b>it</b>", "Deploy <i>it</i>"), encoding="utf-8")
-    for place in (".claude/skills", ".cursor/skills"):
-        skill = folder / "project" / place / "pdf" / "SKILL.md"
+    for client in (".claude", ".cursor"):
+        skill = folder / "project" / client / "skills" / "pdf" / "SKILL.md"
         skill.parent.mkdir(parents=True)
-        skill.write_text(f"---\nname: pdf\ndescription: Forms.\n---\n\nAs in {place}.\n", encoding="utf-8")
+        skill.write_text(f"---\nname: pdf\ndescription: Forms.\n---\n\nAs in {client}/skills.\n", encoding="utf-8")
     return Registry(folder / "project", user=folder / "user", bundles=(), cache_dir=folder / "cache")
 
 
