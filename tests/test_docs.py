@@ -243,7 +243,7 @@ def test_the_documented_weights_are_those_in_force() -> None:
 
 def test_every_state_is_documented() -> None:
     """``is:`` takes exactly the documented states."""
-    assert set(re.findall(r"`is:(\w+)`", section("query-language", "States"))) == set(STATES)
+    assert set(re.findall(r"`is:(\w+)`", section("fields-and-filters", "States"))) == set(STATES)
 
 
 # Verdicts, reasons, errors, limits
