@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -126,7 +126,7 @@ class Indexes:
         self._state: State | None = None
         self._suspected = False
         self._moved: dict[str, str] = {}
-        self._held: ContextVar[State | None] = ContextVar("held", default=None)
+        self._held: ContextVar[list[State]] = ContextVar("held")  # emptied at the end, also for tasks begun meanwhile
 
     @cached_property
     def _cache(self) -> tuple[Path, str]:
@@ -169,10 +169,12 @@ class Indexes:
     @contextmanager
     def hold(self, max_age: float) -> Iterator[None]:
         """Let the state that is current now serve every call of this thread within."""
-        token = self._held.set(self.current(max_age))
+        held = [self.current(max_age)]
+        token = self._held.set(held)
         try:
             yield
         finally:
+            held.clear()
             self._held.reset(token)
 
     def current(self, max_age: float) -> State:
@@ -180,8 +182,8 @@ class Indexes:
 
         A state that still serves is returned at once, also while another thread scans.
         """
-        if held := self._held.get():
-            return held
+        if held := self._held.get([])[:1]:
+            return held[0]
         state = self._state
         if state is not None and time.monotonic() - state.when < max_age:
             return state
@@ -249,6 +251,7 @@ class Indexes:
         """Remove the indexes and return how many bytes that freed."""
         with self._lock:
             self._state = None
+            self._held.get([]).clear()
             return sum(index.clear() for index in self._spaces)
 
     def status(self) -> tuple[SpaceStatus, ...]:
@@ -274,8 +277,8 @@ class Indexes:
             state = State(refreshed, trust, ranking, warnings, began, self._layout)
             state.keep(self._state)
             self._state = state
-            if self._held.get():
-                self._held.set(state)
+            with suppress(IndexError):  # nothing is held, or no longer
+                self._held.get([])[0] = state
             return state
 
 

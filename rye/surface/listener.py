@@ -34,6 +34,9 @@ BROWSER = 'Basic realm="rye", charset="UTF-8"'
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
+_DEFAULT_PORT = 80
+"""The port of HTTP, which clients leave out of what they name."""
+
 _BACKLOG = 32
 """Connections accepted in one go, so that surplus connections are closed before more are accepted."""
 
@@ -243,7 +246,8 @@ def _listen(http: Http) -> socket.socket:
 
 
 def _callers(http: Http, port: int) -> Callers:
-    hosts = [f"{name}:{port}" for name in dict.fromkeys((*_LOOPBACK, http.named))]
+    own = dict.fromkeys((*_LOOPBACK, http.named))
+    hosts = [*(f"{name}:{port}" for name in own), *(own if port == _DEFAULT_PORT else ())]
     for name in http.allowed_hosts:
         hosts += [name, f"{name}:{port}"]
     return Callers(hosts, [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")])

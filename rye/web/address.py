@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 ROOT: ContextVar[str] = ContextVar("root", default="")
 """The path at which the pages are mounted, of the request being answered; begins every address of a page."""
 
-_TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
+TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
+"""The values of an argument that is on or off."""
+
 Pairs: TypeAlias = Sequence[tuple[str, str]]
 """Names and values of an address in their order; what is empty means that it is not given."""
 
@@ -121,8 +123,10 @@ def read_arguments(takes: type, pairs: Pairs, *, own: Iterable[str] = ()) -> dic
             valid = [*own, *table]
             message = f"there is no argument {name!r}"
             raise ArgumentError("unknown-argument", message, hint=f"valid are {', '.join(valid)}", valid=valid)
-        if name in table and value:
+        if value:
             given.setdefault(name, []).append(value)
+    for name in own:
+        _only(name, given.pop(name, [""]))
     return arguments_of(takes, {name: _value(table[name], values) for name, values in given.items()})
 
 
@@ -135,17 +139,21 @@ def _flat(parameters: Mapping[str, Parameter]) -> Iterator[tuple[str, Parameter]
             yield name, each
 
 
+def _only(name: str, values: list[str]) -> str:
+    if len(values) > 1:
+        refuse((name,), "is", "given several times", "give it once")
+    return values[0]
+
+
 def _value(parameter: Parameter, values: list[str]) -> Any:
     """Return a value as the table has it; what cannot be one is left as text, which the validator refuses."""
     if parameter.form == "pairs":
         return tuple(values)
     if parameter.kind == "array":
         return tuple(each for value in values for each in value.split(",") if each)
-    if len(values) > 1:
-        refuse((parameter.name,), "is", "given several times", "give it once")
-    text = values[0]
+    text = _only(parameter.name, values)
     if parameter.kind == "boolean":
-        return True if text in _TRUE else False if text in _FALSE else text
+        return True if text in TRUE else False if text in _FALSE else text
     whole = parameter.kind == "integer" or parameter.metavar == "N"
     try:
         return int(text) if whole else float(text) if parameter.kind == "number" else text

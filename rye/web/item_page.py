@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from rye._text import quote
-from rye.errors import ItemError, RyeError
-from rye.parameters import RefsOptions, SimilarOptions
+from rye.errors import ArgumentError, ItemError, RyeError
+from rye.parameters import RefsOptions, SimilarOptions, refuse
 from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes
 from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_RENDERED, LinkedItem, code_lines, rendered, split_head
@@ -33,9 +33,12 @@ def make(visit: Visit) -> WebPage:
     """Return the page of an item.
 
     Raises:
-        RyeError: There is no such item, or its file cannot be read.
+        RyeError: There is no such item, its file cannot be read, or an argument is unknown.
     """
+    read_arguments(dict, visit.pairs, own=("space", "view"))
     given, registry = {"space": "", "view": ""} | dict(visit.pairs), visit.registry
+    if given["view"] not in ("", "raw"):
+        refuse(("view",), "is", repr(given["view"]), "valid is raw")
     item = registry.load(visit.path["kind"], visit.path["item_id"], given["space"] or None)
     if visit.as_json:
         return WebPage("", item, {})
@@ -94,9 +97,13 @@ def make_diff(visit: Visit) -> WebPage:
     """Return the difference between two copies of an item: of the spaces ``old`` and ``new``.
 
     Raises:
-        RyeError: One of them is not there, or is too long to be compared.
+        RyeError: One of them is not named, not there, or too long to be compared.
     """
-    given = {"old": "all", "new": "all"} | dict(visit.pairs)
+    read_arguments(dict, visit.pairs, own=_SIDES)
+    given = dict.fromkeys(_SIDES, "") | dict(visit.pairs)
+    if missing := [name for name in _SIDES if not given[name]]:
+        hint = "give old=SPACE and new=SPACE, such as old=user and new=project"
+        raise ArgumentError("missing-argument", f"there is no {' and no '.join(missing)}", hint=hint)
     old, new = (visit.registry.load(visit.path["kind"], visit.path["item_id"], given[name]) for name in _SIDES)
     sides = [each.content.splitlines() for each in (old, new)]
     if max(map(len, sides)) > MAX_COMPARED:

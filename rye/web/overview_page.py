@@ -86,7 +86,10 @@ def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
 
 def _by_signer(registry: Registry, signers: Mapping[str, int], given: Mapping[str, Any]) -> Iterator[Share]:
     """Yield the verdicts on the items of those who signed most."""
-    owners = {each.fingerprint: each.owner for each in registry.trust_keys().keys}
+    keys = sorted(
+        registry.trust_keys().keys, key=lambda each: each.is_anchor
+    )  # the user's own word comes last, and holds
+    owners = {each.fingerprint: each.owner for each in keys if each.counts or each.is_anchor}
     for fingerprint in list(signers)[:_SIGNERS]:
         query = f"signer:{fingerprint}"
         verdicts = registry.search(query, facets=["verdict"], **_EVERY, **given).facets["verdict"].values

@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 from rye.errors import ArgumentError, QueryError, RyeError
 from rye.parameters import SearchOptions, WhyOptions, parameters_of
 from rye.surface.text import search_notes, warning_notes
-from rye.web.address import ROOT, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
+from rye.web.address import ROOT, TRUE, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
 
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
@@ -34,6 +34,8 @@ OPERATORS = (
 _OWN = ("q",)
 _NOTED = ("hidden", "results", "total", "offset", "query", "scope", "space")
 _CHOICES = ("mode", "space", "sort_by")
+_CONTROLS = {"q", *_CHOICES, "scope", "limit", "include_superseded", "explain", "offset", "prefix"}
+"""Arguments that the form has an element for, and those that are of one page of hits alone."""
 
 
 class FacetLink(NamedTuple):
@@ -58,7 +60,8 @@ def make(visit: Visit) -> WebPage:
         "query": query,
         "operators": OPERATORS,
         "choices": {name: parameters_of(SearchOptions)[name].choices for name in _CHOICES},
-        "chosen": [(name, value) for name, value in pairs if name in {"filters", "fields"} and value],
+        "chosen": list(_chosen(pairs)),
+        "checked": {name for name, value in pairs if value in TRUE},
         "given": given,
         "asked": ",".join(FACETS),
     }
@@ -82,6 +85,13 @@ def make(visit: Visit) -> WebPage:
             "best": max([1.0, *(hit.score for hit in response.results)]),
         },
     )
+
+
+def _chosen(pairs: Pairs) -> Iterator[tuple[str, str, str]]:
+    """Yield all else that is in force, which a further search keeps: name, value, and what the page says of it."""
+    for name, value in pairs:
+        if value and name not in _CONTROLS:
+            yield name, value, value if name in {"filters", "fields"} else f"{name}={value}"
 
 
 def _notes(response: SearchResponse) -> Iterator[tuple[str, str]]:

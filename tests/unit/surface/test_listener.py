@@ -102,3 +102,11 @@ def test_a_request_that_does_not_arrive_is_not_waited_for(sent: bytes, monkeypat
         server.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("port", "is_named_without"), [(80, True), (8642, False)])
+def test_the_port_of_http_is_left_out(port: int, *, is_named_without: bool) -> None:
+    """A browser names ``localhost`` for port 80, and ``localhost:8642`` for any other."""
+    callers = listener._callers(listener.Http(port=port), port)
+    assert ("localhost" in callers.hosts) == ("http://[::1]" in callers.origins) == is_named_without
+    assert f"localhost:{port}" in callers.hosts

@@ -22,7 +22,7 @@ from rye.web import app
 from rye.web.gate import SAFE_HEADERS
 from rye.web.markup import LinkedItem, code_lines, rendered
 from rye.web.site import PAGES
-from tests.support.signed import key
+from tests.support.signed import ANN, key
 from tests.support.spacesim import SpaceSim
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
@@ -190,6 +190,44 @@ def test_facets_narrow_the_page_down(client: TestClient) -> None:
     assert "/search?q=deploy" in [each.get("href") for _, each in Tags(page).found]
 
 
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        ("/item/tool/ops/deploy?spce=user", "spce"),
+        ("/item/tool/ops/deploy?view=rwa", "rwa"),
+        ("/item/tool/ops/deploy?space=user&space=project", "space"),
+        ("/diff/tool/ops/deploy?old=user", "new"),
+        ("/diff/tool/ops/deploy?old=user&new=project&context=1", "context"),
+        ("/search?q=deploy&q=release", "several times"),
+    ],
+)
+def test_no_argument_is_ignored(client: TestClient, address: str, named: str) -> None:
+    """One that is unknown, missing, given twice or of no known value is an error that names it, as HTML and as JSON."""
+    page, _, rest = address[1:].partition("/") if "/" in address[1:] else address[1:].partition("?")
+    sign = "/" if "/" in address[1:] else "?"
+    for each in (address, f"/{page}.json{sign}{rest}"):
+        answer = client.get(each)
+        assert (answer.status_code, named in answer.text) == (400, True), each
+
+
+def test_what_is_in_force_is_shown_and_kept(client: TestClient) -> None:
+    """Also what no element of the form stands for; each can be taken away, even where it is at fault."""
+    page = client.get("/search?q=deploy&level=1&limit=7&filters=type=tool&include_superseded=false").text
+    assert '<input type="hidden" name="level" value="1" form="find">' in page
+    assert "level=1 <span" in page
+    assert "<option selected>7</option>" in page
+    assert "checked" not in page
+    faulty = client.get("/search?q=deploy&level=9")
+    assert faulty.status_code == 400
+    assert '<a href="/search?q=deploy" title="Take it away">' in faulty.text
+
+
+def test_the_twin_of_a_page_has_its_arguments(client: TestClient) -> None:
+    """The address of the JSON asks what the page asks."""
+    for page in ("refs", "similar"):
+        assert f'href="/{page}.json/tool/ops/deploy?limit=1">' in client.get(f"/{page}/tool/ops/deploy?limit=1").text
+
+
 def test_copies_are_compared(client: TestClient) -> None:
     """The page of an item leads to its other copies, and to what differs."""
     text = client.get("/item/tool/ops/deploy").text
@@ -255,13 +293,41 @@ def test_pages_can_be_mounted_below_a_path(registry: Registry) -> None:
             assert client.get(address).status_code == wanted, address
 
 
-def test_the_overview_leads_to_what_it_counts(client: TestClient) -> None:
-    """Each number is a link to a search with as many hits, and what is not trusted is grouped by its reason."""
-    page = client.get("/overview").text
-    assert "no-envelope" in page
-    for _, attributes in Tags(page).found:
-        if (address := str(attributes.get("href"))).startswith("/search"):
-            assert client.get(address).status_code == 200, address
+def test_the_overview_leads_to_what_it_counts(tmp_path: Path) -> None:
+    """Each number is a link to a search with as many hits, of the same space; no item is not all items trusted."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", "knowledge/new.md", "---\ntitle: New\nupdated: 2026-11-02\n---\n")
+    sim.add("project", "knowledge/old.md", "---\ntitle: Old\nsuperseded_by: new\n---\n")
+    sim.write("user", "knowledge/new.md", "---\ntitle: New\n---\n")
+    with TestClient(app(sim.registry(bundles=()))) as client:
+        for space in ("", "?space=project", "?space=user"):
+            page = client.get(f"/overview{space}").text
+            rows = re.findall(r'href="(/search[^"]*)">(?:<b>)?(\d+)[ <](?!/a></th)', page)
+            rows += re.findall(r'href="(/search[^"]*)">[^<]*</a></th><td><svg.*?</svg></td><td>(\d+)', page)
+            assert len(rows) > 14
+            for address, number in rows:
+                found = client.get(unescape(address).replace("/search?", "/search.json?")).json()
+                assert found["total"] == int(number), address
+        assert "no-envelope" in page
+        assert "There is no item." in client.get("/overview?space=system").text
+
+
+def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
+    """A trust file that counts for nothing gives no key a name, neither a stranger's nor that of the user."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", "knowledge/mine.md", "# Mine\n")
+    sim.add("project", "knowledge/theirs.md", "# Theirs\n", key("stranger"))
+    sim.trust(ANN, "project", owner="A Famous Company")
+    sim.trust(key("stranger"), "project", owner="A Famous Company")
+    sim.add("project", "knowledge/others.md", "# Others\n", key("other"))
+    sim.trust(key("other"), "project", owner="Nobody")
+    with TestClient(app(sim.registry())) as client:
+        page = client.get("/overview?space=project").text
+    assert ">A Famous Company" not in page
+    assert f">ann {ANN.public.fingerprint[:12]}<" in page
+    assert f">unknown {key('stranger').public.fingerprint[:12]}<" in page
+    for name, who in (("theirs", "A Famous Company"), ("others", "Nobody")):
+        assert f"<small>knowledge:{name}: the signature holds, but the key of {who} (" in page
 
 
 def test_feed_and_search_description_are_xml(client: TestClient, registry: Registry) -> None:
