@@ -298,6 +298,22 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _of("project")
     ),
+    "export": (
+        _named(
+            form=_argument("What to write", choices=("well-known",)),
+            folder=_argument("The root of the web site", kind="path"),
+            space=_space("Whose skills: `project`, `user`, `system` or `all`", *SPACES[1:], "all"),
+            bundle=_folder("The skills of the bundle in this folder instead of a space"),
+            require=_choice(
+                "`trusted`: every file is covered by a signature that you trust; `signed`: by one of anybody; `any`: "
+                "none is changed, misplaced or by a revoked key",
+                *("trusted", "signed", "any"),
+                metavar="LEVEL",
+            ),
+            dry_run=_flag("Say what would be written and change nothing"),
+        )
+        | _of("project", "trust", "audience", "clients", "cache_dir")
+    ),
     "sign": (
         _TARGETS
         | _named(

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from rye.registry.skills import SKILL_SCHEME, FoundSkill, ServedSkill, may_be_skill, skill_uri
     from rye.registry.stats import SpaceStats, Stats
     from rye.registry.watch import Watch
+    from rye.registry.well_known import SkillsExport, export_skills
     from rye.search.clauses import Clause
     from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
@@ -94,14 +95,15 @@ __all__ = [
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LoadedItem", "ManifestReport",
     "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport",
     "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse", "SearchResult",
-    "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup", "SetupReport", "Severity",
-    "SignReport", "Signature", "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustReport",
-    "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation",
-    "Watch", "Why", "change_all", "check_audience", "check_project", "check_root", "check_signers", "concerns",
-    "contrast", "copy_item", "cosign_root", "declared_inputs", "describe_seen", "dump", "find_bundle", "find_project",
-    "find_root", "forget_seen", "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill", "new_item",
-    "parse", "parse_scope", "pin_bundle", "read_delegation", "read_key_file", "read_root_keys", "read_signers",
-    "read_signers_of", "refresh_root", "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name",
+    "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup", "SetupReport",
+    "Severity", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus", "Stats",
+    "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
+    "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience", "check_project",
+    "check_root", "check_signers", "concerns", "contrast", "copy_item", "cosign_root", "declared_inputs",
+    "describe_seen", "dump", "export_skills", "find_bundle", "find_project", "find_root", "forget_seen",
+    "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope",
+    "pin_bundle", "read_delegation", "read_key_file", "read_root_keys", "read_signers", "read_signers_of",
+    "refresh_root", "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name",
     "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically", "write_root",
     "write_secret",
 ]
@@ -136,6 +138,7 @@ _NAMES = {
     "rye.registry.skills": "SKILL_SCHEME FoundSkill ServedSkill may_be_skill skill_uri",
     "rye.registry.stats": "SpaceStats Stats",
     "rye.registry.watch": "Watch",
+    "rye.registry.well_known": "SkillsExport export_skills",
     "rye.search.clauses": "Clause",
     "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
     "rye.search.facets": "Facet",

@@ -344,8 +344,10 @@ class Registry:
 
         return tuple(sorted(self._with_state(found)))
 
-    def skill(self, uri: str) -> FoundSkill:
+    def skill(self, uri: str, *, shadowed: bool = False) -> FoundSkill:
         """Read and verify every file of the skill that a ``skill://`` address leads into; also say which file it names.
+
+        One that another space shadows is found only where ``shadowed``.
 
         Raises:
             NotFoundError: There is none.
@@ -353,7 +355,7 @@ class Registry:
         """
         from rye.registry.skills import find_skill
 
-        return self._with_state(lambda state: find_skill(state, str(uri)))
+        return self._with_state(lambda state: find_skill(state, str(uri), shadowed=shadowed))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes, and check those of roots that are named whole against their manifests as well.

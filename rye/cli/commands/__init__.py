@@ -52,6 +52,7 @@ _COMMANDS: tuple[click.Command, ...] = (
     keys.keys,
     trust.trust,
     verify.manifest,
+    create.export,
     service.mcp,
     service.serve,
     service.completion,
@@ -139,6 +140,9 @@ manifest: Write, refresh or check the signed list of a space's items.
     rye manifest refresh --key ci                       # say that it is still the newest, for seven days more
     rye manifest check                                  # find what was removed, added, renamed or rolled back
     rye manifest write --bundle dist --key release.pem  # the list of a bundle, before it is published
+export: Write skills as a web site publishes them.
+    rye export well-known public                   # public/.well-known/agent-skills/index.json and its files
+    rye export well-known public --bundle skills   # of a repository of skills
 mcp: Serve agents over the Model Context Protocol.
     rye mcp --print-config claude          # what to put into the client's configuration
     rye mcp --project . --require trusted  # this project, and only its trusted items

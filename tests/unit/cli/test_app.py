@@ -71,7 +71,7 @@ def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
         "search sections show open refs why similar list stats query index init new import sign verify keys trust "
-        "manifest mcp serve completion help"
+        "manifest export mcp serve completion help"
     )
     assert list(COMMANDS) == names.split()
     assert set(root.commands) == set(COMMANDS)
