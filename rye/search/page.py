@@ -16,7 +16,7 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
 from rye.items import ItemType, Symbol
-from rye.search.highlight import Matched, Matches, matched
+from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.match import Matcher
 from rye.search.predicates import States
 from rye.search.results import SearchResult
@@ -220,8 +220,17 @@ class PageBuilder:
         hydrated = self.hydrator.hydrate([hit.doc for hit in hits], warnings)
         read = [(hit, one) for hit, one in zip(hits, hydrated, strict=True) if one is not None]
         matches = Matches(self._matchers(few=any(hit.semantic for hit in hits)), [hit.doc for hit in hits])
+        shown = [
+            Shown(
+                one.read.item,
+                hit.doc,
+                one.same_bytes,
+                hit.semantic.section if hit.semantic and one.same_bytes else None,
+            )
+            for hit, one in read
+        ]
         results = []
-        for hit, one in read:
+        for (hit, one), found in zip(read, matched(shown, matches), strict=True):
             item = one.read.item
             sources = states.sources_of(item.type, item.id, one.part)
             if len(sources) > 1:
@@ -229,8 +238,6 @@ class PageBuilder:
                     hiding += states.hiding(item.type, item.id)
                 if (files := sources.count(one.part.root.source)) > 1:
                     warnings.append(f"{one.name} is in {files} files of {one.part.root.source}; keep one of them")
-            section = hit.semantic.section if hit.semantic and one.same_bytes else None
-            found = matched(item, hit.doc, matches, same_bytes=one.same_bytes, section=section)
             results.append(self._result(hit, one, sources, found))
         warnings += cut_short(list(dict.fromkeys(hiding)))
         tools = [one for _, one in read if one.read.item.type == "tool"]

@@ -6,9 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 
 from rye.items.model import Item
-
-Range = tuple[int, int]
-Ranges = tuple[Range, ...]
+from rye.search.marks import Range, Ranges
 
 PREVIEW_LENGTH = 200
 LEAD = 50

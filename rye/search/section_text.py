@@ -15,7 +15,7 @@ from rye.items.documented import documented
 from rye.items.model import Item
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.fusion import keyword_score
-from rye.search.passage import Ranges
+from rye.search.marks import Ranges
 
 _TYPICAL_CHARS = 1_000
 """Length of a chunk in which an occurrence of a word counts fully."""

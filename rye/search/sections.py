@@ -29,10 +29,11 @@ from rye.search.docset import Docs
 from rye.search.engine import Search, SearchContext
 from rye.search.fields import TEXT_FIELDS
 from rye.search.fusion import Fusion, by_similarity, fuse, keyword_score, reaches
-from rye.search.highlight import BODY, Matches, mark
+from rye.search.highlight import BODY, Matches
+from rye.search.marks import Ranges, mark
 from rye.search.order import ranked
 from rye.search.page import Hydrated
-from rye.search.passage import Ranges, passage
+from rye.search.passage import passage
 from rye.search.plan import make_plan
 from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse

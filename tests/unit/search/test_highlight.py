@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from rye.index import analysis
 from rye.items.model import Item, ItemType, Symbol
-from rye.search.highlight import MOST, Matched, Matches, Sought, _clusters, mark, matched
+from rye.search.highlight import Matched, Matches, Shown, matched
+from rye.search.marks import MOST, Ranges, Sought, _clusters, mark, mark_all
 from rye.search.page import _matched_first
-from rye.search.passage import LEAD, PREVIEW_LENGTH, Ranges
+from rye.search.passage import LEAD, PREVIEW_LENGTH
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -37,7 +38,8 @@ BETWEEN = st.sampled_from([" ", "\u00a0", "，", "… ", "…", " 😀 ", " — 
 def show(folder: Path, one: Item, asked: str, *, same_bytes: bool = True) -> Matched:
     """Search one item and return what matched in it."""
     found = evaluation(reader(folder, [one]), asked)
-    return matched(one, 0, Matches([row.matcher for row in found.scored()], [0]), same_bytes=same_bytes)
+    matches = Matches([row.matcher for row in found.scored()], [0])
+    return next(matched([Shown(one, 0, same_bytes)], matches))
 
 
 def marked(text: str, ranges: Ranges) -> list[str]:
@@ -122,7 +124,7 @@ def test_places_of_other_bytes_are_not_marked(tmp_path: Path) -> None:
     """When the file changed since it was indexed, words are still marked, positions not."""
     one = item("z", title="b a b", body="a b")
     over = evaluation(reader(tmp_path, [item("z", title="a b", body="a b")]), '"a b" OR a')
-    found = matched(one, 0, Matches([row.matcher for row in over.scored()], [0]), same_bytes=False)
+    found = next(matched([Shown(one, 0, same_bytes=False)], Matches([row.matcher for row in over.scored()], [0])))
     assert marked("b a b", found.highlights["title"]) == ["a"]
 
 
@@ -199,7 +201,12 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            [*("file", "System", "file", "a", "A", "ab", "Aba", "ABa", "1", "x", "X"), *"-_./ ,\n\t\x0b—→“é", " ", "-"]
+            [
+                *("file", "System", "file", "a", "A", "ab", "Aba", "ABa", "1", "x", "X"),
+                *"-_./ ,\n\t\x0b—→“é数Ж✓",
+                " ",
+                "-",
+            ]
         )
     ),
     st.frozensets(
@@ -231,6 +238,24 @@ def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words
 
 @given(
     st.lists(
+        st.tuples(
+            st.text(st.sampled_from("aBf-/ é\u0301\u0338…½ﬁß数")),
+            st.frozensets(st.sampled_from(["a", "ab", "b", "fi", "é", "afi", "ss", "数", "1"])),
+            st.lists(st.tuples(st.integers(0, 5), st.just(5)), max_size=1).map(tuple),
+        ),
+        max_size=5,
+    )
+)
+def test_texts_are_marked_together_as_each_alone(
+    texts: list[tuple[str, frozenset[str], tuple[tuple[int, int], ...]]],
+) -> None:
+    """What stands in one text, and what it is searched for, says nothing of the next one."""
+    several = [(text, Sought(terms, positions)) for text, terms, positions in texts]
+    assert mark_all(several) == [mark(text, sought) for text, sought in several]
+
+
+@given(
+    st.lists(
         st.sampled_from(
             ["file", "fooBar", "HTTPServer", "A1b", "__x", "ABc", "a-b.c", "1", " ", "\n", "(", "é", "—", "→ "]
         )
@@ -246,7 +271,7 @@ def test_the_parts_at_positions_are_marked(pieces: list[str], inside: set[int], 
             if token.term in words or (not token.joined and position + token.position in inside):
                 expected |= {*range(base + token.start, base + token.end)}
         position += len(analysis.parts(chunk))
-    ranges = mark(text, Sought(words, [(at, at) for at in sorted(inside)]))
+    ranges = mark(text, Sought(words, tuple((at, at) for at in sorted(inside))))
     marked(text, ranges)
     assert {place for start, end in ranges for place in range(start, end)} == expected
 
@@ -272,7 +297,7 @@ def test_of_a_long_chunk_only_what_is_whole_is_located(pieces: list[str], limit:
 @pytest.mark.parametrize(
     "text", ["aB" * 30_000, "a-" * 30_000 + "a", "a/" * 30_000 + "a", "a " * 30_000, "aX1q " * 20_000]
 )
-@pytest.mark.parametrize("sought", [Sought(frozenset({"a"})), Sought(frozenset({"a"}), [(0, 50_000)])])
+@pytest.mark.parametrize("sought", [Sought(frozenset({"a"})), Sought(frozenset({"a"}), ((0, 50_000),))])
 def test_attack_a_body_of_nothing_but_matches(text: str, sought: Sought) -> None:
     """Only so many words are marked, the first ones; what comes after costs little."""
     found = mark(text, sought)
@@ -284,7 +309,7 @@ def test_positions_go_on_after_a_chunk_that_is_cut() -> None:
     """A place behind a giant chunk is still the right word."""
     text = "aB" * 20_000 + " then here"
     place = analysis.parts(text).index("here")
-    assert [text[start:end] for start, end in mark(text, Sought(frozenset(), [(place, place)]))] == ["here"]
+    assert [text[start:end] for start, end in mark(text, Sought(frozenset(), ((place, place),)))] == ["here"]
 
 
 class _Counted(Symbol):

@@ -11,7 +11,7 @@ from rye.index import analysis
 from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
-from rye.search.highlight import Matches, matched
+from rye.search.highlight import Matches, Shown, matched
 from rye.search.relax import Dictionary, relax
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, ids
@@ -129,7 +129,8 @@ def test_the_spelling_that_was_asked_for_scores_higher(over: Reader, asked: str)
 def test_what_matched_is_marked(over: Reader, asked: str, found: str, marked: set[str]) -> None:
     """Exactly the word, not the run of letters it stands in."""
     number = next(number for number, one in enumerate(ITEMS) if one.id == found)
-    seen = matched(ITEMS[number], number, Matches(evaluation(over, asked).matchers(), [number]), same_bytes=True)
+    matches = Matches(evaluation(over, asked).matchers(), [number])
+    seen = next(matched([Shown(ITEMS[number], number, same_bytes=True)], matches))
     assert {seen.preview[start:end] for start, end in seen.highlights["preview"]} == marked
 
 
