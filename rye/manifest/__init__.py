@@ -34,6 +34,7 @@ from rye.signing import system_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from rye.signing import TrustLoad
     from rye.signing.trust import ListedRows
@@ -48,21 +49,23 @@ def with_listed(load: TrustLoad, roots: Iterable[Root]) -> TrustLoad:
 
 
 class _Listed:
-    """Reads the manifest of a root when a file is judged that it may sign, and once."""
+    """Reads the manifest of a root when a file is judged that it may sign, and once; it signs nothing once expired."""
 
     def __init__(self, load: TrustLoad, roots: Iterable[Root]) -> None:
         self._trust, self._now = load.trust, system_clock()
         self._paths = {(str(root.space), root.bundle): root.path for root in roots if root.client is None}
-        self._rows: dict[tuple[str, str], ListedRows] = {}
+        self._read: dict[tuple[str, str], tuple[datetime, ListedRows]] = {}
 
     def __call__(self, space: str, bundle: str) -> ListedRows:
         place = space, bundle
-        if place not in self._rows:
-            from rye.manifest.check import listed_files
+        if place not in self._read:
+            from rye.manifest.check import signed_files
             from rye.manifest.model import SpaceName
 
             path = self._paths.get(place)
             has_manifest = path is not None and (path / "config" / "manifest").is_dir()
-            found = listed_files(path, SpaceName(*place), self._trust, self._now) if path and has_manifest else {}
-            self._rows[place] = found
-        return self._rows[place]
+            named = SpaceName(*place)
+            found = signed_files(path, named, self._trust, self._now) if path and has_manifest else (self._now, {})
+            self._read[place] = found
+        expires, rows = self._read[place]
+        return rows if system_clock() < expires else {}

@@ -205,8 +205,8 @@ def check_manifest(
     )
 
 
-def listed_files(root: Path, place: SpaceName, trust: TrustSet, now: datetime) -> ListedRows:
-    """Return what the manifest of a root signs in place of a line, as :data:`rye.signing.trust.Listed` says.
+def signed_files(root: Path, place: SpaceName, trust: TrustSet, now: datetime) -> tuple[datetime, ListedRows]:
+    """Return until when the manifest of a root signs what in place of a line (:data:`rye.signing.trust.Listed`).
 
     These are items that had no signature when it was written, none where anything is at fault, also by what was seen.
     """
@@ -214,12 +214,13 @@ def listed_files(root: Path, place: SpaceName, trust: TrustSet, now: datetime) -
         check = _Check(read_manifest(root), SpaceKeys(place, trust, now), load_seen(root))
         check.run()
     except (Refused, EnvironmentFault):  # which verification reports
-        return {}
+        return now, {}
     key = next((each for each in check.signers if trust.may_sign(each, place.origin, now)), "")
     if not key or ManifestReport(tuple(check.findings)).errors:
-        return {}
+        return now, {}
     signed = [item for item in signed_by_listing(check.listed) if item.path in check.own]
-    return {(item.item_type, item.item_id, item.sha256): (key, check.audience) for item in signed}
+    rows = {(item.item_type, item.item_id, item.sha256): (key, check.audience) for item in signed}
+    return min(check.expiries), rows
 
 
 @dataclass(slots=True)
