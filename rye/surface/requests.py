@@ -8,6 +8,7 @@ from typing import Any
 
 from rye.parameters import parameters_of, refuse
 
+_MAX_DIGITS = 9
 AUTOMATIC = "auto"
 """What stands for a distance that depends on the length of the words."""
 
@@ -57,7 +58,7 @@ def parse_fuzzy(value: str | None) -> dict[str, bool | int] | None:
         return None
     if value == AUTOMATIC:
         return {"enabled": True}
-    if not value.isdecimal():
+    if not value.isdecimal() or len(value) > _MAX_DIGITS:
         refuse(("fuzzy",), "is", f"{value!r}", f"valid are whole numbers of letters, or {AUTOMATIC}")
     return {"enabled": True, "max_distance": int(value)}
 
@@ -72,8 +73,10 @@ def parse_boosts(pairs: Sequence[str]) -> dict[str, float] | None:
     boosts: dict[str, float] = {}
     for pair in pairs:
         source, _, factor = pair.partition("=")
+        if (source := source.strip()) in boosts:
+            refuse(("source_boosts",), "has", f"{source!r} twice", "give each source once")
         try:
-            boosts[source.strip()] = float(factor)
+            boosts[source] = float(factor)
         except ValueError:
             refuse(("source_boosts",), "is", repr(pair), "write SOURCE=FACTOR, such as project=1.2")
     return boosts or None

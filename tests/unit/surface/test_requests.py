@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import ArgumentError
-from rye.surface.requests import parse_fields, parse_filters, parse_fuzzy, parse_proximity
+from rye.surface.requests import parse_boosts, parse_fields, parse_filters, parse_fuzzy, parse_proximity
 
 
 def test_fields_become_a_dictionary() -> None:
@@ -63,5 +63,14 @@ def test_fuzzy_and_proximity_become_the_seeds_dictionaries() -> None:
     assert parse_fuzzy("2") == {"enabled": True, "max_distance": 2}
     assert parse_proximity(None) is None
     assert parse_proximity(5) == {"enabled": True, "max_distance": 5}
-    with pytest.raises(ArgumentError):
-        parse_fuzzy("two")
+    for wrong in ("two", "-1", "9" * 5000):
+        with pytest.raises(ArgumentError):
+            parse_fuzzy(wrong)
+
+
+def test_a_source_has_one_factor() -> None:
+    """Of two, neither is dropped in silence."""
+    assert parse_boosts(["project=1.2", "user = 2"]) == {"project": 1.2, "user": 2.0}
+    assert parse_boosts([]) is None
+    with pytest.raises(ArgumentError, match="twice"):
+        parse_boosts(["project=1.2", "project=2"])
