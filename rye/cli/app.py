@@ -16,7 +16,7 @@ import click
 from rye._process import leave
 from rye._text import quote
 from rye.cli.commands import COMMANDS
-from rye.cli.options import NothingFound, Refusal, names_options
+from rye.cli.options import HELP_SETTINGS, NothingFound, Refusal, colour_option
 from rye.cli.terminal import COLOUR, Terminal, no_output, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
 from rye.surface.text import installed_version
@@ -24,7 +24,6 @@ from rye.surface.text import installed_version
 _NOTHING = 1
 _ERROR = 2
 _INTERRUPTED = 130
-_HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class _Commands(click.Group):
@@ -32,6 +31,9 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        return COMMANDS[cmd_name].command if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -54,23 +56,10 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
         ctx.exit()
 
 
-def _choose_colour(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        COLOUR.set(value)
-
-
-def _colour_option(*, hidden: bool) -> click.Option:
-    """Return ``--color``, which stands in the help of rye alone and may be given to each of its commands."""
-    choice = click.Choice(["auto", "always", "never"])
-    text = "Colour on a terminal (auto, the default), always or never; accepted by every command."
-    how: dict[str, Any] = {"callback": _choose_colour, "expose_value": False, "is_eager": True, "hidden": hidden}
-    return click.Option(["--color"], type=choice, help=text, **how)
-
-
 @click.command(
     "rye",
     cls=_Commands,
-    context_settings=_HELP,
+    context_settings=HELP_SETTINGS,
     epilog="Exit status: 0 found or all passed, 1 nothing found or some failed, 2 error. Colour: only on a terminal; "
     "NO_COLOR and FORCE_COLOR are honoured. RYE_DEBUG=1 shows the traceback of an unexpected error.",
 )
@@ -81,16 +70,7 @@ def root() -> None:
     """Search, read, sign and verify a registry of signed items: directives, tools and knowledge."""
 
 
-root.params.append(_colour_option(hidden=False))
-for _entry in COMMANDS.values():
-    _entry.command.short_help = _entry.summary
-    _entry.command.epilog = _entry.epilog()
-    for _each in (_entry.command, *getattr(_entry.command, "commands", {}).values()):
-        _each.short_help = _each.short_help or (_each.help or "").partition(".\n")[0]
-        _each.context_settings = {**_HELP}
-        _each.params.append(_colour_option(hidden=True))
-        _each.callback = _each.callback and names_options(_each.callback)
-    root.add_command(_entry.command)
+root.params.append(colour_option(hidden=False))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -28,8 +28,8 @@ def _pages(ctx: click.Context) -> Iterator[tuple[str, str]]:
 def _children(ctx: click.Context) -> list[click.Context]:
     if not isinstance(ctx.command, click.Group):
         return []
-    commands = [ctx.command.commands[name] for name in ctx.command.list_commands(ctx)]
-    return [click.Context(each, info_name=each.name, parent=ctx) for each in commands]
+    commands = (ctx.command.get_command(ctx, name) for name in ctx.command.list_commands(ctx))
+    return [click.Context(each, info_name=each.name, parent=ctx) for each in commands if each is not None]
 
 
 def _name(ctx: click.Context) -> str:

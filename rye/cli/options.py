@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from rye._text import quote
 from rye.cli.progress import IndexProgress
+from rye.cli.terminal import COLOUR
 from rye.errors import NotFoundError
 from rye.parameters import COMMANDS, SECTIONS, Parameter, ParameterError, described, metavar, parameters_of
 from rye.surface.requests import AUTOMATIC
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from rye.registry import Layout, Registry
 
 Answer = TypeVar("Answer")
+HELP_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""What click is told about the help of rye and of each of its commands."""
+
 _TYPES: Mapping[str, Any] = {"integer": int, "number": float, "path": click.Path(path_type=Path)}
 _FORMS: Mapping[str, Any] = {
     "path": click.Path(path_type=Path),
@@ -195,6 +199,19 @@ def progress_bar(doing: str) -> Iterator[IndexProgress]:
     _keep_log_quiet()
     with IndexProgress(doing=doing) as progress:
         yield progress
+
+
+def _choose_colour(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        COLOUR.set(value)
+
+
+def colour_option(*, hidden: bool) -> click.Option:
+    """Return ``--color``, which stands in the help of rye alone and may be given to each of its commands."""
+    choice = click.Choice(["auto", "always", "never"])
+    text = "Colour on a terminal (auto, the default), always or never; accepted by every command."
+    how: dict[str, Any] = {"callback": _choose_colour, "expose_value": False, "is_eager": True, "hidden": hidden}
+    return click.Option(["--color"], type=choice, help=text, **how)
 
 
 def names_options(command: Callable[..., Answer]) -> Callable[..., Answer]:

@@ -3,8 +3,8 @@
 A file counts as unchanged while its path, size, times and inode are those that the file list of the last snapshot
 states; every other file is read, and indexed unless its bytes are the same. What is compared is one array with a row
 per file. Files that changed within a tick of the clock before they were read never compare equal
-(:meth:`rye.index.file_list.FileList.settled`), so no change is missed. Reading needs no lock, as snapshots never
-change; who writes holds the lock and compares again, since another process may have written meanwhile.
+(:meth:`rye.index.file_list.FileList.settled`), so no change is missed. Snapshots never change, so reading needs no
+lock. Writing does, and compares again, since another process may have written meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,18 @@ from rye.errors import EnvironmentFault
 from rye.index.cache_folder import write_faults
 from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.file_list import FileList, Files, Problem, stats_of
-from rye.index.parallel_build import THRESHOLDS, BuildTask, Thresholds, build
 from rye.index.store import LOCK_WAIT, Snapshot, Store
 from rye.spaces import ItemFile, Root
+
+if TYPE_CHECKING:
+    from rye.index.parallel_build import Thresholds
 
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int, str], None]
 """Called with files done, files to do, and the source they belong to."""
 
-_REPORT_EVERY = 50
-_ATTEMPTS = 5
+_REPORT_EVERY, _ATTEMPTS = 50, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class RefreshReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ``stale`` and ``warnings``."""
-        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "snapshot"}
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         return found | {"warnings": list(self.warnings)}
 
 
@@ -74,7 +75,7 @@ class SpaceIndex:
         progress: Called while files are read.
         lock_wait: Seconds to wait for another process that writes the index.
         now: Returns the time in nanoseconds.
-        thresholds: When several processes share the work of reading files.
+        thresholds: When several processes read files, if not as usual.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class SpaceIndex:
         *,
         lock_wait: float = LOCK_WAIT,
         now: Callable[[], int] = time.time_ns,
-        thresholds: Thresholds = THRESHOLDS,
+        thresholds: Thresholds | None = None,
     ) -> None:
         self.root = root
         self.folder = folder
@@ -237,12 +238,13 @@ class SpaceIndex:
             return self._write(None, walked)
 
     def _write(self, base: Snapshot | None, walked: _Walked) -> RefreshReport:
+        from rye.index.parallel_build import THRESHOLDS, BuildTask, build
+
         changes = _compare_files(self.root, base, walked.files)
         started = self._now()
-        report = self._progress_of(len(changes.to_read))
-        digests, thresholds = changes.digests, self._thresholds
-        work = BuildTask(self.root, changes.to_read, changes.sizes, digests, self.folder, report, thresholds)
-        with write_faults(self.folder), build(work) as found:
+        report, limits = self._progress_of(len(changes.to_read)), self._thresholds or THRESHOLDS
+        task = BuildTask(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report, limits)
+        with write_faults(self.folder), build(task) as found:
             problems = (*changes.known_problems, *found.problems, *walked.problems)
             file_list = FileList(changes.files, problems, self.root.stamp).settled(started)
             deleted: defaultdict[int, list[int]] = defaultdict(list)
@@ -292,8 +294,7 @@ class _Changes(NamedTuple):
         sizes: Their sizes in bytes.
         added, removed: How many were.
         changed: The paths of changed ones.
-        documents: Segment and number of the document of each changed or removed path; it is deleted unless its bytes
-            turn out to be the same.
+        documents: Segment and document of each changed or removed path; deleted unless the bytes are the same.
         digests: The SHA-256 of changed files as they were indexed.
         known_problems: The problems of the base that still hold.
     """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from typing import NamedTuple
 
 import click
 
-from rye.cli.commands import create, items, keys, search, service, trust, verify
+from rye.cli.options import HELP_SETTINGS, colour_option, names_options
 
 __all__ = ["COMMANDS", "CommandHelp"]
 
@@ -17,11 +19,16 @@ _WIDTH = 76
 
 
 class CommandHelp(NamedTuple):
-    """A command with its line in the list of commands, and pairs of a shell line and what it does."""
+    """A command's name, its line in the list of commands, and pairs of a shell line and what it does."""
 
-    command: click.Command
+    name: str
     summary: str
     examples: tuple[tuple[str, str], ...]
+
+    @property
+    def command(self) -> click.Command:
+        """The command itself."""
+        return _load(self)
 
     def epilog(self) -> str:
         """Return the examples as click shows them below the help, each beside or below what it does."""
@@ -32,32 +39,33 @@ class CommandHelp(NamedTuple):
         return "\n".join(["\b\nExamples:", *lines])
 
 
-_COMMANDS: tuple[click.Command, ...] = (
-    search.search,
-    search.sections,
-    items.show_item,
-    items.open_item,
-    items.refs,
-    search.why,
-    search.similar,
-    items.list_command,
-    items.stats,
-    search.query,
-    service.index,
-    create.init,
-    create.new,
-    create.import_command,
-    keys.sign,
-    verify.verify,
-    keys.keys,
-    trust.trust,
-    verify.manifest,
-    create.export,
-    service.mcp,
-    service.serve,
-    service.completion,
-    items.help_command,
-)
+_PLACES: Mapping[str, str] = {
+    "search": "search.search",
+    "sections": "search.sections",
+    "show": "items.show_item",
+    "open": "items.open_item",
+    "refs": "items.refs",
+    "why": "search.why",
+    "similar": "search.similar",
+    "list": "items.list_command",
+    "stats": "items.stats",
+    "query": "search.query",
+    "index": "service.index",
+    "init": "create.init",
+    "new": "create.new",
+    "import": "create.import_command",
+    "sign": "keys.sign",
+    "verify": "verify.verify",
+    "keys": "keys.keys",
+    "trust": "trust.trust",
+    "manifest": "verify.manifest",
+    "export": "create.export",
+    "mcp": "service.mcp",
+    "serve": "service.serve",
+    "completion": "service.completion",
+    "help": "items.help_command",
+}
+"""Where each command is: its module, and its name there. A module is imported only when one of its commands is used."""
 
 _HELP = r"""
 search: Find items by words, phrases, fields and verdicts.
@@ -159,13 +167,26 @@ help: Show a page of the documentation.
 """The summary of each command, and its examples."""
 
 
+@cache
+def _load(entry: CommandHelp) -> click.Command:
+    """Import a command, and give it its help and what all commands share."""
+    module, _, name = _PLACES[entry.name].partition(".")
+    found: click.Command = getattr(import_module(f"rye.cli.commands.{module}"), name)
+    found.short_help, found.epilog = entry.summary, entry.epilog()
+    for each in (found, *(found.commands.values() if isinstance(found, click.Group) else ())):
+        each.short_help = each.short_help or (each.help or "").partition(".\n")[0]
+        each.context_settings = {**HELP_SETTINGS}
+        each.params.append(colour_option(hidden=True))
+        each.callback = each.callback and names_options(each.callback)
+    return found
+
+
 def _read_help() -> Mapping[str, CommandHelp]:
-    found, commands = dict[str, CommandHelp](), {str(command.name): command for command in _COMMANDS}
-    name = ""
+    found, name = dict[str, CommandHelp](), ""
     for line in _HELP.strip().splitlines():
         if not line.startswith(" "):
             name, _, summary = line.partition(": ")
-            found[name] = CommandHelp(commands.pop(name), summary, ())
+            found[name] = CommandHelp(name, summary, ())
         else:
             example, _, meaning = line.strip().partition("  # ")
             found[name] = found[name]._replace(examples=(*found[name].examples, (example.rstrip(), meaning)))
