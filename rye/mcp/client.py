@@ -10,6 +10,8 @@ import anyio
 from mcp import Client, types
 from mcp.client import advertise
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 
 from rye._text import inline
@@ -40,13 +42,14 @@ class _Page(types.PaginatedResult):
     skills: list[Any]
 
 
-def check_server(server: str, command: Sequence[str], check: ServerCheck) -> list[ServerSkill]:
+def check_server(server: str, command: Sequence[str], check: ServerCheck, token: str = "") -> list[ServerSkill]:
     """Read every skill of a server and return what the check says of each, and of those that are gone.
 
     Args:
         server: Its URL; ``-`` for the one that the command starts.
         command: The program and its arguments; empty for a URL.
         check: Decides, and remembers what is accepted.
+        token: What a server at a URL is shown; it is sent nowhere else, also where the server redirects.
 
     Raises:
         ArgumentError: ``bad-server``.
@@ -57,7 +60,7 @@ def check_server(server: str, command: Sequence[str], check: ServerCheck) -> lis
         raise ArgumentError("bad-server", f"{server!r} is no URL of a server", hint=hint)
     where: Any = StdioServerParameters(command=command[0], args=list(command[1:])) if command else server
     try:
-        return anyio.run(_check, where, check)
+        return anyio.run(_check_with, token, where, check) if token and not command else anyio.run(_check, where, check)
     except Exception as error:  # noqa: BLE001 - whatever a server or the connection to it does
         fault: BaseException = error
         while isinstance(fault, BaseExceptionGroup):
@@ -65,7 +68,13 @@ def check_server(server: str, command: Sequence[str], check: ServerCheck) -> lis
         if isinstance(fault, RyeError):
             raise fault from None
         message = f"the server cannot be read: {inline(str(fault)[:500]) or type(fault).__name__}"
-        raise EnvironmentFault("server-unreadable", message, hint="check that it runs and speaks MCP") from None
+        hint = "check that it runs and speaks MCP; a server that asks for a token is shown that in RYE_VERIFY_TOKEN"
+        raise EnvironmentFault("server-unreadable", message.replace(token or "\0", "***"), hint=hint) from None
+
+
+async def _check_with(token: str, url: str, check: ServerCheck) -> list[ServerSkill]:
+    async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as own:
+        return await _check(streamable_http_client(url, http_client=own), check)
 
 
 async def _check(where: Any, check: ServerCheck) -> list[ServerSkill]:

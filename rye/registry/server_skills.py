@@ -22,7 +22,18 @@ from rye.errors import EnvironmentFault, ItemError
 from rye.items.formats import SKILL_FILE, SKILLS
 from rye.manifest.store import state_folder
 from rye.registry.skills import MAX_FILES, MAX_SKILL, MAX_URI, front_matter_of, generate
-from rye.signing import DETACHED_SUFFIX, Origin, Signature, TrustSet, Verdict, write_atomically
+from rye.signing import (
+    DETACHED_SUFFIX,
+    SKILL_SIGNATURE,
+    Origin,
+    Signature,
+    Skill,
+    SkillFile,
+    TrustSet,
+    Verdict,
+    write_atomically,
+)
+from rye.spaces.beside import PLAIN
 from rye.spaces.signed import ReadItem, parse_item
 from rye.verify.policy import WELL
 
@@ -160,15 +171,27 @@ class ServerCheck:
     def _judge(self, parts: Sequence[str], files: Mapping[str, bytes]) -> tuple[Signature, tuple[str, ...]]:
         """Return the best verdict on a skill, by every end of its path that may be its id, and what it leaves."""
         found = []
+        skill = _whole(files)
         for start in range(len(parts)):
             item_id = "/".join(parts[start:])
-            verdicts = {path: self._verdict(item_id, path, files) for path in files}
+            if skill:
+                verdicts: dict[str, Signature | None] = dict.fromkeys(
+                    files, self._verdict_of_whole(item_id, files, skill)
+                )
+            else:
+                verdicts = {path: self._verdict(item_id, path, files) for path in files}
             left = tuple(path for path, each in verdicts.items() if each is None or each.verdict not in self._passing)
             about = verdicts[SKILL_FILE]
             assert about is not None
             found.append((list(Verdict).index(about.verdict), len(left), start, about, left))
         *_, signature, unverified = min(found)
         return signature, unverified
+
+    def _verdict_of_whole(self, item_id: str, files: Mapping[str, bytes], skill: Skill) -> Signature:
+        """Return the verdict on a skill with a ``SKILL.sig``, which is that on each of its files."""
+        origin = Origin("user", "", "directive", item_id)
+        evidence = signing.inspect(files[SKILL_FILE], origin=origin, declared={}, detached=skill._replace(id=item_id))
+        return signing.judge(evidence, origin=origin, trust=self._trust, now=signing.system_clock())
 
     def _verdict(self, item_id: str, path: str, files: Mapping[str, bytes]) -> Signature | None:
         """Return the verdict on a file of a skill; None for what is no item."""
@@ -214,6 +237,20 @@ def _path_of(uri: str, name: str) -> str:
     parts = [unquote(part) for part in name.removeprefix(root).split("/")]
     plain = all(part not in ("", ".", "..") and "/" not in part and "\\" not in part for part in parts)
     return "/".join(parts) if name.startswith(root) and len(name) <= MAX_URI and plain else ""
+
+
+def _whole(files: Mapping[str, bytes]) -> Skill | None:
+    """Return a skill as it was served, with the modes of its signed list, as MCP has none; None without a signature."""
+    signature = files.get(SKILL_SIGNATURE)
+    if signature is None:
+        return None
+    listed = signing.read_list(signature.partition(b"\n")[2])
+    served = tuple(
+        SkillFile(path, listed.get(path, (PLAIN,))[0], hashlib.sha256(data).hexdigest())
+        for path, data in files.items()
+        if path != SKILL_SIGNATURE
+    )
+    return Skill("", SKILL_FILE, signature, served)
 
 
 def _without_generated(item_id: str, read: ReadItem) -> ReadItem:

@@ -31,7 +31,7 @@ from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, 
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
 from rye.signing.ownership import SAFE_FOLDERS, Ownership, others_below, others_control, own, ownership_of
 from rye.signing.reasons import REASONS, Reason, reach_of, trust_status
-from rye.signing.skill import SKILL_SIGNATURE, Skill, SkillFile, sign_skill, unlistable
+from rye.signing.skill import SKILL_SIGNATURE, Skill, SkillFile, read_list, sign_skill, unlistable
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
 from rye.signing.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_name, write_trust_file
 from rye.signing.trust_store import (
@@ -89,6 +89,7 @@ __all__ = [
     "ownership_of",
     "parse_trust_file",
     "reach_of",
+    "read_list",
     "read_trust_bytes",
     "refuse_key_text",
     "refuse_links",

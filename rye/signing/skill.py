@@ -66,6 +66,12 @@ def sign_skill(files: Iterable[SkillFile], **terms: Unpack[SigningTerms]) -> byt
     return sign_detached(listed, placement=Placement.SKILL, **terms) + listed
 
 
+def read_list(listed: bytes) -> dict[str, tuple[str, str]]:
+    """Return mode and SHA-256 of each file in a signed list by its path; lines that are none are left out."""
+    rows = (_LINE.fullmatch(row) for row in listed.decode("utf-8", "surrogateescape").split("\n")[:-1])
+    return {row[3]: (row[1], row[2]) for row in rows if row}
+
+
 def unlistable(files: Sequence[SkillFile]) -> str:
     """Return why a folder with these files cannot be a signed skill; empty if it can."""
     if len(files) > MAX_SKILL_FILES:
@@ -93,8 +99,7 @@ def difference(listed: bytes, files: Sequence[SkillFile]) -> str:
         return wrong
     if list_files(files) == listed:
         return ""
-    rows = [_LINE.fullmatch(row) for row in listed.decode("utf-8", "surrogateescape").split("\n")[:-1]]
-    signed = {row[3]: (row[1], row[2]) for row in rows if row}
+    signed = read_list(listed)
     found = {file.path: (file.mode, file.sha256) for file in files}
     both = sorted(signed.keys() & found.keys())
     parts = {

@@ -11,6 +11,7 @@ import pytest
 
 from rye import signing
 from rye.signing import Origin
+from tests.integration.test_mcp_http import TOKEN, service
 from tests.support.mcp_server import arguments, environment
 from tests.support.signed import ANN, EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -168,6 +169,54 @@ def test_signed_skills_are_accepted_and_changes_are_found(sim: SpaceSim) -> None
     assert (status, {each["state"] for each in answer["skills"]}) == (0, {"accepted"})
     sim.trust(EVE, owner="eve")  # who is trusted now changes nothing that was accepted
     assert verify(sim, server(sim))[0] == 0
+
+
+def sign_whole(sim: SpaceSim, *files: str) -> None:
+    """Sign the skill ``pdf`` as a whole, with these files beside its ``SKILL.md``."""
+    lay(sim, "pdf/SKILL.md", SKILL.format("pdf"), None)
+    for name in files:
+        lay(sim, f"pdf/{name}", "data\n", None)
+    sim.save_user_key()
+    assert Workshop(sim.project, environment(sim)).run("sign", ".claude/skills/pdf").status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "problem"),
+    [
+        ("assets/logo.bin", "trusted", ""),
+        ("assets/.hidden", "tampered", "removed: assets/.hidden"),
+    ],
+)
+def test_a_skill_that_is_signed_as_a_whole(sim: SpaceSim, name: str, verdict: str, problem: str) -> None:
+    """Its signature covers every file, also those that are no items; one that is not served is named."""
+    sign_whole(sim, "run.py", name)
+    found = skills(verify(sim, server(sim))[1])["skill://project/pdf/SKILL.md"]
+    assert found["signature"]["verdict"] == verdict
+    assert bool(found["unverified"]) == bool(problem)
+    assert problem in "".join(found["problems"])
+    lay(sim, "pdf/run.py", "evil()\n", None)
+    found = skills(verify(sim, server(sim))[1])["skill://project/pdf/SKILL.md"]
+    assert "changed: run.py" in "".join(found["problems"])
+
+
+def test_a_server_over_http_is_shown_the_token_of_the_environment(sim: SpaceSim) -> None:
+    """With the token its skills are verified; without, or with another, it says where a token is given."""
+    sign_whole(sim, "run.py")
+    with service(sim, RYE_MCP_TOKEN=TOKEN) as served:
+        env = environment(sim, RYE_STATE_DIR=str(sim.folder / "state"))
+        shop = Workshop(sim.folder, env)
+        for token in ("", "wrong-one"):
+            done = shop.run("verify", "--mcp", served.url, **({"RYE_VERIFY_TOKEN": token} if token else {}))
+            assert (done.status, "RYE_VERIFY_TOKEN" in done.err, token and token in done.err) == (
+                2,
+                True,
+                token and False,
+            )
+        done = shop.run("verify", "--mcp", served.url, "--json", RYE_VERIFY_TOKEN=TOKEN)
+        found = skills(json.loads(done.out))["skill://project/pdf/SKILL.md"]
+        assert (found["signature"]["verdict"], found["problems"]) == ("trusted", [])
+        assert TOKEN not in done.out + done.err
+    assert not any(TOKEN.encode() in path.read_bytes() for path in (sim.folder / "state").rglob("*.json"))
 
 
 def test_a_signature_for_one_skill_counts_for_no_other(sim: SpaceSim) -> None:

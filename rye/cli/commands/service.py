@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rye.registry import ServerCheck, ServerSkill
     from rye.surface.listener import Http
 
-_TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
+_TOKEN, _SERVE_TOKEN, _VERIFY_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN", "RYE_VERIFY_TOKEN"
 
 
 @command("index", params=params_of("index"))
@@ -139,7 +139,8 @@ def serve(**options: Any) -> int:
 
 def check_server(server: str, command: Sequence[str], check: ServerCheck) -> list[ServerSkill]:
     """Read and check the skills of a server at a URL, or of the one that a command starts."""
-    found: list[ServerSkill] = import_module("rye.mcp.client").check_server(server, command, check)
+    token = "" if command else _token(None, _VERIFY_TOKEN)
+    found: list[ServerSkill] = import_module("rye.mcp.client").check_server(server, command, check, token)
     return found
 
 
