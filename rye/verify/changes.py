@@ -14,6 +14,7 @@ from rye._process import find_program
 from rye._text import inline
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.items.formats import SKILL_FILE
+from rye.manifest.store import MANIFEST_FOLDER
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file
 from rye.spaces.beside import PLAIN
@@ -57,7 +58,8 @@ def changed_since(
 
     The repository is the one around ``folder``; a file outside it has not changed, unless its root is ``named``. Those
     reached by a link, in a root or above it, or in a repository of their own count as changed. Where a root's trust
-    files have changed, so may the verdict on each of its items, so all of them count as changed.
+    files have changed, so may the verdict on each of its items, so all of them count as changed; where its manifest
+    has, that on those which it may sign, as they can hold no signature.
 
     Git only lists the revision: to compare the files itself, it would run the filters that its settings name, and
     believe an index that says of a file that it is unchanged. Where the files are is not asked of it either.
@@ -80,8 +82,13 @@ def changed_since(
     committed = repository.files(commit, list(places.values()))
     whole = {root.source for root in named} | {source for source, place in where.items() if place}
     for root in roots:
-        if root.source in places and not _trust_changed(root, places[root.source], committed):
+        if root.source in places and not _is_folder_changed(root, TRUSTED_FOLDER, places[root.source], committed):
             whole.discard(root.source)
+    listed_anew = {
+        root.source
+        for root in roots
+        if root.source in places and _is_folder_changed(root, MANIFEST_FOLDER, places[root.source], committed)
+    }
 
     skills: dict[tuple[str, str], bool] = {}
 
@@ -97,6 +104,8 @@ def changed_since(
                 skills[place, folder] = _is_skill_changed(root, folder, place, committed)
             return skills[place, folder]
         path, signature = file.rel_path, f"{file.rel_path}{DETACHED_SUFFIX}"
+        if is_detached(path) and root.source in listed_anew:
+            return True
         known = is_detached(path) and (f"{place}/{signature}" in committed or os.path.lexists(f"{place}/{signature}"))
         return not all(_is_same(root, each, f"{place}/{each}", committed) for each in (path, signature)[: 1 + known])
 
@@ -191,8 +200,9 @@ def _is_same(root: Root, rel_path: str, place: str, committed: Mapping[str, str]
     return is_blob(content, name)
 
 
-def _trust_changed(root: Root, base: str, committed: Mapping[str, str]) -> bool:
-    place = f"{base}/{TRUSTED_FOLDER.as_posix()}"
+def _is_folder_changed(root: Root, folder: Path, base: str, committed: Mapping[str, str]) -> bool:
+    """Return whether any file in a folder below a root differs, or the folder is reached by a link."""
+    place = f"{base}/{folder.as_posix()}"
     files = {str(path) for path in Path(place).rglob("*") if path.is_symlink() or not path.is_dir()}
     known = {path for path in committed if path.startswith(f"{place}/")}
     same = (_is_same(root, path.removeprefix(f"{base}/"), path, committed) for path in files)
