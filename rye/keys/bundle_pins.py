@@ -16,6 +16,7 @@ from rye import signing, spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.keys.trust_changes import TrustChange, change_all
 from rye.keys.trust_files import Trust
+from rye.manifest import with_listed
 from rye.signing import TrustEntry, TrustSet
 from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
@@ -95,7 +96,7 @@ def read_signers_of(root: Root, pinned: TrustSet, *, now: datetime) -> BundleSig
         pinned: The trust set of the user.
         now: The moment by which keys expire.
     """
-    own = signing.load_trust(bundles={root.bundle: root.path}, vouching=root.path).trust
+    own = with_listed(signing.load_trust(bundles={root.bundle: root.path}, vouching=root.path), [root]).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
     files, missed = spaces.walk(root)
@@ -106,7 +107,7 @@ def read_signers_of(root: Root, pinned: TrustSet, *, now: datetime) -> BundleSig
             others[error.code] += 1
             continue
         found = signing.judge(read.evidence, origin=read.origin, trust=own, now=now)
-        if read.evidence.code or found.code in _UNPROVEN:
+        if found.code == read.evidence.code or found.code in _UNPROVEN:
             others[found.code] += 1
         else:
             items.setdefault(found.signer, Counter())[str(found.verdict)] += 1

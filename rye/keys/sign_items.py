@@ -17,6 +17,7 @@ from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, Signin
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink, write_trust_file
 from rye.keys.validate import faults, link_problems
+from rye.manifest.store import read_manifest
 from rye.parameters import COMMANDS, check
 from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.signing.envelope import SigningTerms
@@ -236,8 +237,8 @@ def sign_bundle(
     """Sign each item of a bundle that is not validly signed, with a key made for it and thrown away.
 
     Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
-    branches differ in nothing else. A trust file goes when no item needs it any more, unless it revokes its key or
-    cannot be read. Where nothing is to be signed, no key is made.
+    branches differ in nothing else. A trust file goes when neither an item nor the manifest needs it any more, unless
+    it revokes its key or cannot be read. Where nothing is to be signed, no key is made.
 
     Args:
         root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``.
@@ -250,7 +251,7 @@ def sign_bundle(
         ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
         SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
         ItemError: ``changed-meanwhile``.
-        EnvironmentFault: ``project-elsewhere`` or ``cannot-write``.
+        EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the manifest.
     """
     envelope = EnvelopeFormat(check(_FORMAT, format))
     bundle = spaces.named_root(root)
@@ -265,6 +266,7 @@ def sign_bundle(
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     load = signing.load_trust(bundles={bundle.bundle: bundle.path}, vouching=bundle.path)
+    listing = _keys_of_manifest(bundle.path)
     for job in jobs:
         job.judge(load.trust, envelope)
     fingerprint = trust_file = ""
@@ -277,12 +279,21 @@ def sign_bundle(
         trust_file = str(trusted / signing.trust_file_name(secret.public))
         write_trust_file(Path(trust_file), entry, ())
         rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
-    removed = _remove_unneeded(load.trust, {job.signer for job in jobs if not (job.code or force)})
+    removed = _remove_unneeded(load.trust, {*listing, *(job.signer for job in jobs if not (job.code or force))})
     return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)
 
 
+def _keys_of_manifest(root: Path) -> set[str]:
+    files = read_manifest(root)
+    if not files:  # as of most bundles: the library takes long to load
+        return set()
+    from rye.manifest.metadata import named_keys
+
+    return named_keys(files)
+
+
 def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
-    """Remove the trust files of a bundle whose keys no item needs, and return their paths.
+    """Remove the trust files of a bundle whose keys nothing needs, and return their paths.
 
     Those that revoke a key stay, or what it signed would count again where another file names it; so do those that
     cannot be read, as they may do so. A file that was added since the set was read is none of it.

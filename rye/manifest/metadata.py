@@ -155,6 +155,18 @@ def listed_files(files: Mapping[str, bytes]) -> dict[str, ListedItem]:
     return listed
 
 
+def named_keys(files: Mapping[str, bytes]) -> set[str]:
+    """Return the fingerprints of all keys that have a part in a manifest, whoever wrote it."""
+    keys: set[str] = set()
+    for name, data in files.items():
+        with suppress(Refused):
+            keys.update(load(data, Root, name).signed.keys)
+        with suppress(Refused):
+            delegations = load(data, Targets, name).signed.delegations
+            keys.update(delegations.keys if delegations else ())
+    return keys
+
+
 def role_name(namespaces: Iterable[str]) -> str:
     """Return the name of the role that lists these namespaces.
 

@@ -14,9 +14,13 @@ import pytest
 from rye import RyeError
 from rye.cli import main
 from rye.keys.sign_items import SignReport, sign_bundle
+from rye.manifest.model import Delegation
+from rye.manifest.space import observe
+from rye.manifest.store import replace_manifest
+from rye.manifest.write import write_manifest
 from rye.signing import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_name, write_trust_file
 from tests.support.files import lay
-from tests.support.signed import ANN, EVE, PAT
+from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 
 TOOL = '"""Deploy a build."""\n\n__version__ = "1.0.0"\n'
@@ -268,3 +272,18 @@ def test_two_branches_that_edit_different_items_merge(
     assert len(left) == 3
     merged = branch_and_merge("two", {"three": (PAGE_A,), "four": (PAGE_C,)})
     assert left - merged == {first}
+
+
+def test_the_keys_of_a_manifest_keep_their_trust_files(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner, and those it delegates to, signed no item: without their files nobody could believe the manifest."""
+    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
+    root = next(root for root in sim.registry().roots if root.bundle == "shop")
+    for who in (BEA, PAT, EVE):
+        sim.trust(who, "system:shop", owner="of the manifest")
+    delegation = Delegation(("ops/*",), (PAT.public,), 1)
+    written = write_manifest({}, observe(root).all, signers=(BEA,), now=SIGNED_AT, delegations=(delegation,))
+    replace_manifest(root.path, written.files)
+    report = sign_bundle(root.path, owner="shop")
+    kept = {path.stem for path in (root.path / TRUSTED_FOLDER).iterdir()}
+    assert {BEA.public.fingerprint, PAT.public.fingerprint} <= kept
+    assert [Path(path).stem for path in report.removed].count(EVE.public.fingerprint) == 1

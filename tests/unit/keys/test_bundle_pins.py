@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ from rye.cli import main
 from rye.keys.bundle_pins import find_bundle, pin_bundle, read_signers_of
 from rye.keys.trust_changes import TrustChange
 from rye.keys.trust_files import Trust
+from rye.manifest.space import observe
+from rye.manifest.store import replace_manifest
+from rye.manifest.write import write_manifest
 from rye.signing import TRUSTED_FOLDER, Revocation, SigningKey, reach_of, trust_file_name
 from rye.spaces import Root
 from rye.spaces.layout import Layout
@@ -232,3 +235,18 @@ def test_what_is_no_bundle_of_others_is_refused(sim: SpaceSim) -> None:
         with pytest.raises(RyeError) as caught:
             find_bundle(layout, name)
         assert (caught.value.code, bool(caught.value.hint)) == (code, True)
+
+
+def test_what_the_manifest_signs_is_shown_before_it_is_trusted(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON without a signature of its own counts for the key of the manifest, as it does once the bundle is pinned."""
+    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
+    sim.write("system:shop", "tools/demo/data.json", '{"title": "Data"}')
+    _, trust, root = parts(sim)
+    assert read_signers_of(root, trust.load().trust, now=NOW).others["no-envelope"] == 2
+    files = write_manifest({}, observe(root).all, signers=(SHOP,), now=datetime.now(UTC)).files
+    replace_manifest(root.path, files)
+    found = read_signers_of(root, trust.load().trust, now=NOW)
+    (mine,) = (each for each in found.signers if each.entry.public == SHOP.public)
+    assert (mine.items, found.others["no-envelope"]) == ({"trusted": 3}, 1)
+    pin(sim, SHOP)
+    assert codes(sim)["tools/demo/data.json"] == "ok-manifest"
