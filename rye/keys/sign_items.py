@@ -17,7 +17,7 @@ from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, Signin
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink, write_trust_file
 from rye.keys.validate import faults, link_problems
-from rye.manifest.store import read_manifest
+from rye.manifest import keys_of_manifest
 from rye.parameters import COMMANDS, check
 from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.signing.envelope import SigningTerms
@@ -266,7 +266,7 @@ def sign_bundle(
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     load = signing.load_trust(bundles={bundle.bundle: bundle.path}, vouching=bundle.path)
-    listing = _keys_of_manifest(bundle.path)
+    listing = keys_of_manifest(bundle.path)
     for job in jobs:
         job.judge(load.trust, envelope)
     fingerprint = trust_file = ""
@@ -279,24 +279,14 @@ def sign_bundle(
         trust_file = str(trusted / signing.trust_file_name(secret.public))
         write_trust_file(Path(trust_file), entry, ())
         rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
-    removed = _remove_unneeded(load.trust, {*listing, *(job.signer for job in jobs if not (job.code or force))})
+    removed = _remove_unneeded(load.trust, listing | {job.signer for job in jobs if not (job.code or force)})
     return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)
-
-
-def _keys_of_manifest(root: Path) -> set[str]:
-    files = read_manifest(root)
-    if not files:  # as of most bundles: the library takes long to load
-        return set()
-    from rye.manifest.metadata import named_keys
-
-    return named_keys(files)
 
 
 def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
     """Remove the trust files of a bundle whose keys nothing needs, and return their paths.
 
-    Those that revoke a key stay, or what it signed would count again where another file names it; so do those that
-    cannot be read, as they may do so. A file that was added since the set was read is none of it.
+    Those that revoke a key, or may do so, stay: what it signed would count again where another file names it.
     """
     unneeded = [entry.source for entry in trust.entries if not entry.bars and entry.fingerprint not in needed]
     for path in unneeded:
@@ -384,9 +374,8 @@ def _check_unchanged(job: _Job) -> None:
     """Raise ``changed-meanwhile`` where anything that a signature covers is no longer as it was read."""
     if job.skill:
         known, found = {file.path for file in job.files}, skill_files(job.root, job.skill)
-        # the new signature is being written beside them
-        found = tuple(file for file in found if file.path in known or is_listable(file.path, file.mode))
-        is_same = list_files(found) == list_files(job.files)
+        here = (each for each in found if each.path in known or is_listable(each.path, each.mode))  # not the new .sig
+        is_same = list_files(here) == list_files(job.files)
     else:
         is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
     if not is_same:

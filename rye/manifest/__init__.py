@@ -30,17 +30,33 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rye.manifest.store import read_manifest
 from rye.signing import system_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
+    from pathlib import Path
 
     from rye.signing import TrustLoad
     from rye.signing.trust import ListedRows
     from rye.spaces import Root
 
-__all__ = ("with_listed",)
+__all__ = ("keys_of_manifest", "with_listed")
+
+
+def keys_of_manifest(root: Path) -> set[str]:
+    """Return the fingerprints of all keys that have a part in the manifest of a root, whoever wrote it.
+
+    Raises:
+        EnvironmentFault: ``unreadable``.
+    """
+    files = read_manifest(root)
+    if not files:
+        return set()
+    from rye.manifest.metadata import named_keys
+
+    return named_keys(files)
 
 
 def with_listed(load: TrustLoad, roots: Iterable[Root]) -> TrustLoad:
