@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import Stemmer
 
-from rye._text import visible
+from rye._text import has_invisible, visible
 from rye.index.arrays import Array, Arrays, smallest
 from rye.index.terms import Strings
 
@@ -44,6 +44,7 @@ VALUE_GAP = 100
 JOINERS = "_-./"
 
 _ASCII_CHUNK = re.compile(r"([A-Za-z0-9]++(?:[_\-./]++[A-Za-z0-9]++)*+)")
+_ASCII = bytes(range(128))
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
@@ -76,7 +77,19 @@ class Located(NamedTuple):
 
 def normalize(text: str) -> str:
     """Return the NFKC form, without characters that nobody sees, that positions and character ranges refer to."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", _MARKS.sub(_in_order, visible(text)))
+    if text.isascii():
+        return text
+    others = beyond_ascii(text)  # few, most of the time; what is looked for below is among them
+    if has_invisible(others):
+        text = visible(text)
+    if _MARKS.search(others):
+        text = _MARKS.sub(_in_order, text)
+    return unicodedata.normalize("NFKC", text)
+
+
+def beyond_ascii(text: str) -> str:
+    """Return the characters of a text that are not ASCII."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def _in_order(run: re.Match[str]) -> str:

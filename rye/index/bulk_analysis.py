@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
@@ -270,6 +271,16 @@ class Interned(defaultdict[str, int]):
         return fresh[::-1]
 
 
+def _separated(normalized: str) -> str:
+    """Return a normalized text with ``?`` for each dash, quote or emoji, unless there is more that is not ASCII.
+
+    They separate chunks, as a question mark does.
+    """
+    if any(ch.isalnum() or unicodedata.category(ch)[0] == "M" for ch in set(analysis.beyond_ascii(normalized))):
+        return normalized
+    return normalized.encode("ascii", "replace").decode("ascii")
+
+
 class Vocabulary:
     """The chunks that have been met; each is analyzed once.
 
@@ -293,12 +304,14 @@ class Vocabulary:
 
     def read(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
         """Return the chunk numbers of all texts, one text after the other, and how many each text has."""
+        if not all(map(str.isascii, texts)):
+            texts = [text if text.isascii() else _separated(analysis.normalize(text)) for text in texts]
         is_ascii = np.fromiter(map(str.isascii, texts), bool, len(texts))
         if is_ascii.all():
             return self._read_ascii(texts)
         # ASCII texts and others are read apart, then put back in their order
         chunks, sizes = self._read_ascii(list(compress(texts, is_ascii.tolist())))
-        others = [analysis.chunks(analysis.normalize(text)) for text in compress(texts, (~is_ascii).tolist())]
+        others = list(map(analysis.chunks, compress(texts, (~is_ascii).tolist())))
         numbers = self._chunks_of_others(list(chain.from_iterable(others)))
         counts = np.empty(len(texts), np.int64)
         counts[is_ascii], counts[~is_ascii] = sizes, list(map(len, others))

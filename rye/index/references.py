@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
@@ -94,9 +93,12 @@ def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
 
 def beside(client: ClientFolder, rel_path: str, text: str) -> tuple[Lookup, ...]:
     """Return what a path names that counts from the folder of a client's file, or from one above it."""
-    found = []
-    for folder in PurePosixPath(rel_path).parents:
-        place = client.identify(posixpath.normpath(folder / text.partition("#")[0]))
+    path = text.partition("#")[0]
+    if path.startswith("/"):  # from the root of the file system
+        return ()
+    found, folders = list[Lookup](), rel_path.split("/")[:-1]
+    for depth in range(len(folders), -1, -1):
+        place = client.identify(posixpath.normpath("/".join([*folders[:depth], path])))
         found += [_by_id(place[1], place[0])] if place else []
     return tuple(found)
 
