@@ -77,6 +77,23 @@ def tidy(value: Any, *, longest: int = MAX_TEXT, depth: int = _DEPTH) -> Any:
     return value
 
 
+class Reasons(dict[str, str]):
+    """The sentences of a brief answer, each once by its label: the code, and a number where one has several."""
+
+    def label(self, signature: Mapping[str, str]) -> dict[str, str]:
+        """Return the verdict, and the label of its reason."""
+        code, reason = signature["code"], signature["reason"]
+        labels = [code, *(f"{code} {number}" for number in range(2, len(self) + 2))]
+        label = next(each for each in labels if self.get(each, reason) == reason)
+        self[label] = reason
+        return {"verdict": signature["verdict"], "reason": label}
+
+
+def picked(data: Mapping[str, Any], always: Iterable[str], others: Iterable[str] = ()) -> dict[str, Any]:
+    """Return some keys of a part of an answer, the others only where they say something."""
+    return {name: data[name] for name in always} | {name: data[name] for name in others if data.get(name)}
+
+
 def tidy_hit(hit: Mapping[str, Any]) -> dict[str, Any]:
     """Return one hit tidied; the places of matches in a text that had to be changed are left out."""
     done: dict[str, Any] = tidy(hit)

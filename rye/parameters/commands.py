@@ -45,7 +45,7 @@ class RefsOptions(TypedDict, total=False):
             hint="out is what it refers to, in what refers to it, both either",
         ),
     ]
-    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="The number of steps to go.")]
+    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.")]
     limit: Annotated[
         int,
         Parameter(
@@ -53,7 +53,7 @@ class RefsOptions(TypedDict, total=False):
             100,
             low=1,
             high=MAX_RELATIONS,
-            brief="The number of relations listed.",
+            brief="Relations listed.",
             flags="--limit -n",
         ),
     ]

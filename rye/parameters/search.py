@@ -20,7 +20,7 @@ _WEIGHTED = Only("fusion", ("weighted",))
 _limit = partial(Parameter, default=10, low=1, flags="--limit -n")
 _share = partial(Parameter, default=0.0, low=0, high=1)
 _distance = partial(Parameter, shown="off", form="max_distance")
-_OFFSET = Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="The number of hits to skip.")
+_OFFSET = Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.")
 
 
 def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
@@ -79,9 +79,7 @@ class _Page(TypedDict, total=False):
 
     limit: Annotated[
         int,
-        _limit(
-            "Hits on the page", high=MAX_LIMIT, brief="The number of hits on a page.", notes="in semantic mode to 100"
-        ),
+        _limit("Hits on the page", high=MAX_LIMIT, brief="Hits on a page.", notes="in semantic mode to 100"),
     ]
     offset: Annotated[int, _OFFSET]
     explain: Annotated[

@@ -20,7 +20,7 @@ _ITEM = Parameter(
 )
 _PROJECT = Parameter(
     "The absolute path of the folder that holds `.ai`",
-    brief="The absolute path of the project; by default the server's.",
+    brief="The project's absolute path; by default the server's.",
     shown="the server's",
 )
 _TARGET = "write type:id, in whose id * and ? may stand, or a scope such as tool.demo.*; * is all"
@@ -30,9 +30,9 @@ _AS_SEARCH = partial(Parameter._replace, brief="As in rye_search.")
 
 _DETAIL = Parameter(
     "`brief`, or `full`: every field",
-    "brief",
     choices=("brief", "full"),
-    brief="full returns every field of the structured answer.",
+    shown="brief",
+    brief="full returns every field.",
 )
 _FIRST = frozenset({"scope", "space", "limit", "offset", "sort_by", "fields", "filters", "fuzzy", "proximity"})
 """Options of a search that are arguments of their own; the others are parts of ``options``."""
@@ -84,6 +84,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "fuzzy": _AS_SEARCH(_SECTIONS["fuzzy"], parts=None),
         "hybrid": _AS_SEARCH(_SECTIONS["hybrid"], parts=None),
         "max_chars": _SECTIONS["max_chars"]._replace(default=20_000),
+        "detail": _AS_SEARCH(_DETAIL),
     },
     "rye_load": {
         "item": _ITEM,
@@ -93,7 +94,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "Characters of the content to skip; by default the signature line and the front matter, 0 for all",
             low=0,
             high=1 << 20,
-            brief="The number of characters to skip; by default signature and front matter.",
+            brief="Characters to skip; by default signature and front matter.",
             shown="the head",
         ),
         "limit": _whole(
@@ -105,8 +106,14 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             brief="Also copy the file to this space.",
             shown="none",
         ),
+        "detail": _AS_SEARCH(_DETAIL),
     },
-    "rye_refs": {"item": _ITEM, "project_path": _PROJECT, **parameters_of(RefsOptions)},
+    "rye_refs": {
+        "item": _ITEM,
+        "project_path": _PROJECT,
+        **parameters_of(RefsOptions),
+        "detail": _AS_SEARCH(_DETAIL),
+    },
     "rye_verify": {
         "item": Parameter(
             "`type:id`, or an id that only one type has, as for `rye_load`; also with `*` and `?` in the id, or a "
@@ -118,7 +125,8 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "project_path": _PROJECT,
         "space": _SPACE,
         "limit": _whole("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
-        "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="The number of items to skip."),
+        "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
+        "detail": _AS_SEARCH(_DETAIL),
     },
     "rye_sign": {
         "target": Parameter(

@@ -141,7 +141,7 @@ def test_a_client_searches_and_loads_over_http(open_service: Service, mode: str)
     async def talk(client: Client) -> tuple[str, str, list[str]]:
         hit = (await called(client, "rye_search", query="new notes", space="user"))["results"][0]
         item = await called(client, "rye_load", item=f"{hit['type']}:{hit['id']}")
-        return item["id"], item["signature"]["verdict"], [tool.name for tool in (await client.list_tools()).tools]
+        return item["id"], item["verdict"], [tool.name for tool in (await client.list_tools()).tools]
 
     found = open_service.talk(talk, mode=mode)
     assert found == ("notes/new", "trusted", ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify"])

@@ -59,7 +59,7 @@ def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: s
     for tool in listed.tools:
         said = tool.description or ""
         assert tool.title
-        assert len(tool.input_schema["properties"]) <= (12 if tool.name == "rye_search" else 18)
+        assert len(tool.input_schema["properties"]) <= (12 if tool.name == "rye_search" else 19)
         assert "Errors" in said
         assert "Use it" in said
         assert said.partition("Examples: ")[2].count('{"') >= 2
@@ -275,6 +275,32 @@ def test_a_brief_answer_has_what_a_model_decides_by(shared: Session) -> None:
         assert size(brief) < 0.6 * size(full)
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "parts"),
+    [
+        ("rye_sections", {"query": "read"}, "results"),
+        ("rye_load", {"item": "tool:rye/file-system/read"}, ""),
+        ("rye_refs", {"item": "notes/new"}, "items"),
+        ("rye_verify", {}, "items"),
+    ],
+)
+def test_other_brief_answers_keep_verdict_reason_and_path(
+    shared: Session, tool: str, given: dict[str, Any], parts: str
+) -> None:
+    """Of every item they say what the full answer does, in fewer bytes; what else they have is the same."""
+    brief, full = shared.answer(tool, **given), shared.answer(tool, **given, detail="full")
+    for one, whole in zip(brief[parts], full[parts], strict=True) if parts else [(brief, full)]:
+        signature = whole.get("signature", whole)
+        assert (one["verdict"], one["path"]) == (signature["verdict"], whole["path"])
+        if "reason" in signature:
+            assert brief.get("reasons", {}).get(one["reason"], one["reason"]) == signature["reason"]
+        rest = one.keys() - {"verdict", "reason"}
+        assert {name: one[name] for name in rest} == {name: whole[name] for name in rest}
+    assert brief.keys() - full.keys() <= {"reasons", "verdict", "reason"}
+    assert size(brief) < 0.8 * size(full)
+    assert shared.refused(tool, **given, detail="all")["code"] == "bad-detail"
+
+
 def test_the_text_of_a_search_is_a_header_and_a_line_per_hit(shared: Session) -> None:
     """A model with a small context reads type, id, score, verdict and source of each hit, and how to go on."""
 
@@ -355,8 +381,8 @@ def test_an_argument_that_is_not_valid_is_refused_with_what_is(
 def test_loading_returns_the_content_and_its_verdict(sim: SpaceSim, shared: Session) -> None:
     """By ``type:id`` or by an id alone; the structured answer is that of ``Registry.load`` with a few keys more."""
     expected = registry(sim).load("knowledge", "notes/new").to_dict()
-    by_type = shared.answer("rye_load", item="knowledge:notes/new", offset=0)
-    assert shared.answer("rye_load", item="notes/new", offset=0) == by_type
+    by_type = shared.answer("rye_load", item="knowledge:notes/new", offset=0, detail="full")
+    assert shared.answer("rye_load", item="notes/new", offset=0, detail="full") == by_type
     more = {"characters": len(expected["content"]), "offset": 0, "next_offset": None, "escaped": False, "copied": None}
     assert by_type == json.loads(json.dumps(expected)) | more
     below = shared.answer("rye_load", item="knowledge:notes/new")
@@ -412,7 +438,7 @@ def test_a_load_that_cannot_be_says_why(shared: Session, given: dict[str, Any], 
 def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared: Session) -> None:
     """Counts are of all items, the page holds the worst; every verdict is that of ``Registry.verify``."""
     report = registry(sim).verify("tool:*", "knowledge:*", "directive:*")
-    answer = shared.answer("rye_verify", limit=1000)
+    answer = shared.answer("rye_verify", limit=1000, detail="full")
     assert answer["counts"] == dict(report.counts)
     assert answer["total"] == len(report.items) == len(answer["items"])
     key = ("type", "id", "space", "path", "verdict", "code")
@@ -421,7 +447,7 @@ def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared:
     }
     assert answer["items"][0]["verdict"] == "unsigned"
     assert answer["items"][-1]["verdict"] == "trusted"
-    page = shared.answer("rye_verify", limit=2, offset=1)
+    page = shared.answer("rye_verify", limit=2, offset=1, detail="full")
     assert page["items"] == answer["items"][1:3]
     assert page["next_offset"] == 3
 
@@ -438,7 +464,7 @@ def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared:
 )
 def test_a_target_is_a_reference_or_a_scope(shared: Session, target: str, ids: set[str]) -> None:
     """One item, also by its id alone as it is loaded, a glob, a namespace, or several scopes."""
-    found = {item["id"] for item in shared.answer("rye_verify", item=target)["items"] if item["bundle"] != "rye"}
+    found = {item["id"] for item in shared.answer("rye_verify", item=target)["items"] if item.get("bundle") != "rye"}
     assert found - {"notes/best"} == ids
 
 

@@ -435,8 +435,8 @@ def test_a_copy_out_of_a_bundle_is_judged_where_it_is(sim: SpaceSim) -> None:
         return loaded, await called(client, "rye_load", item="tool:shop/sell", space="user")
 
     loaded, copied = with_client(sim, talk)
-    assert loaded["signature"]["verdict"] == "trusted"
-    assert copied["signature"]["verdict"] == "untrusted"
+    assert loaded["verdict"] == "trusted"
+    assert copied["verdict"] == "untrusted"
     assert copied["content"] == loaded["content"]
 
 

@@ -36,7 +36,7 @@ def shared(sim: SpaceSim) -> Iterator[Session]:
 
 def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -> None:
     """The structured answer is the response; the text has place, verdict and the section, harmless."""
-    result = shared.call("rye_sections", query="undo release", space="project", limit=1)
+    result = shared.call("rye_sections", query="undo release", space="project", limit=1, detail="full")
     registry = Registry(
         sim.project, user=sim.user, more_bundles=tuple(sim.bundles.values()), cache_dir=sim.cache, embedder="none"
     )

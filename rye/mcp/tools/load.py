@@ -11,7 +11,7 @@ from rye._text import as_word, block, quote
 from rye.errors import ItemError
 from rye.mcp.redact import is_offered, unname_successors
 from rye.mcp.startup import Options
-from rye.mcp.text import Mark, listed_notes, reference, source, standing_notes, tidy, verdict
+from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, verdict
 from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, stands, unsigned_digest
 from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rye.registry import LoadedItem, Registry
 
 _FACTS = ("name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata")
-_PARTS = ("sections", "symbols")
-"""Keys of an answer that say what the item says of itself, and has; for brevity the schema does not list them."""
+_PARTS = ("sections", "symbols", "shadows", "shadowed_by", "states", "successor", "uncovered", "folder")
+"""Keys of an answer that say what the item says of itself, has, and is; for brevity the schema does not list them."""
 
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
@@ -166,6 +166,19 @@ def fenced(part: ContentPart, offset: int, mark: Mark) -> list[str]:
     return lines
 
 
+_OF_AN_ITEM = ("type", "id", "space", "path", "content", "characters", "offset", "next_offset", "warnings")
+_WHERE_SAID = (
+    *("bundle", "folder", "title", "description", "version", "shadowed_by", "states", "successor", "uncovered"),
+    *("escaped", "copied"),
+)
+
+
+def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content with its verdict, without what the item says of itself beyond title and description."""
+    signature = picked(data["signature"], ("verdict", "reason"))
+    return picked(data, ("notice",)) | signature | picked(data, _OF_AN_ITEM, _WHERE_SAID)
+
+
 LOAD = Tool(
     "rye_load",
     "Load an item",
@@ -181,6 +194,7 @@ LOAD = Tool(
         "copied": "CopiedItem",
     },
     less=_FACTS + _PARTS,
+    brief=_brief,
     writes=True,
 )
 
@@ -229,4 +243,21 @@ def _refs_text(data: Mapping[str, Any], mark: Mark) -> str:
     return mark.answer(lines)
 
 
-REFS = Tool("rye_refs", "List references of an item", _OF_REFS, "Relations", _refs, _refs_text)
+def _brief_refs(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the relations and items without descriptions, and without what goes without saying."""
+    relations = [
+        picked(each, ("item", "kind", "line"), ("target", "candidates"))
+        | ({"written": each["written"]} if each["written"] != each["target"] else {})
+        | ({"state": each["state"]} if each["state"] != "resolved" else {})
+        | ({"distance": each["distance"]} if each["distance"] > 1 else {})
+        for each in data["relations"]
+    ]
+    listed = [
+        picked(each, ("type", "id", "source", "verdict", "path"), ("title", "states", "successor"))
+        for each in data["items"]
+    ]
+    rest = picked(data, ("notice", "item", "direction", "depth", "total"), ("truncated", "stale", "warnings"))
+    return rest | {"relations": relations, "items": listed}
+
+
+REFS = Tool("rye_refs", "List references of an item", _OF_REFS, "Relations", _refs, _refs_text, brief=_brief_refs)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError
 from rye.mcp.redact import offered_suggestion, search_warnings, unname_successors
 from rye.mcp.schema import take_arguments
-from rye.mcp.text import search_text, sections_text, short, tidy, tidy_hit
+from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit
 from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import Tool, Work
 from rye.parameters import Parameter, check, parameters_of
-from rye.surface.text import symbol_lines
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -63,9 +62,17 @@ def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict
     more = taken.pop("options", {})
     if not isinstance(more, Mapping):
         check(options, more)
-    more = take_arguments(parameters_of(options.parts), more)
-    more["detail"] = check(parameters_of(options.parts)["detail"], more.get("detail", "brief"))
-    return taken | more
+    return taken | _read_sections(parameters_of(options.parts), more)
+
+
+def _read_sections(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given, and how much is to be answered.
+
+    Raises:
+        ArgumentError: ``unknown-argument``, ``missing-argument``, ``bad-detail``.
+    """
+    taken = take_arguments(parameters, given)
+    return taken | {"detail": check(parameters["detail"], taken.get("detail"))}
 
 
 def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -149,37 +156,51 @@ def _sections(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict
     return {"results": hits, **tidy(answer, longest=_QUERY)}
 
 
-_ENVELOPE = ("total", "query", "scope", "space", "limit", "offset", "search_type", "stage")
+_ENVELOPE = ("total", "query", "scope", "space", "limit", "offset", "search_type")
 _OF_A_HIT = ("id", "name", "description", "category", "score", "type", "source", "preview")
 """Keys that a brief answer always has; others only where they say something."""
 
 _BY_EXCEPTION = ("bundle", "skill", "exact", "shadowed_by", "states", "successor", "explain")
-_AT_LENGTH = ("took_ms", "method", "results")
+_AT_LENGTH = ("took_ms", "method", "results", "notice", "chars")
 
 
 def _brief(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer in about a third of its bytes: no empty keys, short texts, and each reason spelled out once."""
-    labels: dict[tuple[str, str], str] = {}
-    hits = [_brief_hit(hit, labels) for hit in answer["results"]]
-    reasons = {label: reason for (_, reason), label in labels.items()}
-    rest = {key: value for key, value in answer.items() if key in _ENVELOPE or (value and key not in _AT_LENGTH)}
-    return {"notice": rest.pop("notice"), "results": hits, "reasons": reasons, **rest}
+    return _with_reasons(answer, _brief_hit)
 
 
-def _brief_hit(hit: Mapping[str, Any], labels: dict[tuple[str, str], str]) -> dict[str, Any]:
-    """Return a hit with a label for its reason: the code, and a number where the code has several sentences."""
-    signature, described = hit["signature"], bool(hit["description"])
-    code, reason = signature["code"], signature["reason"]
-    number = 1 + sum(other == code for other, _ in labels)
-    label = labels.setdefault((code, reason), code if number == 1 else f"{code} {number}")
-    brief = {name: hit[name] for name in _OF_A_HIT}
+def _with_reasons(
+    answer: Mapping[str, Any], brief: Callable[[Mapping[str, Any], Reasons], dict[str, Any]]
+) -> dict[str, Any]:
+    reasons = Reasons()
+    hits = [brief(hit, reasons) for hit in answer["results"]]
+    rest = picked(answer, _ENVELOPE, [name for name in answer if name not in _AT_LENGTH])
+    return {"notice": answer["notice"], "results": hits, "reasons": reasons, **rest}
+
+
+def _brief_hit(hit: Mapping[str, Any], reasons: Reasons) -> dict[str, Any]:
+    described = bool(hit["description"])
+    brief = picked(hit, _OF_A_HIT)
     brief |= {"score": round(hit["score"], 4), "description": short(hit["description"], _SHORT)}
     brief["preview"] = short(hit["preview"], _SHORT // 2 if described else _SHORT)
-    brief |= {} if described else {"title": short(hit["title"], _SHORT)}
-    brief |= {"verdict": signature["verdict"], "reason": label, "path": hit["path"]}
-    brief |= {name: hit[name] for name in _BY_EXCEPTION if hit.get(name)}
-    symbols = list(symbol_lines(hit["symbols"]))
+    if hit["title"] and not described:
+        brief["title"] = short(hit["title"], _SHORT)
+    brief |= reasons.label(hit["signature"]) | {"path": hit["path"]} | picked(hit, (), _BY_EXCEPTION)
+    symbols = [
+        f"{each['kind']} {each['name']}, line {each['line']}" for each in hit["symbols"] if each.get("signature")
+    ]
     return brief | ({"symbols": symbols} if symbols else {})
+
+
+_OF_A_SECTION = ("type", "id", "source_handle", "heading_path", "score", "path", "line", "end_line", "text")
+_RARELY = ("title", "truncated", "states", "successor", "shadowed_by", "copies")
+
+
+def _brief_sections(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer without what only a citation by digest needs, and each reason spelled out once."""
+    return _with_reasons(
+        answer, lambda hit, reasons: picked(hit, _OF_A_SECTION, _RARELY) | reasons.label(hit["signature"])
+    )
 
 
 SEARCH = Tool(
@@ -190,9 +211,19 @@ SEARCH = Tool(
     _answer,
     search_text,
     more={"why": {"type": "object"}, "reasons": {"type": "object"}},
+    less=_AT_LENGTH[:2],
     read=_read,
     brief=_brief,
 )
 SECTIONS = Tool(
-    "rye_sections", "Search sections", _OF_SECTIONS, "SectionResponse", _sections, sections_text, read=take_arguments
+    "rye_sections",
+    "Search sections",
+    _OF_SECTIONS,
+    "SectionResponse",
+    _sections,
+    sections_text,
+    more={"reasons": {"type": "object"}},
+    less=_AT_LENGTH[:2],
+    read=_read_sections,
+    brief=_brief_sections,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import as_word
 from rye.errors import ArgumentError, NotFoundError
-from rye.mcp.text import MAX_ENTRIES, Mark, listed_notes, reference, source, tidy, verdict
+from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, verdict
 from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, read_target
 from rye.surface.text import header
 
@@ -116,6 +116,16 @@ def _manifest_lines(manifests: Sequence[Mapping[str, Any]], mark: Mark) -> Itera
         yield f"manifest of {name}: {what} -- violations: {manifest['violations']}"
 
 
+def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where each item is and its verdict, and each reason spelled out once."""
+    reasons = Reasons()
+    listed = [
+        picked(each, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(each) for each in data["items"]
+    ]
+    rest = picked(data, ("counts", "total", "next_offset", "manifests", "problems", "warnings"))
+    return {"notice": data["notice"], "items": listed, "reasons": reasons, **rest}
+
+
 TOOL = Tool(
     "rye_verify",
     "Verify signatures",
@@ -123,6 +133,7 @@ TOOL = Tool(
     "VerifyReport",
     _answer,
     _text,
-    more={"total": NUMBER, "next_offset": NEXT, "manifests": {"type": "array"}},
+    more={"total": NUMBER, "next_offset": NEXT, "manifests": {"type": "array"}, "reasons": {"type": "object"}},
     less=_LEFT_OUT,
+    brief=_brief,
 )
