@@ -165,7 +165,7 @@ class EvidenceColumn(Sequence[Evidence]):
 
     def content_digest(self, doc: int) -> str:
         """Return the content digest of one document."""
-        columns, evidence = self._rest(int(self.rest_of[doc]))
+        columns, evidence = self._rest(self.rest_of.item(doc))
         return self.raw_content_digests[doc].tobytes().hex() if "c" in columns else evidence.content_digest
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -49,22 +50,22 @@ class Matches:
     def __init__(self, matchers: Sequence[Matcher], docs: Iterable[int]) -> None:
         self._matchers = list(dict.fromkeys(matchers))  # equal ones are evaluated once
         patterns = [matcher.query.pattern for matcher in self._matchers]
-        self._plain = [isinstance(pattern, Phrase) and pattern.single for pattern in patterns]
+        self._placed = {at for at, one in enumerate(patterns) if not (isinstance(one, Phrase) and one.single)}
         self._docs = np.asarray(sorted(docs), np.int64)
         self._words: dict[tuple[int, ...], Sought] = {}
         self._spans: dict[int, dict[int, Spans]] = {}
-        self._fields: dict[int, dict[int, list[int]]] = {}
+        self._fields: dict[int, dict[int, tuple[int, ...]]] = {doc: {} for doc in self._docs.tolist()}
         for number, matcher in enumerate(self._matchers):
             slots = matcher.slots_of(self._docs)
             for doc, field in zip(slots.docs.tolist(), slots.fields.tolist(), strict=True):
-                self._fields.setdefault(doc, {}).setdefault(field, []).append(number)
+                fields = self._fields[doc]
+                fields[field] = (*fields.get(field, ()), number)
 
     def wanted(self, doc: int, *, positions_hold: bool) -> dict[int, Sought]:
         """Return per field number, ascending, what was matched there in one of the documents."""
-        fields = self._fields.get(doc, {})
-        sought = {field: self._sought(tuple(fields[field])) for field in sorted(fields)}
-        others = {number for numbers in fields.values() for number in numbers if not self._plain[number]}
-        for number in others if positions_hold else ():
+        fields = self._fields[doc]
+        sought = {field: self._sought(fields[field]) for field in sorted(fields)}
+        for number in self._placed.intersection(chain(*fields.values())) if positions_hold else ():
             if number not in self._spans:
                 self._spans[number] = self._matchers[number].spans(self._docs)
             for field, spans in self._spans[number][doc].items():
@@ -75,7 +76,7 @@ class Matches:
     def _sought(self, numbers: tuple[int, ...]) -> Sought:
         """Return the terms of those of some term queries that are plain words; one object for the same queries."""
         if numbers not in self._words:
-            terms = (self._matchers[number].words() for number in numbers if self._plain[number])
+            terms = (self._matchers[number].words() for number in numbers if number not in self._placed)
             self._words[numbers] = Sought(frozenset().union(*terms))
         return self._words[numbers]
 

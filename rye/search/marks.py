@@ -13,16 +13,16 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rye._text import has_invisible
 from rye.index import analysis
-from rye.index.arrays import Ints, fresh, ranges, unique
+from rye.index.arrays import Ints, Numbers, fresh, ranges, unique
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
@@ -41,12 +41,23 @@ _BETWEEN = bytes(
     0 if word or chr(code) in analysis.JOINERS.replace("/", "") else _SLASH if chr(code) == "/" else _BREAK
     for code, word in enumerate(_WORD)
 )
-"""What a byte is: a letter or digit, a capital, a small letter; its class."""
+_NO_JOINER = bytes(chr(code) not in analysis.JOINERS for code in range(256))
+"""What a byte is: a letter or digit, a capital, a small letter; its class; no joiner."""
 
 _ODD = re.compile(r"[^\x00-\x7f]+")
-_NO_JOINERS = str.maketrans("", "", analysis.JOINERS)
-_KEYS = 1 << 16
-N = TypeVar("N", int, Ints)
+_JOINERS = analysis.JOINERS.encode()
+_JOINER = re.compile(f"[{re.escape(analysis.JOINERS)}]+")
+_SHORT = 1 << 17
+"""Characters, times terms, below which terms are searched for literally: that takes less than arrays do."""
+
+_FEW = 256
+"""Parts that are counted one by one, to find those at positions."""
+
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
+"""A part of ASCII text."""
+
+Hit: TypeAlias = tuple[int, int, str]
+"""Start and end, and the term, or nothing for a position."""
 
 
 class Sought(NamedTuple):
@@ -64,83 +75,39 @@ def mark(text: str, sought: Sought) -> Ranges:
 def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
     """Return the character ranges to mark in each of some texts, in order; no two overlap or touch."""
     bases = [0, *accumulate([len(text) + 1 for text, _ in texts])]
-    parts = _Parts("\n".join([text for text, _ in texts]))
-    found = parts.of_terms([sought.terms for _, sought in texts], bases)
+    whole = _Whole("\n".join([text for text, _ in texts]))
+    found = whole.of_terms(frozenset[str]().union(*[sought.terms for _, sought in texts]))
     for (text, sought), base in zip(texts, bases, strict=False):
         if sought.positions:
-            found += parts.at(np.asarray(sought.positions), base, base + len(text))
+            found += whole.at(sought.positions, base, base + len(text))
     several: list[list[Range]] = [[] for _ in texts]
     number, last = -1, -1
-    for start, end in sorted(found):
+    for start, end, term in sorted(found):
+        while start >= bases[number + 1]:
+            number += 1
+        if term and term not in texts[number][1].terms:
+            continue
         if start > last:
-            while start >= bases[number + 1]:
-                number += 1
-            marks, base = several[number], bases[number]
-            marks.append((start - base, end - base))
-            last = end
+            several[number].append((start - bases[number], end - bases[number]))
         elif end > last:
-            marks[-1] = marks[-1][0], end - base
-            last = end
+            several[number][-1] = several[number][-1][0], end - bases[number]
+        last = max(last, end)
     return [tuple(marks[:MOST]) for marks in several]
 
 
-class _Parts:
-    """The parts of a text.
+class _Parts(NamedTuple):
+    """The parts of a text in order.
 
     Attributes:
-        starts, ends: Of each that is read by arrays, in order.
+        starts, ends: Where each begins and ends.
         gaps: The class of what follows each: joiners or nothing, with a slash, or the end of its chunk.
-        tokens: ``(term, start, end)`` of every token of the other chunks.
-        located: ``(chunk, start, end)`` of every part of these, and where its chunk begins; empty without a place.
     """
 
-    def __init__(self, text: str) -> None:
-        self._raw = bytearray(f"{text}\n".encode("ascii", "replace"))  # one byte for each character, a sign at the end
-        self.lowered = self._raw.lower().decode()
-        self.tokens: list[tuple[str, int, int]] = []
-        self.located: list[tuple[int, int, int]] = []
-        if not text.isascii():
-            self._read_around(text, _strange(text))
-        self._cut()
-        firsts, lasts = self._groups(_BREAK)
-        long = self.ends[lasts] - self.starts[firsts] > analysis.MAX_TERM
-        if long.any():
-            self._read_around(text, self.starts[firsts[long]])
-            self._cut()
+    starts: Ints
+    ends: Ints
+    gaps: npt.NDArray[np.uint8]
 
-    def _read_around(self, text: str, places: Ints) -> None:
-        """Read the chunks at some places, ascending, one by one, and take them out of the text."""
-        np.frombuffer(self._raw, np.uint8)[places] = ord("a")  # what is not ASCII stands there as a question mark
-        breaks = (self._class(_BETWEEN) == _BREAK).nonzero()[0]
-        at = breaks.searchsorted(places)
-        at = at[fresh(at)]
-        # each from the sign before it, which a mark may compose with, to the one behind it
-        for start, end in zip(np.append(0, breaks)[at].tolist(), breaks[at].tolist(), strict=True):
-            read = _located_short if end - start <= analysis.MAX_TERM else _located
-            tokens, located = read(text[start:end])
-            self.tokens += [(term, start + a, start + b) for term, a, b in tokens]
-            self.located += [(start + chunk, start + a, start + b) for chunk, a, b in located]
-            self._raw[start:end] = b" " * (end - start)
-
-    def _class(self, table: bytes) -> npt.NDArray[np.uint8]:
-        return np.frombuffer(self._raw.translate(table), np.uint8)
-
-    def _cut(self) -> None:
-        """Cut words at their borders, and at those of camelCase."""
-        word, upper, lower = (self._class(table).view(bool) for table in (_WORD, _UPPER, _LOWER))
-        begins = word.copy()
-        begins[1:] = (word[1:] > word[:-1]) | (upper[1:] > upper[:-1])
-        begins[1:-1] |= upper[1:-1] & upper[:-2] & lower[2:]
-        word[:-1] &= begins[1:] >= word[1:]
-        self.starts, self.ends = begins.nonzero()[0], word.nonzero()[0] + 1
-        between = self._class(_BETWEEN)
-        self.gaps = between[self.ends]  # of their first characters; behind a joiner the greatest counts
-        self.gaps[-1:] = _BREAK
-        if len(rows := (self.gaps < _BREAK).nonzero()[0]):
-            bounds = np.stack([self.ends[rows], self.starts[rows + 1]], 1).ravel()
-            self.gaps[rows] = np.maximum.reduceat(between, bounds)[::2]
-
-    def _groups(self, border: int) -> tuple[Ints, Ints]:
+    def runs(self, border: int) -> tuple[Ints, Ints]:
         """Return the numbers of the first and last part of each run up to a border of a class or a greater one."""
         lasts = (self.gaps >= border).nonzero()[0]
         firsts = np.empty_like(lasts)
@@ -148,49 +115,151 @@ class _Parts:
         firsts[1:] = lasts[:-1] + 1
         return firsts, lasts
 
-    def of_terms(self, terms: Sequence[frozenset[str]], bases: Sequence[int]) -> list[Range]:
-        """Return where terms stand; each text, which begins at one of the bases, has terms of its own."""
-        every = frozenset[str]().union(*terms)
-        found = [token for token in self.tokens if token[0] in every]
-        for start, end in zip(*self._like([term for term in every if term.isascii()]), strict=True):
-            if (term := self.lowered[start:end]) in every or (term := term.translate(_NO_JOINERS)) in every:
-                found.append((term, start, end))
-        owners = np.asarray(bases).searchsorted([start for _, start, _ in found], "right").tolist()
-        several = zip(found, owners, strict=True)
-        return [(start, end) for (term, start, end), owner in several if term in terms[owner - 1]]
-
-    def _like(self, terms: Sequence[str]) -> tuple[list[int], list[int]]:
-        """Return starts and ends of what may be terms: parts and joined forms of such length, first and last letter."""
-        starts, ends = self.starts, self.ends
-        sizes = ends - starts
-        letters = sizes.cumsum()
-        for border in (_SLASH, _BREAK) if (self.gaps == _SLASH).any() else (_BREAK,):
-            firsts, lasts = self._groups(border)
+    def joined(self) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the numbers of the first and last part of what is joined: chunks, and segments, of several parts."""
+        for border in (_BREAK, _SLASH) if (self.gaps == _SLASH).any() else (_BREAK,):
+            firsts, lasts = self.runs(border)
             several = lasts > firsts
-            firsts, lasts = firsts[several], lasts[several]
-            starts = np.concatenate([starts, self.starts[firsts]])
-            ends = np.concatenate([ends, self.ends[lasts]])
-            sizes = np.concatenate([sizes, letters[lasts] - letters[firsts] + sizes[firsts]])
-        letter = np.frombuffer(self._raw.lower(), np.uint8)
-        wanted = np.zeros(_KEYS, bool)
-        wanted[[_key(len(term), ord(term[0]), ord(term[-1])) for term in terms]] = True
-        rows = wanted[_key(sizes, letter[starts].astype(int), letter[ends - 1].astype(int))].nonzero()[0]
-        return starts[rows].tolist(), ends[rows].tolist()
+            yield firsts[several], lasts[several]
 
-    def at(self, positions: Ints, start: int, end: int) -> list[Range]:
+
+class _Whole:
+    """All texts of a page as one, in which what is read elsewhere is blank.
+
+    Attributes:
+        raw, lowered: One ASCII character for each of the text, and a sign at the end; the latter in small letters.
+        tokens: Every token of the chunks that are read elsewhere.
+        located: ``(chunk, start, end)`` of every part of these, and where its chunk begins; empty without a place.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._bytes = bytearray(f"{text}\n".encode("ascii", "replace"))
+        self._parts: _Parts | None = None
+        self.tokens: list[Hit] = []
+        self.located: list[tuple[int, int, int]] = []
+        if not text.isascii():
+            self._read_around(_strange(text))
+        self.raw = self._bytes.decode()
+        self.lowered = self.raw.lower()
+
+    def _read_around(self, places: Ints) -> None:
+        """Read the chunks at some places, ascending, one by one, and blank them."""
+        np.frombuffer(self._bytes, np.uint8)[places] = ord("a")  # what is not ASCII stands there as a question mark
+        breaks = (self._class(_BETWEEN) == _BREAK).nonzero()[0]
+        at = breaks.searchsorted(places)
+        at = at[fresh(at)]
+        # each from the sign before it, which a mark may compose with, to the one behind it
+        for start, end in zip(np.append(0, breaks)[at].tolist(), breaks[at].tolist(), strict=True):
+            read = _located_short if end - start <= analysis.MAX_TERM else _located
+            tokens, located = read(self._text[start:end])
+            self.tokens += [(start + a, start + b, term) for a, b, term in tokens]
+            self.located += [(start + chunk, start + a, start + b) for chunk, a, b in located]
+            self._bytes[start:end] = b" " * (end - start)
+
+    def _class(self, table: bytes) -> npt.NDArray[np.uint8]:
+        return np.frombuffer(self._bytes.translate(table), np.uint8)
+
+    def _cut(self) -> _Parts:
+        """Cut words at their borders, and at those of camelCase."""
+        word, upper, lower = (self._class(table).view(bool) for table in (_WORD, _UPPER, _LOWER))
+        begins = word.copy()
+        begins[1:] = (word[1:] > word[:-1]) | (upper[1:] > upper[:-1])
+        begins[1:-1] |= upper[1:-1] & upper[:-2] & lower[2:]
+        word[:-1] &= begins[1:] >= word[1:]
+        starts, ends = begins.nonzero()[0], word.nonzero()[0] + 1
+        between = self._class(_BETWEEN)
+        gaps = between[ends]  # of their first characters; behind a joiner the greatest counts
+        gaps[-1:] = _BREAK
+        if len(rows := (gaps < _BREAK).nonzero()[0]):
+            bounds = np.stack([ends[rows], starts[rows + 1]], 1).ravel()
+            gaps[rows] = np.maximum.reduceat(between, bounds)[::2]
+        return _Parts(starts, ends, gaps)
+
+    def parts(self) -> _Parts:
+        """Return the parts of the text; chunks that are too long for a term are read elsewhere."""
+        if self._parts is None:
+            self._parts = self._cut()
+            firsts, lasts = self._parts.runs(_BREAK)
+            long = self._parts.ends[lasts] - self._parts.starts[firsts] > analysis.MAX_TERM
+            if long.any():
+                self._read_around(self._parts.starts[firsts[long]])
+                self._parts = self._cut()
+        return self._parts
+
+    def of_terms(self, terms: frozenset[str]) -> list[Hit]:
+        """Return where terms stand."""
+        plain = [term for term in terms if term.isascii()]
+        cut = any(len(term) == analysis.MAX_TERM for term in plain)
+        find = self._among_parts if cut or len(plain) * len(self.raw) > _SHORT else self._literally
+        return [*find(plain, terms), *[token for token in self.tokens if token[2] in terms]]
+
+    def _literally(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
+        """Return where terms stand, one after the other.
+
+        A part begins and ends where its neighbour is no letter or digit, or at a capital. Where a capital or a joiner
+        plays a role, the chunk is split to know.
+        """
+        raw, found = self.raw, list[Hit]()
+        joined = self._bytes.translate(None, _JOINERS).lower().decode()
+        places = self._class(_NO_JOINER).nonzero()[0]  # of each character of that
+        for term in plain:
+            done, at = 0, joined.find(term)
+            while at >= 0:
+                place, stop = places.item(at), places.item(at + len(term) - 1) + 1
+                before, after = raw[max(place - 1, 0) : place].isalnum(), raw[stop].isalnum()
+                if not (before or after) and raw[place + 1 : stop] == term[1:]:
+                    found.append((place, stop, term))
+                elif place >= done and (raw[place].isupper() or not before) and (raw[stop].isupper() or not after):
+                    begin = max(done, raw.rfind(" ", done, place) + 1, raw.rfind("\n", done, place) + 1)
+                    several = analysis.locate_chunks(raw, begin)
+                    base, chunk = next((at, chunk) for at, chunk in several if at + len(chunk) > place)
+                    done = base + len(chunk)
+                    found += [(base + a, base + b, one) for one, _, a, b, _ in analysis.locate(chunk) if one in terms]
+                at = joined.find(term, at + 1)
+        return found
+
+    def _among_parts(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
+        """Return where terms stand, by arrays: only what is as long and begins and ends as a term is read."""
+        parts, found = self.parts(), list[Hit]()
+        letter, wanted = np.frombuffer(self.lowered.encode(), np.uint8), np.zeros(1 << 16, bool)
+        like = [(len(term), ord(term[0]), ord(term[-1])) for term in plain]
+        wanted[_key(*np.asarray(like, np.int64).reshape(-1, 3).T)] = True
+        sizes = parts.ends - parts.starts
+        letters = sizes.cumsum()
+        alone = np.arange(len(sizes))
+        for firsts, lasts in (alone, alone), *parts.joined():
+            starts, ends, total = (
+                parts.starts[firsts],
+                parts.ends[lasts],
+                letters[lasts] - letters[firsts] + sizes[firsts],
+            )
+            rows = wanted[_key(total, letter[starts], letter[ends - 1])].nonzero()[0]
+            for start, end in zip(starts[rows].tolist(), ends[rows].tolist(), strict=True):
+                text = self.lowered[start:end]
+                if (term := text if firsts is alone else _JOINER.sub("", text)) in terms:
+                    found.append((start, end, term))
+        return found
+
+    def at(self, positions: Sequence[Range], start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
-        first, last = self.starts.searchsorted([start, end])
-        starts, ends = self.starts[first:last], self.ends[first:last]
+        if not self.located and max(positions)[1] < _FEW:
+            inside = {at for first, last in positions for at in range(first, last + 1)}
+            parts = enumerate(_PART.finditer(self.raw, start, end))
+            return [(*part.span(), "") for at, part in islice(parts, max(inside) + 1) if at in inside]
+        starts, ends, _ = self.parts()
+        first, last = starts.searchsorted([start, end])
+        starts, ends = starts[first:last], ends[first:last]
         located = [row for row in self.located if start <= row[0] < end]
-        parts = np.concatenate([np.stack([starts, starts, ends], 1), np.asarray(located, np.int64).reshape(-1, 3)])
-        parts = parts[np.argsort(parts[:, 0], kind="stable")]
-        firsts, lasts = np.minimum(positions + np.asarray([0, 1]), len(parts)).T
-        return [(a, b) for _, a, b in parts[unique(ranges(firsts, lasts))].tolist() if a < b]
+        rows = np.concatenate([np.stack([starts, starts, ends], 1), np.asarray(located, np.int64).reshape(-1, 3)])
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        firsts, lasts = np.minimum(np.asarray(positions) + np.asarray([0, 1]), len(rows)).T
+        return [(a, b, "") for _, a, b in rows[unique(ranges(firsts, lasts))].tolist() if a < b]
 
 
-def _key(size: N, first: N, last: N) -> N:
-    """Return a number below :data:`_KEYS` for the length and two letters of a term; those of others may be the same."""
-    return (size * 961 + first * 31 + last) % _KEYS
+def _key(size: Ints, first: Numbers, last: Numbers) -> Ints:
+    """Return a number of 16 bits for the length and two letters of a term; those of others may be the same."""
+    return size << 8 | (first ^ last << 3) & 0xFF
 
 
 def _strange(text: str) -> Ints:
@@ -211,21 +280,18 @@ def _is_sign(char: str) -> bool:
     )
 
 
-Read: TypeAlias = tuple[list[tuple[str, int, int]], list[tuple[int, int, int]]]
-
-
-def _located(text: str) -> Read:
+def _located(text: str) -> tuple[list[Hit], list[tuple[int, int, int]]]:
     """Return the tokens of a text with their places, and its parts, as :class:`_Parts` holds them."""
     normalized = analysis.normalize(text)
     original = None if normalized == text else _Original(text)
-    tokens, parts = list[tuple[str, int, int]](), list[tuple[int, int, int]]()
+    tokens, parts = list[Hit](), list[tuple[int, int, int]]()
     for base, chunk in analysis.locate_chunks(normalized):
         begin, before = original.start(base) if original else base, len(parts)
         for token in analysis.locate(chunk):
             start, end = base + token.start, base + token.end
             if original:
                 start, end = original.start(start), original.end(end)
-            tokens.append((token.term, start, end))
+            tokens.append((start, end, token.term))
             if not token.joined:
                 parts.append((begin, start, end))
         if len(chunk) > analysis.MAX_LOCATED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 from rye.items.model import Item
 from rye.search.marks import Range, Ranges
@@ -19,7 +20,7 @@ _WIDE = re.compile(r"\s\s+")
 def passage(text: str, ranges: Ranges) -> str:
     """Return the best passage of a text, with single spaces, given the ascending ranges that matched in it."""
     begin = _passage_start(text, ranges) if ranges else 0
-    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
+    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], ())[0]
 
 
 def section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
@@ -45,13 +46,13 @@ def preview(item: Item, ranges: Ranges, within: Range | None = None) -> tuple[st
         ranges = tuple((start, end) for start, end in ranges if within[0] <= start < within[1])
         if not ranges:
             end = min(within[1], within[0] + 4 * PREVIEW_LENGTH)
-            return *_squeeze(body[within[0] : end], (), PREVIEW_LENGTH), within[0]
+            return *_squeeze(body[within[0] : end], ()), within[0]
     if not ranges:
-        return *_squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH), 0
+        return *_squeeze(item.description or body[: 4 * PREVIEW_LENGTH], ()), 0
     begin = _passage_start(body, ranges, within[0] if within else 0)
     stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
-    inside = tuple((a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop)
-    return *_squeeze(body[begin:stop], inside, PREVIEW_LENGTH), begin + inside[0][0]
+    inside = [(a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop]
+    return *_squeeze(body[begin:stop], inside), begin + inside[0][0]
 
 
 def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
@@ -66,27 +67,29 @@ def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
     return space.end() if space else begin
 
 
-def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
-    """Make every run of white space one space and cut to ``limit``, moving the ranges along."""
-    for piece in (text[: limit + LEAD], text):
+def _squeeze(text: str, ranges: Sequence[Range]) -> tuple[str, Ranges]:
+    """Make every run of white space one space and cut to :data:`PREVIEW_LENGTH`, moving the ranges along."""
+    for piece in (text[: PREVIEW_LENGTH + LEAD], text):
         squeezed = " ".join(piece.split())
-        if len(squeezed) > limit:
+        if len(squeezed) > PREVIEW_LENGTH:
             break
-    cut = squeezed[:limit].rstrip()
-    if len(squeezed) > limit and " " in cut:
+    cut = squeezed[:PREVIEW_LENGTH].rstrip()
+    if len(squeezed) > PREVIEW_LENGTH and " " in cut:
         cut = cut[: cut.rindex(" ")] + "…"
     if ranges and len(squeezed) < len(piece):
         ranges = _moved(piece, ranges)
-    return cut, tuple((start, min(end, len(cut))) for start, end in ranges if start < len(cut))
+    return cut, tuple([(start, min(end, len(cut))) for start, end in ranges if start < len(cut)])
 
 
-def _moved(text: str, ranges: Ranges) -> Ranges:
+def _moved(text: str, ranges: Sequence[Range]) -> Sequence[Range]:
     """Return where ranges stand once every run of white space of a text is one space, and none at its beginning."""
     lead = len(text) - len(text.lstrip())
     ends, lost = [0, lead], [0, lead]
     for run in _WIDE.finditer(text, lead, ranges[-1][1]):
         ends.append(run.end())
         lost.append(lost[-1] + run.end() - run.start() - 1)
-    return tuple(
+    if len(ends) == 2 and not lead:
+        return ranges
+    return [
         (start - lost[bisect_right(ends, start) - 1], end - lost[bisect_right(ends, end) - 1]) for start, end in ranges
-    )
+    ]

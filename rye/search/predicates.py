@@ -78,7 +78,7 @@ class States:
     def withdrawn(self, doc: int) -> tuple[tuple[str, ...], str]:
         """Return which of :data:`HIDDEN_STATES` a document is in, and what takes its place, as far as it is known."""
         withdrawn = self._reader.withdrawn
-        if (at := int(withdrawn.searchsorted(doc))) == len(withdrawn) or withdrawn[at] != doc:
+        if not len(withdrawn) or (at := int(withdrawn.searchsorted(doc))) == len(withdrawn) or withdrawn[at] != doc:
             return (), ""
         found = tuple(state for state, docs in self._reader.hidden.items() if doc in docs)
         return found, self._succession.of(self.there(doc))

@@ -123,11 +123,11 @@ class FolderReader:
     later does not matter, since files are opened below the folder that is open.
 
     Attributes:
-        owners: Owner, group and mode of the files and folders that were opened, by their paths below the root.
+        owners: Where a caller puts a mapping, owner, group and mode of the files and folders that are opened, by path.
     """
 
     def __init__(self) -> None:
-        self.owners: dict[str, signing.Ownership] = {}
+        self.owners: dict[str, signing.Ownership] | None = None
         self._root: Root | None = None
         self._open: dict[str, int] = {}
 
@@ -140,8 +140,7 @@ class FolderReader:
         folder, _, name = rel_path.rpartition("/")
         if root is not self._root or len(self._open) > _MOST_OPEN:
             self.close()
-        if root is not self._root:
-            self._root, self.owners = root, {}
+        self._root = root
         if _BELOW and name not in (".", ".."):
             try:
                 handle = self._open.get(folder)
@@ -163,7 +162,7 @@ class FolderReader:
             within = self._open.get(above)
             handle = os.open(name, _DIRECTORY, dir_fd=self._enter(root, above) if within is None else within)
         self._open[folder] = handle
-        if folder:
+        if folder and self.owners is not None:
             self.owners[folder] = signing.ownership_of(os.fstat(handle))
         return handle
 

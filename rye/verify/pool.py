@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, cast
 
 from rye._process import serve, spread, start_workers
-from rye.signing import Signature, others_below
+from rye.signing import Ownership, Signature, others_below
 from rye.spaces import NAMED_OTHERS, FolderReader, ItemFile, Root, Space
 from rye.verify.check import Verifier
 from rye.verify.reports import Exposed, Outcome, Unchecked, VerifiedItem
@@ -88,9 +88,9 @@ def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) ->
         outcomes: list[Outcome | Exposed] = []
         for number, places in groupby(chunk, itemgetter(0)):
             root = roots[number]
+            owners = reader.owners = dict[str, Ownership]()
             outcomes += verifier.check_all(root, map(itemgetter(1), places), reader.read)
-            owners, is_users = reader.owners, root.space is Space.USER
-            if others := others_below(root.path, owners, group=is_users):
+            if others := others_below(root.path, owners, group=root.space is Space.USER):
                 outcomes.append(Exposed(number, tuple(others[: NAMED_OTHERS + 1])))
         return outcomes
     finally:
