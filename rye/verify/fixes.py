@@ -65,6 +65,8 @@ _OF_BUNDLE: Final = (
 _NOT_LISTED: Final = "# ask whoever keeps the manifest: none of your keys counts here; or put back what is listed"
 """What to do about a violation that only a holder of a counting key may settle by writing the manifest anew."""
 
+_AS_LISTED: Final = "its manifest signs it as it is, but does not hold: rye manifest check says why"
+
 _COMMITTED: Final = frozenset(
     {
         "digest",
@@ -164,6 +166,8 @@ class Fixes:
         if key is None and item.space == "system" and template.startswith("# "):
             template = _OF_BUNDLE
         path = item.path.removeprefix(f"{root}/")
+        if code == "no-envelope" and item.space != "system" and self._is_as_listed(root, path):
+            return Advice("", self.in_space(_AS_LISTED, item.space, root))
         if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(root, path):
             key, code = None, "digest"
             template = template if item.space == "system" else REASONS[code].remedy
@@ -179,6 +183,15 @@ class Fixes:
         elif key is not None and item.verdict == Verdict.UNSIGNED and self._is_planted(root, path):
             fix = f"# its manifest does not list it: find out where it came from and read it; then: {fix}"
         return Advice.read(self._restoring(code, root, path, fix, space=item.space))
+
+    def _is_as_listed(self, root: str, path: str) -> bool:
+        """Return whether the manifest of a root, good or not, signs a file with just these bytes in place of a line."""
+        listed, known = self._known(root)
+        if not is_detached(path) or f"{path}{DETACHED_SUFFIX}" in {*listed, *known} or path not in listed:
+            return False
+        with suppress(OSError, ValueError):
+            return hashlib.sha256(Path(root, path).read_bytes()).hexdigest() == listed[path].sha256
+        return False
 
     def _is_planted(self, root: str, path: str) -> bool:
         """Return whether the manifest of a root lists other files, and not this one."""

@@ -8,12 +8,16 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from rye.cli import main
 from rye.keys import key_store
+from rye.manifest.space import observe
+from rye.manifest.store import replace_manifest
+from rye.manifest.write import write_manifest
 from rye.signing import REASONS, Revocation, Verdict
 from tests.support.signed import (
     ANN,
@@ -366,3 +370,18 @@ def test_what_a_manifest_finds_is_fixed_by_the_command_in_the_note(sim: SpaceSim
         assert "once" in before
         assert rye(*shlex.split(command)[1:])[0] == 0
         assert rye("verify", "--space", "project")[0] == 0
+
+
+def test_what_an_expired_manifest_signed_is_no_altered_file(sim: SpaceSim, rye: Rye) -> None:
+    """The note leads to the manifest; once it is written anew, nothing is found. Another content is an altered file."""
+    sim.write("project", "tools/demo/a.json", '{"title": "A"}')
+    (root,) = (root for root in sim.registry().roots if root.space == "project")
+    replace_manifest(
+        root.path, write_manifest({}, observe(root).all, signers=(ANN,), now=datetime(2020, 1, 1, tzinfo=UTC)).files
+    )
+    note = "its manifest signs it as it is, but does not hold: rye manifest check says why"
+    assert note in rye("verify", "tool:demo/a")[1]
+    assert rye("manifest", "write")[0] == 0
+    assert rye("verify", "--space", "project")[0] == 0
+    sim.write("project", "tools/demo/a.json", '{"title": "B"}')
+    assert "get the signed file again" in rye("verify", "tool:demo/a")[1]
