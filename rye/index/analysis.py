@@ -82,7 +82,7 @@ def normalize(text: str) -> str:
     others = beyond_ascii(text)  # few, most of the time; what is looked for below is among them
     if has_invisible(others):
         text = visible(text)
-    if _MARKS.search(others):
+    if _MARKS.search(others) and any(map(_class, set(others))):
         text = _MARKS.sub(_in_order, text)
     return unicodedata.normalize("NFKC", text)
 

@@ -94,8 +94,8 @@ def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
 def beside(client: ClientFolder, rel_path: str, text: str) -> tuple[Lookup, ...]:
     """Return what a path names that counts from the folder of a client's file, or from one above it."""
     path = text.partition("#")[0]
-    if path.startswith("/"):  # from the root of the file system
-        return ()
+    if path.startswith("/") or "." not in path.rpartition("/")[2]:
+        return ()  # counted from the root of the file system; no file of an item
     found, folders = list[Lookup](), rel_path.split("/")[:-1]
     for depth in range(len(folders), -1, -1):
         place = client.identify(posixpath.normpath("/".join([*folders[:depth], path])))
