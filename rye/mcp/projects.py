@@ -26,6 +26,9 @@ _LOG = logging.getLogger(__name__)
 _PATIENCE = 2.0
 """Seconds to wait for embedding when it is to end."""
 
+_LOOK = 1.0
+"""Seconds between two looks for folders that have come or gone."""
+
 MAX_PROJECTS = 8
 """Projects that are open at a time, beside those named at the start."""
 
@@ -65,6 +68,15 @@ class Project:
         self._watch.start()
         self._embedding = threading.Thread()
         self._starting = threading.Lock()
+        self._looked = time.monotonic()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the same folders hold items as when it was opened; looked at once a second."""
+        if time.monotonic() - self._looked < _LOOK:
+            return True
+        self._looked = time.monotonic()
+        return self.registry.is_current
 
     @contextmanager
     def used_by(self, call: Call) -> Iterator[Registry]:
@@ -114,6 +126,10 @@ class Project:
         for call in list(self._calls):
             call.abandon()
 
+    def retire(self) -> None:
+        """Close it in the background, since another is opened in its place."""
+        threading.Thread(target=self.close, name="rye-retire", daemon=True).start()
+
     def close(self) -> None:
         """Stop watching and embedding; calls under way still end."""
         with self._starting:
@@ -154,9 +170,11 @@ class Projects:
         """
         folder = self._default() if named is None else self._allowed(named)
         with self._lock:
-            if folder in self._open:
+            if folder in self._open and self._open[folder].is_current:
                 self._open.move_to_end(folder)
                 return self._open[folder]
+            if folder in self._open:
+                self._open.pop(folder).retire()
             is_default = named is None or folder == self._default()
             changed: Changed = self._changed if is_default else lambda *_: None  # resources are of the default project
             project = self._open[folder] = Project(folder, self._options, changed)

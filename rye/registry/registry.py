@@ -16,12 +16,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from rye import signing
 from rye._process import Cancelled
 from rye.embedding import Embedder
-from rye.errors import NotFoundError
+from rye.errors import NotFoundError, RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
@@ -120,7 +121,8 @@ class Registry:
         embedder: str | Embedder | None = None,
         embed_seconds: float = math.inf,
     ) -> None:
-        layout = Layout.find(
+        self._find = partial(
+            Layout.find,
             project=None if project is None else as_path("project", project),
             user=None if user is None else as_path("user", user),
             bundles=None if bundles is None else as_paths("bundles", bundles),
@@ -128,8 +130,8 @@ class Registry:
             audience=audience,
             clients=clients,
         )
+        self._layout = layout = self._find()
         self.roots: tuple[Root, ...] = layout.roots
-        self._layout = layout
         self.max_staleness = check(COMMANDS["search"]["max_staleness"], max_staleness)
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
@@ -148,6 +150,14 @@ class Registry:
     def sources(self) -> tuple[str, ...]:
         """The sources searched, highest priority first: ``project``, ``user``, ``system:<bundle>``."""
         return tuple(root.source for root in self.roots)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the same folders hold items as when it was opened, also those of clients; looks at the disk."""
+        try:
+            return self._find().roots == self.roots
+        except RyeError:  # a folder that was named is gone: what is open says so
+            return True
 
     @takes(SearchOptions)
     def search(self, query: str = "", **options: Unpack[SearchOptions]) -> SearchResponse:

@@ -49,7 +49,7 @@ class Watch:
     Args:
         registry: Opened with ``max_staleness=0``; the watch raises it while it knows the files to be as indexed.
         changed: Called from the watching thread with the files that have changed, after they were indexed; with none of
-            them where a whole space has come, gone or been replaced.
+            them where a whole space has come, gone or been replaced, and once where the registry is no longer current.
     """
 
     def __init__(self, registry: Registry, changed: Callable[[Collection[Path]], None]) -> None:
@@ -59,6 +59,7 @@ class Watch:
         self._paused = True
         self._thread = threading.Thread(target=self._run, name="rye-watch", daemon=True)
         self._scanned = 0.0
+        self._told = False
         fixed = any(root.client is not None and root.client.is_fixed for root in registry.roots)
         self._lasting = _UNWATCHED if fixed else float("inf")
 
@@ -117,6 +118,9 @@ class Watch:
         for change in changes:
             if self._stop.is_set():
                 return
+            if not self._told and not self._registry.is_current:
+                self._told = True
+                self._changed(())
             if self._places() != places:
                 self._registry.max_staleness = 0.0
                 self._refresh()

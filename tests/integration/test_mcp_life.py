@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -262,6 +263,37 @@ def test_a_space_that_comes_into_being_is_found(sim: SpaceSim) -> None:
         await until(lambda: _is(total(), 2))
 
     with_client(sim, talk)
+
+
+def test_folders_of_clients_that_come_while_it_runs_are_noticed(sim: SpaceSim) -> None:
+    """The first skill and the first file of instructions are found, told to clients, and gone with their folder."""
+    folder = sim.project / ".claude"
+    heard: list[str] = []
+
+    async def note(message: object) -> None:
+        heard.append(type(message).__name__)
+
+    async def talk(client: Client) -> None:
+        async def ids() -> set[str]:
+            hits = (await called(client, "rye_search", query="sourdough", space="project"))["results"]
+            return {hit["id"] for hit in hits}
+
+        assert await ids() == set()
+        skill = folder / "skills/bread/SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text("---\nname: bread\ndescription: Bake sourdough\n---\n", encoding="utf-8")
+        await until(lambda: _is(_heard(heard), True))
+        await until(lambda: _is(ids(), {"bread"}))
+        (sim.project / "AGENTS.md").write_text("# Sourdough\n\nKeep it warm.\n", encoding="utf-8")
+        await until(lambda: _is(ids(), {"bread", "AGENTS"}))
+        shutil.rmtree(folder)
+        await until(lambda: _is(ids(), {"AGENTS"}))
+
+    with_client(sim, talk, mode="legacy", message_handler=note)
+
+
+async def _heard(heard: list[str]) -> bool:
+    return "ResourceListChangedNotification" in heard
 
 
 async def _is(asked: Awaitable[Any], expected: Any) -> bool:
