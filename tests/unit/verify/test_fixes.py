@@ -125,7 +125,9 @@ def parse(words: list[str]) -> Mapping[str, object]:
     """Let the real command line take the words of a command apart; nothing is run."""
     command: click.Command = root
     while isinstance(command, click.Group):
-        command, words = command.commands[words[0]], words[1:]
+        found = command.get_command(click.Context(command), words[0])
+        assert found is not None, words
+        command, words = found, words[1:]
     return command.make_context(command.name, list(words)).params
 
 
