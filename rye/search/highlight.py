@@ -56,8 +56,7 @@ class Matches:
         self._spans: dict[int, dict[int, Spans]] = {}
         self._fields: dict[int, dict[int, tuple[int, ...]]] = {doc: {} for doc in self._docs.tolist()}
         for number, matcher in enumerate(self._matchers):
-            slots = matcher.slots_of(self._docs)
-            for doc, field in zip(slots.docs.tolist(), slots.fields.tolist(), strict=True):
+            for doc, field in matcher.fields_of(self._docs):
                 fields = self._fields[doc]
                 fields[field] = (*fields.get(field, ()), number)
 

@@ -3,6 +3,8 @@
 The idea: all texts of a page are one text. Its ASCII words are cut into parts by comparing neighbouring bytes, as for
 indexing, and only those parts are read whose first letters are those of a term. What stands around a letter or mark
 that is not ASCII is read by :mod:`rye.index.analysis`, and so is a chunk that is too long for a term.
+
+It pays where terms or texts are many; few terms are searched for literally in short texts.
 """
 
 from __future__ import annotations
@@ -81,17 +83,19 @@ def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
         if sought.positions:
             found += whole.at(sought.positions, base, base + len(text))
     several: list[list[Range]] = [[] for _ in texts]
-    number, last = -1, -1
+    number, base, limit, last = -1, 0, 0, -1
     for start, end, term in sorted(found):
-        while start >= bases[number + 1]:
+        while start >= limit:
             number += 1
-        if term and term not in texts[number][1].terms:
+            base, limit, marks, own = limit, bases[number + 1], several[number], texts[number][1].terms
+        if term and term not in own:
             continue
         if start > last:
-            several[number].append((start - bases[number], end - bases[number]))
+            marks.append((start - base, end - base))
+            last = end
         elif end > last:
-            several[number][-1] = several[number][-1][0], end - bases[number]
-        last = max(last, end)
+            marks[-1] = marks[-1][0], end - base
+            last = end
     return [tuple(marks[:MOST]) for marks in several]
 
 
@@ -229,16 +233,14 @@ class _Whole:
         letters = sizes.cumsum()
         alone = np.arange(len(sizes))
         for firsts, lasts in (alone, alone), *parts.joined():
-            starts, ends, total = (
-                parts.starts[firsts],
-                parts.ends[lasts],
-                letters[lasts] - letters[firsts] + sizes[firsts],
-            )
+            starts, ends = parts.starts[firsts], parts.ends[lasts]
+            total = letters[lasts] - letters[firsts] + sizes[firsts]
             rows = wanted[_key(total, letter[starts], letter[ends - 1])].nonzero()[0]
-            for start, end in zip(starts[rows].tolist(), ends[rows].tolist(), strict=True):
-                text = self.lowered[start:end]
-                if (term := text if firsts is alone else _JOINER.sub("", text)) in terms:
-                    found.append((start, end, term))
+            places = zip(starts[rows].tolist(), ends[rows].tolist(), strict=True)
+            texts = [(start, end, self.lowered[start:end]) for start, end in places]
+            if firsts is not alone:
+                texts = [(start, end, _JOINER.sub("", text)) for start, end, text in texts]
+            found += [hit for hit in texts if hit[2] in terms]
         return found
 
     def at(self, positions: Sequence[Range], start: int, end: int) -> list[Hit]:

@@ -170,6 +170,12 @@ class Matcher:
                 column.append(values)
         return Slots(*map(np.concatenate, columns))
 
+    def fields_of(self, docs: Ints) -> Iterator[tuple[int, int]]:
+        """Yield document and field of every match in some documents, ascending."""
+        for part, postings, local in self._split(docs):
+            slots = postings.slots(local)
+            yield from zip(((slots >> FIELD_BITS) + part.base).tolist(), (slots & FIELD_MASK).tolist(), strict=True)
+
     def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
         """Return the share of each field, by its number, in tf~ of one document."""
         slots = self.slots_of(np.asarray([doc]))

@@ -32,7 +32,7 @@ KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20
 """Most items that are cached in one process, and their greatest size together."""
 
-LARGEST_KEPT = 1 << 16
+LARGEST_KEPT = 1 << 18
 """Greatest size of a cached item: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
 
 _VALUE_BYTES = 256

@@ -6,6 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
+import numpy as np
+
 from rye.items.model import Item
 from rye.search.marks import Range, Ranges
 
@@ -51,17 +53,17 @@ def preview(item: Item, ranges: Ranges, within: Range | None = None) -> tuple[st
         return *_squeeze(item.description or body[: 4 * PREVIEW_LENGTH], ()), 0
     begin = _passage_start(body, ranges, within[0] if within else 0)
     stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
-    inside = [(a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop]
+    first = bisect_left(ranges, (begin,))
+    inside = [(a - begin, min(b, stop) - begin) for a, b in ranges[first : bisect_left(ranges, (stop,))]]
     return *_squeeze(body[begin:stop], inside), begin + inside[0][0]
 
 
 def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
     """Return where the passage with the most marks begins, the first among equals, with what leads up to it."""
-    starts, width = [start for start, _ in ranges], PREVIEW_LENGTH - LEAD
-    best = starts[0]
-    if starts[-1] >= best + width:
-        counts = [bisect_left(starts, start + width) - i for i, start in enumerate(starts)]
-        best = starts[counts.index(max(counts))]
+    best, width = ranges[0][0], PREVIEW_LENGTH - LEAD
+    if ranges[-1][0] >= best + width:
+        starts = np.asarray([start for start, _ in ranges])
+        best = int(starts[(starts.searchsorted(starts + width) - np.arange(len(starts))).argmax()])
     begin = max(first, best - LEAD)
     space = _BLANK.search(text, begin, best) if begin > first else None
     return space.end() if space else begin

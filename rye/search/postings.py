@@ -96,6 +96,10 @@ class Postings:
         order = slots.argsort(kind="stable")
         return sum_by(slots.take(order), self._tf.take(which.take(order)).astype(np.float64))
 
+    def slots(self, docs: Ints) -> Ints:
+        """Return the slots of some documents that have a posting, ascending."""
+        return unique(self._slots.take(self._of(docs)).astype(np.int64))
+
     def _of(self, docs: Ints) -> Ints:
         """Return the numbers of the postings, ascending, that some documents have."""
         if self._ordered and len(docs) * _FAR_FEWER < len(self._docs):
