@@ -25,7 +25,7 @@ from rye.mcp.startup import Options
 from rye.parameters import COMMANDS
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
-from tests.support.mcp_server import asking, called, with_client
+from tests.support.mcp_server import arguments, asking, called, environment, with_client
 from tests.support.spacesim import SpaceSim
 
 pytestmark = pytest.mark.usefixtures("no_items_of_rye")
@@ -245,14 +245,23 @@ def test_another_process_noticed_it_first(sim: SpaceSim, monkeypatch: pytest.Mon
 
 
 def test_attack_the_model_of_a_running_mcp_server_is_exchanged(sim: SpaceSim) -> None:
-    """The server that agents talk to for days recovers by itself: words, then the new model, said once."""
-    with served(sim) as (model, line, _):
+    """The server that agents talk to for days recovers by itself: words, then the new model, said once.
+
+    All vectors are made before it starts. Where its first search had no time for it, a thread would go on with the
+    model that comes then, and what it makes anew is said to nobody.
+    """
+    with served(sim) as (model, line, requests):
+        words = ["index" if word == "mcp" else word for word in arguments(sim)]
+        words.insert(words.index("index") + 1, "vectors")
+        subprocess.run([sys.executable, *words, "--embedder", line], env=environment(sim), check=True)
+        requests.clear()
 
         async def talk(client: Client) -> list[dict[str, Any]]:
             async def ask() -> dict[str, Any]:
                 return await called(client, "rye_search", **asking(query=ASKED, mode="semantic", threshold=0))
 
             found = [await ask()]
+            assert sent(requests) == [ASKED]
             model.embedder = Hashed("second", 20)
             return [*found, await ask(), await ask(), await ask()]
 
