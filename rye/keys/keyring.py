@@ -10,6 +10,7 @@ Example::
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,7 @@ from rye.keys import key_store
 from rye.keys.trust_changes import write_trust_file
 from rye.keys.trust_files import Trust
 from rye.signing import Clock, PublicKey, SigningKey, TrustScope
+from rye.signing.trust_file import restate
 from rye.spaces.layout import Layout
 
 ENVIRONMENT = key_store.KEY_VARIABLE
@@ -310,14 +312,7 @@ class Keyring:
         public = self.public_key(name)
         for entry in self.trust.load().trust.named(public.fingerprint):
             if entry.scope is TrustScope.USER and not entry.unread:
-                return signing.write_trust_file(
-                    public,
-                    owner=owner or entry.owner,
-                    namespaces=entry.namespaces,
-                    bundles=entry.bundles,
-                    not_after=entry.not_after,
-                    revoked=entry.revoked,
-                )
+                return restate(dataclasses.replace(entry, owner=owner or entry.owner))
         return signing.write_trust_file(public, owner=owner)
 
     def export_private(self, name: str = key_store.DEFAULT_KEY) -> bytes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rye import signing
 from rye.errors import ArgumentError, NotFoundError, SigningError
@@ -25,6 +27,7 @@ from rye.keys.trust_changes import (
 )
 from rye.parameters import COMMANDS, check
 from rye.signing import Clock, PublicKey, Revocation, SigningKey, TrustEntry, TrustLoad, TrustScope
+from rye.signing.trust_file import restate
 from rye.spaces import FOLDER, check_writable, project_root
 from rye.spaces.layout import Layout
 
@@ -106,14 +109,9 @@ class Trust:
         """
         known = self._resolve(key)
         folder = self._folder(space)
-        data = signing.write_trust_file(
-            known.public,
-            owner=known.owner if owner is None else owner,
-            namespaces=known.namespaces if namespaces is None else namespaces,
-            bundles=known.bundles,
-            not_after=known.not_after if not_after is None else not_after,
-            revoked=known.revoked,
-        )
+        given = {"owner": owner, "namespaces": namespaces, "not_after": not_after}
+        limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        data = restate(dataclasses.replace(known, **limits))
         standing = self._standing(known.public, space)
         path = folder / signing.trust_file_name(known.public)
         if not replace:
@@ -170,14 +168,7 @@ class Trust:
         self, path: Path, known: TrustEntry, bundles: tuple[str, ...], standing: Sequence[TrustEntry], *, write: bool
     ) -> TrustEntry:
         """Write a trust file of the user that pins these bundles to a key, and return its entry."""
-        data = signing.write_trust_file(
-            known.public,
-            owner=known.owner,
-            namespaces=known.namespaces,
-            bundles=bundles,
-            not_after=known.not_after,
-            revoked=known.revoked,
-        )
+        data = restate(dataclasses.replace(known, bundles=bundles))
         if write:
             write_trust_file(path, data, standing)
         return signing.parse_trust_file(data, scope=TrustScope.USER)
@@ -237,14 +228,8 @@ class Trust:
             sources = tuple(each.source for each in standing)
             return TrustChange("unchanged", known.fingerprint, known.owner, sources)
         base = standing[0] if standing else known
-        data = signing.write_trust_file(
-            known.public,
-            owner=base.owner,
-            namespaces=base.namespaces,
-            bundles=base.bundles,
-            not_after=base.not_after,
-            revoked=Revocation(reason, date or self._clock().date().isoformat()),
-        )
+        revoked = Revocation(reason, date or self._clock().date().isoformat())
+        data = restate(dataclasses.replace(base, revoked=revoked))
         if write:
             write_trust_file(path, data, standing)
         warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()

@@ -126,6 +126,18 @@ def write_trust_file(
     return "\n".join(lines).encode()
 
 
+def restate(entry: TrustEntry) -> bytes:
+    """Return a trust file that says of a key what an entry says; errors as for :func:`write_trust_file`."""
+    return write_trust_file(
+        entry.public,
+        owner=entry.owner,
+        namespaces=entry.namespaces,
+        bundles=entry.bundles,
+        not_after=entry.not_after,
+        revoked=entry.revoked,
+    )
+
+
 def trust_file_name(public: PublicKey) -> str:
     """Return the file name a trust file of this key has below ``config/keys/trusted``."""
     return f"{public.fingerprint}.toml"
