@@ -81,10 +81,6 @@ def _below_front_matter(rest: bytes, digest: str) -> Coverage | None:
     return Coverage.BELOW_FRONT_MATTER if _matches(body.encode("utf-8", "surrogateescape"), digest) else None
 
 
-_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
-"""A line as every answer counts them: a lone carriage return ends none."""
-
-
 def uncovered_lines(data: bytes, evidence: Evidence, suffix: str) -> tuple[tuple[int, int], ...]:
     """Return the ``[first, last]`` lines of a file, from 1 on, with text that its signature does not cover.
 
@@ -99,7 +95,7 @@ def uncovered_lines(data: bytes, evidence: Evidence, suffix: str) -> tuple[tuple
     elif evidence.coverage is Coverage.BELOW_FRONT_MATTER:
         start += rest.find(b"---", 3) + 3
     lines, at = list[int](), 0
-    for number, line in enumerate(_LINE.findall(data), start=1):
+    for number, line in enumerate(data.splitlines(keepends=True), start=1):
         outside = line[: max(start - at, 0)] + line[max(end - at, 0) :]
         if outside.strip(_BLANK) and not at <= envelope.start < at + len(line):
             lines.append(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import PurePosixPath
@@ -15,13 +16,16 @@ from rye.errors import ArgumentError, ItemError, RyeError
 from rye.parameters import RefsOptions, SimilarOptions, refuse
 from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes
 from rye.web.address import Visit, WebPage, item_address, read_arguments
-from rye.web.markup import MAX_RENDERED, LinkedItem, code_lines, rendered, split_head
+from rye.web.markup import MAX_RENDERED, LinkedItem, code_lines, rendered
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, Relations, SearchResponse
 
 MAX_COMPARED = 5_000
 """Lines of a file that is compared with another."""
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+"""Ends a line for whatever counts the lines of an item, so it does here, and is shown."""
 
 _SIDES = ("old", "new")
 _SIMILAR = 5
@@ -143,13 +147,14 @@ def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
 def _content(item: LoadedItem, relations: Relations | None, *, is_raw: bool) -> Markup:
     """Return the text of an item, rendered where it is Markdown; its head stands above it as it is."""
     uncovered = frozenset(line for first, last in item.uncovered for line in range(first, last + 1))
-    if is_raw or not is_markdown_file(item.path) or len(item.content) > MAX_RENDERED:
-        return code_lines(item.content, PurePosixPath(item.path).suffix.removeprefix("."), uncovered=uncovered)
-    head, body = split_head(item.content)
-    first = head.count("\n") + 1
+    content = _LONE_RETURN.sub("\\\\x0d\n", item.content)
+    if is_raw or not is_markdown_file(item.path) or len(content) > MAX_RENDERED:
+        return code_lines(content, PurePosixPath(item.path).suffix.removeprefix("."), uncovered=uncovered)
+    lines, first = content.split("\n"), item.item.body_line
+    head, body = "\n".join(lines[: first - 1]), "\n".join(lines[first - 1 :])
     targets = {} if relations is None else dict(_targets(relations))
     above = Markup("<details><summary>Head: signature and metadata</summary>%s</details>")
-    drawn = above % code_lines(head, "yaml", uncovered=uncovered) if head else Markup("")
+    drawn = above % code_lines(head, "yaml", uncovered=uncovered) if head.strip() else Markup("")
     return drawn + rendered(body, first=first, targets=targets, uncovered=uncovered)
 
 

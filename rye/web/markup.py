@@ -65,16 +65,6 @@ def marked(text: str, spans: Sequence[Sequence[int]] = ()) -> Markup:
     return Markup("".join([*parts, escape(block(text[at:]))]))  # noqa: S704 - each piece is escaped
 
 
-def split_head(content: str) -> tuple[str, str]:
-    """Return the head of a Markdown file (signature line and front matter) and what is below it."""
-    lines = content.splitlines(keepends=True)
-    at = int(bool(lines) and re.match(r"<!--[ \t]*rye(?:os)?:signed:", lines[0]) is not None)
-    if len(lines) > at and lines[at].rstrip() == "---":
-        closing = (number for number, line in enumerate(lines) if number > at and line.rstrip() in {"---", "..."})
-        at = next(closing, at - 1) + 1
-    return "".join(lines[:at]), "".join(lines[at:])
-
-
 def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collection[int] = ()) -> Markup:
     """Return code as a numbered list of lines, coloured where the language is known.
 

@@ -22,7 +22,7 @@ from rye.web import app
 from rye.web.gate import SAFE_HEADERS
 from rye.web.markup import LinkedItem, code_lines, rendered
 from rye.web.site import PAGES
-from tests.support.signed import ANN, key
+from tests.support.signed import ANN, XML, html, key, old_envelope
 from tests.support.spacesim import SpaceSim
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
@@ -246,6 +246,22 @@ def test_what_no_signature_covers_is_marked() -> None:
     assert str(rendered("one\n\ntwo\n", first=5, uncovered={7})) == '<p>one</p>\n<p class="uncovered">two</p>\n'
     assert str(code_lines("a\nb\n", "txt", uncovered={2})).count('class="uncovered"') == 1
     assert '<div class="uncovered"><pre' in str(rendered("```\nx\n```\n", uncovered={2}))
+
+
+def test_lines_are_counted_as_everywhere_else(tmp_path: Path) -> None:
+    """A lone carriage return ends one, so that it moves neither marks nor anchors, and hides nothing in the head."""
+    sim = SpaceSim(tmp_path, bundles=())
+    text = b"evil one\r\r\revil two\n\n# H\n\n```xml\n" + XML + b"\n```\n"
+    sim.write("project", "directives/x.md", html(old_envelope(XML)) + text)
+    sim.write("project", "knowledge/y.md", "---\ntitle: A\r\rb: 2\n---\n\nfirst\n\n# H\n")
+    with TestClient(app(sim.registry())) as client:
+        raw = client.get("/item/directive/x?view=raw").text
+        assert re.findall(r'<li id="L(\d+)"[^>]* class="uncovered">', raw)[:3] == ["2", "5", "7"]
+        assert '<li id="L2" value="2" class="uncovered"><code>evil one\\x0d</code></li>' in raw
+        page = client.get("/item/directive/x").text
+        assert '<h1 id="L7" class="uncovered">H</h1>' in page
+        page = client.get("/item/knowledge/y").text
+        assert page.index("</details>") < page.index("<p>first</p>") < page.index('<h1 id="L9">H</h1>')
 
 
 def test_code_that_takes_long_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
