@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rye._process import find_program
@@ -211,15 +211,18 @@ def _is_folder_changed(root: Root, folder: Path, base: str, committed: Mapping[s
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
-    """The work tree around a folder, and git in that folder."""
+    """The work tree around a folder, and git in that folder; ``git_dir``: where the repository is, empty to search."""
 
     git: str
     folder: Path
     top: str
+    git_dir: str = ""
 
     @classmethod
     def find(cls, git: str, folder: Path) -> _Repository:
         """Return the nearest one; its work tree is the folder that holds ``.git``, whatever its settings say.
+
+        A folder in it that looks like a bare repository is one of its folders: anybody who adds files can make it so.
 
         Raises:
             ArgumentError: ``bad-revision``.
@@ -228,16 +231,21 @@ class _Repository:
         real = Path(os.path.realpath(folder))
         top = next((above for above in (real, *real.parents) if os.path.lexists(above / ".git")), None)
         if top is not None:
-            found = cls(git, folder, str(top))
-            used, ok, said = found.run("rev-parse", "--absolute-git-dir")
+            found = cls(git, top, str(top))
+            used, said = found.searched()
             own, own_ok, own_said = found.run("rev-parse", "--resolve-git-dir", str(top / ".git"))
-            if ok and own_ok and len({os.path.realpath(path.removesuffix(b"\n")) for path in (used, own)}) == 1:
-                return found
+            if used and own_ok and os.path.realpath(os.fsdecode(own.removesuffix(b"\n"))) == used:
+                return cls(git, folder, str(top), used)
             if why := inline((said or own_said).decode("utf-8", "replace")):
                 message = f"git refuses to work in {str(folder)!r}: {why.removeprefix('fatal: ')}"
                 raise EnvironmentFault("no-git", message, hint="fix that, or leave out --changed-since")
         message = f"{str(folder)!r} is in no git repository"
         raise ArgumentError("bad-revision", message, hint="run it inside one, or leave out --changed-since")
+
+    def searched(self) -> tuple[str, bytes]:
+        """Return where the repository is that git finds from the folder, empty if none, and what git says."""
+        out, ok, said = replace(self, git_dir="").run("rev-parse", "--absolute-git-dir")
+        return os.path.realpath(os.fsdecode(out.removesuffix(b"\n"))) if ok else "", said
 
     def commit(self, revision: str) -> str:
         """Return the commit that a revision names.
@@ -273,13 +281,17 @@ class _Repository:
         return {f"{self.top}/{path}": f"{mode} {name}" for path, (mode, _, name, *_) in split}
 
     def starts_programs(self) -> bool:
-        """Return whether settings of the repository itself may start a program when a file is checked out."""
+        """Return whether a file checked out from the folder may start a program.
+
+        By settings of the repository itself, or of a bare one that git takes the folder for.
+        """
         out, ok, _ = self.run("config", "--local", "--includes", "--name-only", "-z", "--list")
-        return not ok or any(_STARTING.match(name) for name in out.split(b"\0"))
+        return not ok or self.searched()[0] != self.git_dir or any(_STARTING.match(name) for name in out.split(b"\0"))
 
     def run(self, *words: str) -> tuple[bytes, bool, bytes]:
         """Run git without a shell, and without what settings or the environment could make it do besides."""
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        where = {"GIT_DIR": self.git_dir} if self.git_dir else {}
         env = {
             key: value
             for key, value in os.environ.items()
@@ -289,7 +301,7 @@ class _Repository:
             done = subprocess.run(  # noqa: S603 - no shell, and the revision is behind --end-of-options
                 [self.git, *settings, *words],
                 cwd=self.folder,
-                env=env | _ENVIRONMENT | {"GIT_WORK_TREE": self.top},
+                env=env | _ENVIRONMENT | {"GIT_WORK_TREE": self.top} | where,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_TIMEOUT,

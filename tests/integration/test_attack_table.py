@@ -2093,6 +2093,29 @@ def item_stripped_while_the_server_runs(arena: Arena) -> Found:
 
 
 @attack
+def repository_among_the_items(arena: Arena) -> Found:
+    """An empty bare repository laid into ``.ai``, in which git would look: what was committed is known all the same."""
+    if not shutil.which("git"):
+        pytest.skip("needs git")
+    project, inner, well = arena.sim.project, arena.sim.root("project"), arena.hello.read_bytes()
+    _commit(project)
+
+    async def talk(client: Client) -> None:
+        lay(inner, {"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""})
+        lay(inner, {"config": '[filter "x"]\n\tsmudge = touch x\n'})
+        arena.hello.write_bytes(well.partition(b"\n")[2] + b"evil()\n")
+        error = await refused(client, "rye_sign", target="tool:demo/hello")
+        assert (error["code"], "not what was signed and committed" in error["message"]) == ("cannot-ask", True)
+
+    with_client(arena.sim, talk)
+    with chdir(project):
+        (item,) = arena.sim.registry().verify(space="project").items
+        advice = Fixes.find().of_item(item, item.signature.code)
+    assert (advice.command, "do not use it" in advice.words) == ("", True)
+    return arena.verify()
+
+
+@attack
 def file_swapped_while_it_is_signed(arena: Arena) -> Found:
     """While the signed bytes go to the disk, somebody else's take the place of the file: these are left as they are."""
     arena.sim.write("project", OTHER, TEXT)

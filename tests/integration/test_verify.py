@@ -183,12 +183,13 @@ def test_settings_of_the_repository_start_no_program(clean: tuple[Workshop, str]
 
 
 def test_a_cloned_folder_that_looks_like_a_repository_is_none(clean: tuple[Workshop, str]) -> None:
-    """A bare repository among the files brings settings of its own; git is not led into it."""
+    """A bare repository among the files brings settings of its own; git is not led into it, nor kept from its own."""
     inner = clean[0].project / "inner"
     subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
-    (inner / ".ai").mkdir()
+    (inner / ".ai/tools").mkdir(parents=True)
+    (inner / ".ai/tools/new.py").touch()
     done = clean[0].run("verify", "--space", "project", "--project", str(inner), "--changed-since", "HEAD")
-    assert (done.status, "cannot use bare repository" in done.err) == (2, True)
+    assert (done.status, "1 unsigned" in done.out) == (1, True)
 
 
 def test_an_index_that_calls_a_file_unchanged_is_not_believed(clean: tuple[Workshop, str]) -> None:
