@@ -45,9 +45,10 @@ class _Commands(click.Group):
             return super().resolve_command(ctx, args)
         import difflib
 
-        near = difflib.get_close_matches(name, COMMANDS, n=1)
-        instead = f"rye {near[0]}" if near else f"rye search {' '.join(map(quote, args))}"
-        raise Refusal(f"there is no command {name!r}; valid are {', '.join(COMMANDS)}", ctx, hint=f"try: {instead}")
+        near = [f"rye {each}" for each in difflib.get_close_matches(name, COMMANDS, n=2)]
+        instead = " or ".join(near) or f"rye search {' '.join(map(quote, args))}"
+        hint = f"try: {instead}; rye --help lists the commands"
+        raise Refusal(f"there is no command {name!r}", ctx, hint=hint)
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's call

@@ -48,6 +48,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6}) +(.*?)(?: +#+)? *")
 _BULLET = re.compile(r"( *)[-*+] (?=\S)")
 _RULE = re.compile(r"[ |:-]*-[ |:-]*")
+_SIGNATURE = re.compile(r"# rye:signed:[\w:.+-]+")
+_KEY = re.compile(r" *[\w.-]+:(?= |$)")
 _SPAN = re.compile(
     r"(?P<ticks>`{1,3})(?!`)(?P<code>.{1,300}?)(?<!`)(?P=ticks)(?!`)|\*\*(?P<bold>\S(?:.{0,300}?\S)?)\*\*"
     r"|\[(?P<text>[^\[\]]{1,300})\]\((?P<address>[^()\s]{1,500})\)|(?P<comment><!--.*?(?:-->|$))"
@@ -61,7 +63,9 @@ def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
     fence = comment = ""
     for number, line in enumerate(lines):
         opening = _FENCE.match(line)
-        if number <= metadata > 0 or comment:
+        if number <= metadata > 0:
+            yield from _metadata(line, terminal)
+        elif comment:
             comment = "" if "-->" in line else comment
             yield terminal.dim(line)
         elif fence:
@@ -79,6 +83,14 @@ def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
             comment = "<!--" if line.rfind("<!--") > line.rfind("-->") else ""
             bullet = "•" if terminal.unicode else "-"
             yield _SPAN.sub(lambda match: _span(match, terminal), _BULLET.sub(rf"\1{bullet} ", line, count=1))
+
+
+def _metadata(line: str, terminal: Terminal) -> Iterator[str]:
+    """Yield a line of front matter: a key in bold and its value, nothing for a mark, a signature as far as it fits."""
+    if key := _KEY.match(line):
+        yield terminal.style(key[0], bold=True) + line[key.end() :]
+    elif line != "---":
+        yield terminal.dim(cut(line, terminal.width) if _SIGNATURE.fullmatch(line) else line)
 
 
 def _span(match: re.Match[str], terminal: Terminal) -> str:
