@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
-from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from rye._text import has_invisible
 from rye.index import analysis
-from rye.index.arrays import Ints, Numbers, fresh, ranges, unique
+from rye.index.arrays import Bools, Ints, Numbers, ranges, unique
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
@@ -32,23 +32,16 @@ Ranges = tuple[Range, ...]
 MOST = 10_000
 """Words that are marked in one text, the first ones."""
 
-_SLASH, _BREAK = 1, 2
-"""Classes of what stands between two parts, besides 0 for other joiners and nothing: the greatest counts."""
+_LOWER, _DIGIT, _UPPER, _JOINER, _SLASH, _BREAK = (1 << bit for bit in range(6))
+"""Classes of characters; the greatest one between two parts says what they are parts of."""
 
-_WORD, _UPPER, _LOWER = (
-    bytes(chr(code) in members for code in range(256))
-    for members in (ascii_letters + digits, ascii_uppercase, ascii_lowercase)
-)
-_BETWEEN = bytes(
-    0 if word or chr(code) in analysis.JOINERS.replace("/", "") else _SLASH if chr(code) == "/" else _BREAK
-    for code, word in enumerate(_WORD)
-)
-_NO_JOINER = bytes(chr(code) not in analysis.JOINERS for code in range(256))
-"""What a byte is: a letter or digit, a capital, a small letter; its class; no joiner."""
+_WORD, _BETWEEN = _LOWER | _DIGIT | _UPPER, _SLASH | _BREAK
+_MEMBERS = {_LOWER: ascii_lowercase, _DIGIT: digits, _UPPER: ascii_uppercase, _SLASH: "/", _JOINER: analysis.JOINERS}
+_CLASSES = bytes(next((kind for kind, of in _MEMBERS.items() if chr(code) in of), _BREAK) for code in range(256))
 
 _ODD = re.compile(r"[^\x00-\x7f]+")
 _JOINERS = analysis.JOINERS.encode()
-_JOINER = re.compile(f"[{re.escape(analysis.JOINERS)}]+")
+_JOINING = re.compile(f"[{re.escape(analysis.JOINERS)}]+")
 _SHORT = 1 << 17
 """Characters, times terms, below which terms are searched for literally: that takes less than arrays do."""
 
@@ -109,7 +102,7 @@ class _Parts(NamedTuple):
 
     starts: Ints
     ends: Ints
-    gaps: npt.NDArray[np.uint8]
+    gaps: Numbers
 
     def runs(self, border: int) -> tuple[Ints, Ints]:
         """Return the numbers of the first and last part of each run up to a border of a class or a greater one."""
@@ -138,41 +131,49 @@ class _Whole:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._bytes = bytearray(f"{text}\n".encode("ascii", "replace"))
         self._parts: _Parts | None = None
         self.tokens: list[Hit] = []
         self.located: list[tuple[int, int, int]] = []
-        if not text.isascii():
-            self._read_around(_strange(text))
+        if text.isascii():
+            self._bytes = bytearray(f"{text}\n".encode("ascii"))
+        else:
+            codes = np.frombuffer(f"{text}\n".encode("utf-32-le", "surrogatepass"), np.uint32)
+            odd = (codes > 0x7F).nonzero()[0]
+            self._bytes = bytearray(codes.astype(np.uint8).tobytes())
+            np.frombuffer(self._bytes, np.uint8)[odd] = ord("?")
+            self._read_around(_strange(codes[odd], odd))
         self.raw = self._bytes.decode()
         self.lowered = self.raw.lower()
 
     def _read_around(self, places: Ints) -> None:
         """Read the chunks at some places, ascending, one by one, and blank them."""
-        np.frombuffer(self._bytes, np.uint8)[places] = ord("a")  # what is not ASCII stands there as a question mark
-        breaks = (self._class(_BETWEEN) == _BREAK).nonzero()[0]
-        at = breaks.searchsorted(places)
-        at = at[fresh(at)]
-        # each from the sign before it, which a mark may compose with, to the one behind it
-        for start, end in zip(np.append(0, breaks)[at].tolist(), breaks[at].tolist(), strict=True):
-            read = _located_short if end - start <= analysis.MAX_TERM else _located
-            tokens, located = read(self._text[start:end])
+        read, end = self._bytes, 0
+        np.frombuffer(read, np.uint8)[places] = ord("a")  # no sign, as a question mark is
+        for place in places.tolist():
+            if place < end:
+                continue
+            # from the sign before, which a mark may compose with, to the one behind
+            start = end = place
+            while start and _CLASSES[read[start]] < _BREAK:
+                start -= 1
+            while _CLASSES[read[end]] < _BREAK:
+                end += 1
+            locate = _located_short if end - start <= analysis.MAX_TERM else _located
+            tokens, located = locate(self._text[start:end])
             self.tokens += [(start + a, start + b, term) for a, b, term in tokens]
             self.located += [(start + chunk, start + a, start + b) for chunk, a, b in located]
-            self._bytes[start:end] = b" " * (end - start)
-
-    def _class(self, table: bytes) -> npt.NDArray[np.uint8]:
-        return np.frombuffer(self._bytes.translate(table), np.uint8)
+            read[start:end] = b" " * (end - start)
 
     def _cut(self) -> _Parts:
         """Cut words at their borders, and at those of camelCase."""
-        word, upper, lower = (self._class(table).view(bool) for table in (_WORD, _UPPER, _LOWER))
+        classes = np.frombuffer(self._bytes.translate(_CLASSES), np.uint8)
+        word, upper = classes & _WORD > 0, classes & _UPPER > 0
         begins = word.copy()
         begins[1:] = (word[1:] > word[:-1]) | (upper[1:] > upper[:-1])
-        begins[1:-1] |= upper[1:-1] & upper[:-2] & lower[2:]
+        begins[1:-1] |= upper[1:-1] & upper[:-2] & (classes[2:] & _LOWER > 0)
         word[:-1] &= begins[1:] >= word[1:]
         starts, ends = begins.nonzero()[0], word.nonzero()[0] + 1
-        between = self._class(_BETWEEN)
+        between = classes & _BETWEEN
         gaps = between[ends]  # of their first characters; behind a joiner the greatest counts
         gaps[-1:] = _BREAK
         if len(rows := (gaps < _BREAK).nonzero()[0]):
@@ -206,7 +207,8 @@ class _Whole:
         """
         raw, found = self.raw, list[Hit]()
         joined = self._bytes.translate(None, _JOINERS).lower().decode()
-        places = self._class(_NO_JOINER).nonzero()[0]  # of each character of that
+        classes = np.frombuffer(self._bytes.translate(_CLASSES), np.uint8)
+        places = (classes & (_JOINER | _SLASH) == 0).nonzero()[0]  # of each character of that
         for term in plain:
             done, at = 0, joined.find(term)
             while at >= 0:
@@ -225,23 +227,24 @@ class _Whole:
 
     def _among_parts(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
         """Return where terms stand, by arrays: only what is as long and begins and ends as a term is read."""
-        parts, found = self.parts(), list[Hit]()
-        letter, wanted = np.frombuffer(self.lowered.encode(), np.uint8), np.zeros(1 << 16, bool)
+        parts, wanted = self.parts(), np.zeros(1 << 16, bool)
         like = [(len(term), ord(term[0]), ord(term[-1])) for term in plain]
         wanted[_key(*np.asarray(like, np.int64).reshape(-1, 3).T)] = True
         sizes = parts.ends - parts.starts
         letters = sizes.cumsum()
-        alone = np.arange(len(sizes))
-        for firsts, lasts in (alone, alone), *parts.joined():
-            starts, ends = parts.starts[firsts], parts.ends[lasts]
+        found = self._alike(wanted, parts.starts, parts.ends, sizes)
+        for firsts, lasts in parts.joined():
             total = letters[lasts] - letters[firsts] + sizes[firsts]
-            rows = wanted[_key(total, letter[starts], letter[ends - 1])].nonzero()[0]
-            places = zip(starts[rows].tolist(), ends[rows].tolist(), strict=True)
-            texts = [(start, end, self.lowered[start:end]) for start, end in places]
-            if firsts is not alone:
-                texts = [(start, end, _JOINER.sub("", text)) for start, end, text in texts]
-            found += [hit for hit in texts if hit[2] in terms]
-        return found
+            several = self._alike(wanted, parts.starts[firsts], parts.ends[lasts], total)
+            found += [(start, end, _JOINING.sub("", text)) for start, end, text in several]
+        return [hit for hit in found if hit[2] in terms]
+
+    def _alike(self, wanted: Bools, starts: Ints, ends: Ints, sizes: Ints) -> list[Hit]:
+        """Return what of some pieces of the text has length, first and last letter of a term, and what stands there."""
+        letter, text = np.frombuffer(self.lowered.encode(), np.uint8), self.lowered
+        rows = wanted[_key(sizes, letter[starts], letter[ends - 1])].nonzero()[0]
+        several = zip(starts[rows].tolist(), ends[rows].tolist(), strict=True)
+        return [(start, end, text[start:end]) for start, end in several]
 
     def at(self, positions: Sequence[Range], start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
@@ -264,13 +267,10 @@ def _key(size: Ints, first: Numbers, last: Numbers) -> Ints:
     return size << 8 | (first ^ last << 3) & 0xFF
 
 
-def _strange(text: str) -> Ints:
-    """Return the places of the characters, ascending, that are neither ASCII nor a sign that ends a word."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    places = np.flatnonzero(codes > 0x7F)
-    kinds = codes[places]
-    strange = [code for code in unique(kinds).tolist() if not _is_sign(chr(code))]
-    return places[np.isin(kinds, np.asarray(strange, np.uint32))]
+def _strange(codes: npt.NDArray[np.uint32], places: Ints) -> Ints:
+    """Return the places of those characters that do not end a word whatever stands around them."""
+    strange = [code for code in unique(codes).tolist() if not _is_sign(chr(code))]
+    return places[np.isin(codes, np.asarray(strange, np.uint32))]
 
 
 @lru_cache(4096)
