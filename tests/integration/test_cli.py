@@ -103,6 +103,9 @@ def test_no_editor_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     assert "error[editor-failed]" in shop.run("open", "demo/deploy", EDITOR="false").err
     assert not (shop.project / "owned").exists()
     assert shop.run("open", "demo/nothing", EDITOR="true").status == 1
+    (shop.project / ".ai/knowledge/2026.md").write_text("# The year\n", encoding="utf-8")
+    for item in ("knowledge:2026", "knowledge:2026:1", "2026"):
+        assert shop.run("open", item, EDITOR="true").status == 0, item
 
 
 def test_an_item_that_was_edited_is_to_be_signed_again(tmp_path: Path) -> None:

@@ -106,12 +106,13 @@ def open_item(item: str, **options: Any) -> int:
 
     Exit status: 0 the editor ended, 1 there is no such item, 2 error.
     """
+    from rye.cli.programs import edit
+    from rye.registry import TYPE_NAMES
+
     named = re.fullmatch(r"(.*[^:]):([1-9][0-9]{0,8})", item)
-    name, line = (named[1], int(named[2])) if named else (item, 1)
+    name, line = (named[1], int(named[2])) if named and named[1] not in TYPE_NAMES else (item, 1)
     place = Place.take(options)
     loaded = ask_about_item(place, lambda registry: registry.get(name))
-    from rye.cli.programs import edit
-
     edit(loaded.path, line)
     edited = ask_about_item(place, lambda registry: registry.get(loaded.ref))
     if edited.content != loaded.content and loaded.signature.verdict != "unsigned":
