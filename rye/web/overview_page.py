@@ -131,11 +131,11 @@ def make_trust(visit: Visit) -> WebPage:
 
 def commands_of(key: TrustedKey) -> Iterator[tuple[str, str]]:
     """Yield what a person may want to do about a key, and the command that does it."""
-    if key.revoked is None and not key.counts and key.scope == "bundle":
+    if key.code == "bundle-key":
         yield "See who signed it, and decide", f"rye trust bundle {quote(key.bundle)}"
-    elif key.revoked is None and not key.counts:
+    elif key.code == "project-key" and key.revoked is None:
         yield "See whose it is, and decide", f"rye trust endorse {quote(key.path)}"
-    elif key.is_anchor and key.revoked is None:
+    elif key.is_anchor and key.revoked is None and key.code != "unread":
         yield "No longer trust it", f"rye trust revoke {key.fingerprint}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,8 +21,9 @@ from rye._text import quote
 from rye.web import app
 from rye.web.gate import SAFE_HEADERS
 from rye.web.markup import LinkedItem, code_lines, rendered
+from rye.web.overview_page import commands_of
 from rye.web.site import PAGES
-from tests.support.signed import ANN, XML, html, key, old_envelope
+from tests.support.signed import ANN, BEA, EVE, XML, html, key, old_envelope
 from tests.support.spacesim import SpaceSim
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
@@ -326,6 +327,24 @@ def test_the_overview_leads_to_what_it_counts(tmp_path: Path) -> None:
                 assert found["total"] == int(number), address
         assert "no-envelope" in page
         assert "There is no item." in client.get("/overview?space=system").text
+
+
+def test_a_key_has_the_command_that_does_something_about_it(tmp_path: Path) -> None:
+    """A file of the user needs no endorsement, whether it counts or has expired; nor one for whose key that decides."""
+    sim = SpaceSim(tmp_path)
+    sim.distrust(key("shop"))
+    sim.trust(BEA, owner="bea", not_after=datetime(2020, 1, 1, tzinfo=UTC))
+    sim.trust(ANN, "project", owner="ann", endorsed_by=ANN)
+    stranger = sim.trust(EVE, "project", owner="eve")
+    report = sim.registry().trust_keys().keys
+    found = [(each.owner, each.scope, each.code, [command for _, command in commands_of(each)]) for each in report]
+    assert sorted(row for row in found if row[0] != "rye") == [
+        ("ann", "project", "overruled", []),
+        ("ann", "user", "counts", [f"rye trust revoke {ANN.public.fingerprint}"]),
+        ("bea", "user", "expired", [f"rye trust revoke {BEA.public.fingerprint}"]),
+        ("eve", "project", "project-key", [f"rye trust endorse {stranger}"]),
+        ("shop", "bundle", "bundle-key", ["rye trust bundle shop"]),
+    ]
 
 
 def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
