@@ -263,9 +263,8 @@ class Search:
             scores = (near or evaluation).scores(docs)
         else:
             docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
-            if len(exact) or len(complete):
-                docs = unique(docs, exact, complete)
-                scores = evaluation.scores(docs)
+            if len(several := unique(docs, exact, complete)) > len(docs):
+                docs, scores = several, evaluation.scores(several)
         scores = scores.round(4)
         reach = ANY_LIMIT if stage == "any" else None
         tiers = {"exact": exact, "withdrawn": withdrawn, "complete": complete}

@@ -42,7 +42,7 @@ _CLASSES = bytes(next((kind for kind, of in _MEMBERS.items() if chr(code) in of)
 _ODD = re.compile(r"[^\x00-\x7f]+")
 _JOINERS = analysis.JOINERS.encode()
 _JOINING = re.compile(f"[{re.escape(analysis.JOINERS)}]+")
-_SHORT = 1 << 17
+_SHORT = 1 << 16
 """Characters, times terms, below which terms are searched for literally: that takes less than arrays do."""
 
 _FEW = 256
