@@ -303,7 +303,8 @@ class Trust:
         Raises:
             SigningError: It names a file that holds no key, or a fingerprint of several keys.
         """
-        if not (text.startswith(_PREFIX) or _FINGERPRINT.fullmatch(text) or Path(os.path.expanduser(text)).is_file()):
+        is_file = os.path.isfile(os.path.expanduser(text))  # noqa: PTH113 - never raises
+        if not (is_file or text.startswith(_PREFIX) or _FINGERPRINT.fullmatch(text)):
             return None
         try:
             return self._resolve(text).public

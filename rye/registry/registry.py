@@ -472,12 +472,13 @@ class Registry:
         from rye.keys.keyring import Keyring
         from rye.keys.sign_items import SignMode, sign_targets
 
+        path = None if key is None else as_path("key", key)
         return sign_targets(
             targets,
             self._layout,
             space=space,
             keyring=Keyring(self._layout, passphrase=passphrase, named=self._named_trust),
-            key=key if key is None or isinstance(key, str) else as_path("key", key),
+            key=key if isinstance(key, str) else path,
             form=format,
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,

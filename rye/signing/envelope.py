@@ -88,7 +88,8 @@ def check_audience(name: str) -> str:
     Raises:
         ArgumentError: ``bad-audience``.
     """
-    if not re.fullmatch(_AUDIENCE, name, re.ASCII):
+    given: object = name
+    if not (isinstance(given, str) and re.fullmatch(_AUDIENCE, name, re.ASCII)):
         hint = "use 1 to 100 of a-z, 0-9, '.', '_', '-' and '/', with a letter or digit at both ends, such as acme/ops"
         raise ArgumentError("bad-audience", f"audience is {name!r}", hint=hint)
     return name

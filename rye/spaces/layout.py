@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -73,7 +74,7 @@ class Layout:
             EnvironmentFault: ``unusable-project``, for a ``.ai`` that is no folder.
         """
         name = os.environ.get(AUDIENCE, "") if audience is None else audience
-        name = name and signing.check_audience(name)
+        name = "" if name == "" else signing.check_audience(name)
         chosen = _check_clients(clients)
         home = spaces.user_space() if user is None else user
         if project is None:
@@ -170,6 +171,8 @@ def _check_clients(clients: Sequence[str] | None) -> frozenset[str]:
     if clients is None and named is None:
         return frozenset(CLIENTS)
     given = (named or "").replace(",", " ").split() if clients is None else clients
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        given = [given]
     wrong = [each for each in given if each not in (*CLIENTS, NO_CLIENTS)]
     if wrong or (NO_CLIENTS in given and len(given) > 1):
         where = CLIENTS_VARIABLE if clients is None else "clients"
@@ -185,8 +188,9 @@ def as_path(name: str, value: object) -> Path:
     Raises:
         ArgumentError: ``bad-path``.
     """
-    if isinstance(value, (str, os.PathLike)) and "\0" not in os.fspath(value):
-        return Path(value)
+    with suppress(TypeError, UnicodeEncodeError):  # bytes, or half of a character
+        if isinstance(value, (str, os.PathLike)) and b"\0" not in os.fsencode(value):
+            return Path(value)
     raise ArgumentError("bad-path", f"{name} is {value!r}", hint="give a path as text or pathlib.Path")
 
 

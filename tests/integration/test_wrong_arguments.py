@@ -17,7 +17,7 @@ from tests.support.spacesim import SpaceSim
 
 WRONG: tuple[Any, ...] = (
     *(None, 5, -1, 1.5, float("nan"), True, b"x", ["x"], ("x",), {"a": 1}, {1}, object(), [None]),
-    *("", "x", "x\0y", "a" * 5000, f"/{'a' * 300}", "~nobody-of-this-name/x"),
+    *("", "x", "x\0y", "\ud800", "a" * 5000, f"/{'a' * 300}", "~nobody-of-this-name/x"),
 )
 ODD = b"---\n# rye:signed:v2:2026\x80:x\nname: odd\ndescription: Roll out\n---\n# Odd\n"
 METHODS = sorted(name for name in dir(Registry) if not name.startswith("_") and callable(getattr(Registry, name)))
@@ -27,8 +27,9 @@ pytestmark = pytest.mark.usefixtures("no_items_of_rye")
 
 
 @pytest.fixture
-def sim(tmp_path: Path) -> SpaceSim:
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     """Lay an item that is well and one whose signature line is no UTF-8; some of the methods write beside them."""
+    monkeypatch.chdir(tmp_path)  # where a relative cache folder comes to lie
     sim = SpaceSim(tmp_path, bundles=())
     sim.write("project", "directives/deploy.md", "---\nname: deploy\ndescription: Deploy\n---\n# Deploy\n")
     sim.write("project", "directives/odd.md", ODD)
@@ -48,13 +49,25 @@ def test_every_method_refuses_what_it_cannot_take_with_an_error_of_ryes(sim: Spa
             words = [value] if each.kind is each.VAR_POSITIONAL else []
             options = needed if words else needed | {each.name: value}
             if method == "sign":
-                options = {"dry_run": True} | options
+                words, options = words or ["directive:deploy"], {"dry_run": True} | options
             try:
                 call(*words, **options)
             except RyeError:
                 continue
             except Exception as error:  # noqa: BLE001 - that there is none is what is tested
                 pytest.fail(f"{method}({each.name}={value!r:.40}): {error!r}")
+
+
+@pytest.mark.parametrize("name", [each for each in inspect.signature(Registry).parameters if each != "progress"])
+def test_a_registry_refuses_what_it_cannot_take_with_an_error_of_ryes(sim: SpaceSim, name: str) -> None:
+    """So does the first call that needs what was given."""
+    for value in WRONG:
+        try:
+            sim.registry(**{"cache_dir": sim.folder / "cache", name: value}).status()
+        except RyeError:
+            continue
+        except Exception as error:  # noqa: BLE001 - that there is none is what is tested
+            pytest.fail(f"Registry({name}={value!r:.40}): {error!r}")
 
 
 def test_attack_an_odd_byte_in_a_signature_line_hides_no_other_item(sim: SpaceSim) -> None:
