@@ -26,10 +26,12 @@ from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items import ItemType
 from rye.items.formats import OF_PROJECTS
 from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
-from rye.signing import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, system_clock
+from rye.signing import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, read_list, system_clock
+from rye.signing.skill import MAX_LIST_BYTES
 from rye.spaces import Root
 from rye.spaces.beside import FOLDER, is_listable
 from rye.spaces.read import is_detached, suffix_of
+from rye.spaces.signed import skill_files
 from rye.verify.changes import committed, is_blob, read_blob, staged
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ _SAFELY: Final = "-c core.fsmonitor=false -c core.hooksPath=/dev/null"
 
 _LONGEST: Final = 500
 """Characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
+
+_NAMED: Final = 5
+"""Files of a changed skill that are named in words."""
 
 _ANEW: Final = "# ask its signer to sign it anew"
 _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
@@ -74,6 +79,7 @@ _COMMITTED: Final = frozenset(
         "line-ends",
         "malformed",
         "signature",
+        "skill-changed",
         "two-envelopes",
         "item-changed",
         "item-removed",
@@ -254,16 +260,22 @@ class Fixes:
 
     def _restoring(self, code: str, root: str, path: str, fix: str, *, space: str) -> str:
         """Put the command first that brings a file back as git has it, where that is not what stands there."""
-        signed = (path, f"{path}{DETACHED_SUFFIX}")[: 1 + is_detached(path)]
+        added: list[str] = []
+        if code == "skill-changed":
+            signed, added = _changed_in_skill(root, path)
+            fix = f"{fix}: {_listed(signed)}" if signed else fix
+        else:
+            signed = [path, f"{path}{DETACHED_SUFFIX}"][: 1 + is_detached(path)]
         paths = [each for each in signed if code in _COMMITTED and self._is_restorable(space, root, each)]
         if not paths:
-            return fix
+            return f"{fix}; find out where this came from, and remove it: {_listed(added)}" if added else fix
         folder = root.removeprefix(f"{self.here}/") if self.here else root
         folder = f"./{folder}" if folder.startswith("-") else folder
-        names = " ".join(quote(f"./{each}" if each.startswith(":") else each) for each in paths)
-        literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
+        names = " ".join(quote(f"./{each}" if each.startswith((":", "-")) else each) for each in paths)
+        literal = " --literal-pathspecs" if any(_PATTERN.search(each) or "\\" in each for each in paths) else ""
         back = f"git {_SAFELY}{literal} -C {quote(folder)} checkout -- {names}"
         back = f"{back}  # brings back the version in git; read first what stands there"
+        back += f", and remove what was added: {_listed(added)}" if added else ""
         _, either, otherwise = fix.partition(", or once ")
         return f"{back}{either}{otherwise}"
 
@@ -318,6 +330,31 @@ class Fixes:
             return not is_blob(place.read_bytes(), known[path])
         except (OSError, ValueError):
             return True
+
+
+def _changed_in_skill(root: str, path: str) -> tuple[list[str], list[str]]:
+    """Return the paths below a root of what a skill's signature covers and is changed or gone, and of what was added.
+
+    Where its list says that nothing is, its signature was altered.
+    """
+    above = (str(each) for each in PurePosixPath(path).parents)
+    folder = next((each for each in above if os.path.isfile(f"{root}/{each}/{SKILL_SIGNATURE}")), "")  # noqa: PTH113
+    try:
+        with Path(root, folder, SKILL_SIGNATURE).open("rb") as stream:
+            listed = read_list(stream.read(2 * MAX_LIST_BYTES).partition(b"\n")[2])
+        files = {each.path: each for each in skill_files(Root(spaces.Space.PROJECT, Path(root)), folder)}
+    except (OSError, ItemError):
+        return [], []
+    known = {name: (each.mode, each.sha256) for name, each in files.items()}
+    changed = sorted(name for name, entry in listed.items() if known.get(name) != entry)
+    added = sorted(f"{folder}/{name}" for name in known.keys() - listed.keys())
+    return [f"{folder}/{name}" for name in changed or ([] if added else [SKILL_SIGNATURE])], added
+
+
+def _listed(paths: list[str]) -> str:
+    """Return the first few of some paths, and how many more there are."""
+    shown = ", ".join(quote(each) for each in paths[:_NAMED])
+    return f"{shown} and {len(paths) - _NAMED} more" if len(paths) > _NAMED else shown
 
 
 def _why_unsignable(item: VerifiedItem, root: str) -> str:

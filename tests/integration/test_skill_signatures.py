@@ -246,6 +246,32 @@ def test_attack_what_the_signature_leaves_out_is_uncovered(skills: Skills, path:
     assert findings() == [("uncovered", "pdf/.git")]
 
 
+@pytest.mark.parametrize("item", PDF)
+def test_the_fix_of_a_changed_skill_names_every_file_that_changed(
+    skills: Skills, item: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of its items it is for: git brings back what was changed or is gone; what was added is named."""
+    run = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(skills.sim.project)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*run, *words], check=True)
+    monkeypatch.chdir(skills.sim.project)
+    skills.write("pdf/forms.md", "# Other forms\n")
+    (skills.folder / "pdf/assets/logo.bin").unlink()
+    added = skills.write("pdf/-evil.sh", "evil\n")
+    (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
+    assert found.code == "skill-changed"
+    assert found.fix.endswith(" -C .claude/skills checkout -- pdf/assets/logo.bin pdf/forms.md")
+    assert found.note.endswith("remove what was added: pdf/-evil.sh")
+    subprocess.run(found.fix, shell=True, check=True)  # noqa: S602 - a command that is meant to be copied
+    (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
+    assert (found.fix, found.note.rpartition("; ")[2]) == (
+        "",
+        "find out where this came from, and remove it: pdf/-evil.sh",
+    )
+    added.unlink()
+    assert skills.verdicts() == dict.fromkeys(PDF, "ok")
+
+
 def test_what_changed_since_a_revision_is_the_skill(skills: Skills) -> None:
     """Any file of it, its mode, its signature, added or gone; the other skill is passed over."""
     run = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(skills.sim.project)]
