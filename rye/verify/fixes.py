@@ -67,6 +67,11 @@ _OF_BUNDLE: Final = (
 )
 """What to do about an item of a bundle that only its publisher can sign."""
 
+_OF_UNSIGNED_BUNDLE: Final = (
+    "# nobody answers for it: read it before you follow it; where other items of the bundle are signed, get the bundle "
+    "again from where it came from, and compare the two with diff -r"
+)
+
 _NOT_LISTED: Final = "# ask whoever keeps the manifest: none of your keys counts here; or put back what is listed"
 """What to do about a violation that only a holder of a counting key may settle by writing the manifest anew."""
 
@@ -170,7 +175,7 @@ class Fixes:
         root = _root_of(item.ref, item.path)
         key = self._signing_key(item) if signing else None
         if key is None and item.space == "system" and template.startswith("# "):
-            template = _OF_BUNDLE
+            template = _OF_UNSIGNED_BUNDLE if code == "no-envelope" else _OF_BUNDLE
         path = item.path.removeprefix(f"{root}/")
         if code == "no-envelope" and item.space != "system" and self._is_as_listed(root, path):
             return Advice("", self.in_space(_AS_LISTED, item.space, root))

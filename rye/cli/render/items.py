@@ -88,7 +88,12 @@ def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
 def _metadata(line: str, terminal: Terminal) -> Iterator[str]:
     """Yield a line of front matter: a key in bold and its value, nothing for a mark, a signature as far as it fits."""
     if key := _KEY.match(line):
-        yield terminal.style(key[0], bold=True) + line[key.end() :]
+        from textwrap import TextWrapper
+
+        how = TextWrapper(terminal.width or len(line), subsequent_indent="  ", break_long_words=False)
+        first, *others = how.wrap(line)
+        yield terminal.style(key[0], bold=True) + first[key.end() :]
+        yield from others
     elif line != "---":
         yield terminal.dim(cut(line, terminal.width) if _SIGNATURE.fullmatch(line) else line)
 

@@ -164,7 +164,7 @@ def test_options_lead_to_where_the_item_is() -> None:
     assert here.of_item(item("no-envelope", space="user"), "no-envelope").command.endswith("tool:demo/a --space user")
     bundle = here.of_item(item("no-envelope", space="system", base="/b b"), "no-envelope")
     assert bundle.command == ""
-    assert "install it anew" in bundle.words
+    assert bundle.words.startswith("nobody answers for it: read it before you follow it")
     written = here.of_manifest(*violation("item-unlisted", space="user"))
     assert written == ("", "once reviewed: rye manifest write --space user")
     assert here.of_item(item("envelope"), "envelope", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
