@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +64,8 @@ class Matches:
         """Return per field number, ascending, what was matched there in one of the documents."""
         fields = self._fields[doc]
         sought = {field: self._sought(fields[field]) for field in sorted(fields)}
-        for number in self._placed.intersection(chain(*fields.values())) if positions_hold else ():
+        placed = self._placed.intersection(chain(*fields.values())) if positions_hold and self._placed else ()
+        for number in placed:
             if number not in self._spans:
                 self._spans[number] = self._matchers[number].spans(self._docs)
             for field, spans in self._spans[number][doc].items():
@@ -120,7 +121,7 @@ def matched(several: Sequence[Shown], matches: Matches) -> Iterator[Matched]:
 
 def _matched(item: Item, wanted: Mapping[int, Sought], found: Mapping[int, Ranges], within: Range | None) -> Matched:
     """Return the parts of one item that matched, given the places to mark per field."""
-    marks = {TEXT_FIELDS[number]: ranges for number, ranges in found.items() if number in _SINGLE and ranges}
+    marks = {TEXT_FIELDS[number]: ranges for number, ranges in found.items() if ranges and number in _SINGLE}
     places = found.get(BODY, ())
     if within and BODY in wanted and not wanted[BODY].positions:
         places = tuple([(within[0] + a, within[0] + b) for a, b in places])
@@ -134,9 +135,10 @@ def _matched(item: Item, wanted: Mapping[int, Sought], found: Mapping[int, Range
 
 def _matched_symbols(item: Item, what: Sought, places: Ranges) -> list[Symbol]:
     """Return the symbols in whose names something matched, those with most matches first."""
-    ends = np.cumsum([len(symbol.name) + 1 for symbol in item.symbols])
-    numbers, base = ends.searchsorted([start for start, _ in places], "right"), 0
-    counts = np.bincount(numbers, minlength=len(ends)).tolist()
+    ends, base = [*accumulate([len(symbol.name) + 1 for symbol in item.symbols])], 0
+    counts = [0] * len(ends)
+    for start, _ in places:
+        counts[bisect_right(ends, start)] += 1
     firsts = sorted([first for first, _ in what.positions])
     for number, symbol in enumerate(item.symbols if firsts else ()):
         after = base + len(analysis.parts(symbol.name))  # positions count on over all names, with a gap behind each

@@ -205,7 +205,7 @@ class _Whole:
         A part begins and ends where its neighbour is no letter or digit, or at a capital. Where a capital or a joiner
         plays a role, the chunk is split to know.
         """
-        raw, found = self.raw, list[Hit]()
+        raw, found = self.raw, list[Hit]()  # the sign at the end also stands before the first character
         joined = self._bytes.translate(None, _JOINERS).lower().decode()
         classes = np.frombuffer(self._bytes.translate(_CLASSES), np.uint8)
         places = (classes & (_JOINER | _SLASH) == 0).nonzero()[0]  # of each character of that
@@ -213,7 +213,7 @@ class _Whole:
             done, at = 0, joined.find(term)
             while at >= 0:
                 place, stop = places.item(at), places.item(at + len(term) - 1) + 1
-                before, after = raw[max(place - 1, 0) : place].isalnum(), raw[stop].isalnum()
+                before, after = raw[place - 1].isalnum(), raw[stop].isalnum()
                 if not (before or after) and raw[place + 1 : stop] == term[1:]:
                     found.append((place, stop, term))
                 elif place >= done and (raw[place].isupper() or not before) and (raw[stop].isupper() or not after):

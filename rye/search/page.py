@@ -70,9 +70,9 @@ class ItemCache:
         proof = b"" if detached is None else sha256(repr(detached).encode()).digest()
         key = (digest.digest() + proof, root.space, root.bundle, item_type, item_id, path)
         with self._lock:
-            if key in self._kept:
+            if kept := self._kept.get(key):
                 self._kept.move_to_end(key)
-                return self._kept[key][0]
+                return kept[0]
         origin = Origin(root.space, root.bundle, str(item_type), item_id)
         found = parse_item(data, origin, path, content_digest=digest.hexdigest(), detached=detached)
         outline = tuple(replace(section, text="") for section in found.item.sections)
@@ -191,7 +191,7 @@ class Hydrator:
 def _matched_first(symbols: tuple[Symbol, ...], matched: Sequence[Symbol]) -> tuple[Symbol, ...]:
     """Return symbols, those that matched first, the others without signature and docstring."""
     first = set(matched)
-    return (*matched, *[Symbol(*each[:4]) for each in symbols if each not in first])
+    return (*matched, *[Symbol(*each[:4]) for each in symbols if each not in first]) if symbols else ()
 
 
 class Hit(NamedTuple):
@@ -220,15 +220,9 @@ class PageBuilder:
         hydrated = self.hydrator.hydrate([hit.doc for hit in hits], warnings)
         read = [(hit, one) for hit, one in zip(hits, hydrated, strict=True) if one is not None]
         matches = Matches(self._matchers(few=any(hit.semantic for hit in hits)), [hit.doc for hit in hits])
-        shown = [
-            Shown(
-                one.read.item,
-                hit.doc,
-                one.same_bytes,
-                hit.semantic.section if hit.semantic and one.same_bytes else None,
-            )
-            for hit, one in read
-        ]
+        sections = [hit.semantic.section if hit.semantic and one.same_bytes else None for hit, one in read]
+        several = zip(read, sections, strict=True)
+        shown = [Shown(one.read.item, hit.doc, one.same_bytes, section) for (hit, one), section in several]
         results = []
         for (hit, one), found in zip(read, matched(shown, matches), strict=True):
             item = one.read.item

@@ -72,15 +72,15 @@ def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
 def _squeeze(text: str, ranges: Sequence[Range]) -> tuple[str, Ranges]:
     """Make every run of white space one space and cut to :data:`PREVIEW_LENGTH`, moving the ranges along."""
     for piece in (text[: PREVIEW_LENGTH + LEAD], text):
-        squeezed = " ".join(piece.split())
+        cut = squeezed = " ".join(piece.split())
         if len(squeezed) > PREVIEW_LENGTH:
+            cut = squeezed[:PREVIEW_LENGTH].rstrip()
+            cut = cut[: cut.rindex(" ")] + "…" if " " in cut else cut
             break
-    cut = squeezed[:PREVIEW_LENGTH].rstrip()
-    if len(squeezed) > PREVIEW_LENGTH and " " in cut:
-        cut = cut[: cut.rindex(" ")] + "…"
     if ranges and len(squeezed) < len(piece):
         ranges = _moved(piece, ranges)
-    return cut, tuple([(start, min(end, len(cut))) for start, end in ranges if start < len(cut)])
+    end = len(cut)
+    return cut, tuple([(first, min(last, end)) for first, last in ranges if first < end])
 
 
 def _moved(text: str, ranges: Sequence[Range]) -> Sequence[Range]:
