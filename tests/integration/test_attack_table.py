@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
@@ -2223,6 +2223,68 @@ def code_beside_skills(arena: Arena) -> Found:
     arena.list_items()
     assert arena.verify("--require-manifest").codes == {"uncovered"}
     return arena.verify("--strict")
+
+
+@attack
+def skill_with_one_file_more_or_less(arena: Arena) -> Found:
+    """A file of a skill that is signed as a whole is added, hidden, removed, changed, or made a program."""
+    skill, kept = arena.sign_skill(), arena.sim.folder / "kept"
+    shutil.copytree(skill, kept)
+    changes: list[Callable[[], object]] = [
+        lambda: lay(skill, {"evil.sh": "evil\n"}),
+        lambda: lay(skill, {".hidden/evil.bin": "evil"}),
+        (skill / "scripts/fill.py").unlink,
+        lambda: lay(skill, {"scripts/fill.py": "evil()\n"}),
+        lambda: (skill / "scripts/fill.py").chmod(0o755),
+        lambda: lay(skill, {"SKILL.md": EVIL.replace("evil", "pdf")}),
+    ]
+    for change in changes:
+        change()
+        found = arena.verify()
+        assert found.codes == {"skill-changed"}
+        shutil.rmtree(skill)
+        shutil.copytree(kept, skill)
+    assert arena.verify().status == 0
+    changes[0]()
+    return arena.verify()
+
+
+@attack
+def skill_with_the_signature_of_another(arena: Arena) -> Found:
+    """``SKILL.sig`` of one skill, of the same owner, lies in the folder of another."""
+    skill = arena.sign_skill()
+    lay(skill.parent, {"evil/SKILL.md": EVIL})
+    shutil.copy(skill / "SKILL.sig", skill.parent / "evil")
+    return arena.verify()
+
+
+@attack
+def skill_under_another_name(arena: Arena) -> Found:
+    """A signed skill, every byte as it was, lies in a folder of another name, for which another one is asked."""
+    skill = arena.sign_skill()
+    shutil.copytree(skill, skill.parent / "deploy")
+    return arena.verify()
+
+
+@attack
+def skill_whose_signature_is_removed(arena: Arena) -> Found:
+    """Without ``SKILL.sig`` anything can be put into the folder."""
+    skill = arena.sign_skill()
+    (skill / "SKILL.sig").unlink()
+    lay(skill, {"scripts/fill.py": "evil()\n"})
+    return arena.verify()
+
+
+@attack
+def skill_rolled_back(arena: Arena) -> Found:
+    """The skill is exchanged for an older version, with the signature that it had then."""
+    skill, old = arena.sign_skill(), arena.sim.folder / "old"
+    shutil.copytree(skill, old)
+    lay(skill, {"scripts/fill.py": "import json, sys\n"})
+    assert main(["sign", str(skill), "--project", str(arena.sim.project)]) == 0
+    shutil.rmtree(skill)
+    shutil.copytree(old, skill)
+    return arena.verify()
 
 
 @attack
