@@ -54,6 +54,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "anyio": frozenset({"mcp", "surface", "web"}),
     "click": frozenset({"cli"}),
     "cryptography": frozenset({"signing"}),
+    "httpx2": frozenset({"mcp"}),
     "jinja2": frozenset({"web"}),
     "lark": frozenset({"query"}),
     "markdown_it": frozenset({"web"}),

@@ -113,8 +113,9 @@ def _until_signalled(work: Callable[[], int]) -> int:
             status = work()
         finally:
             is_done = True
-    except _Terminated:
-        pass
+    except (_Terminated, BaseExceptionGroup):  # in a group where tasks were running
+        if not received:
+            raise
     finally:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+import httpx2
 from mcp import Client, types
 from mcp.client import advertise
 from mcp.client.stdio import StdioServerParameters
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 MAX_PAGES: Final = 1_000
 MAX_SKILLS: Final = 10_000
 """How many pages and skills of one server are read."""
+
+MAX_ANSWER: Final = 64 << 20
+"""Bytes of one answer over HTTP."""
 
 _PATIENCE: Final = 60
 """Seconds until an answer must be there."""
@@ -58,9 +63,11 @@ def check_server(server: str, command: Sequence[str], check: ServerCheck, token:
     if not command and not server.startswith(("http://", "https://")):
         hint = "write http://HOST:PORT/PATH, or - and the command after --"
         raise ArgumentError("bad-server", f"{server!r} is no URL of a server", hint=hint)
-    where: Any = StdioServerParameters(command=command[0], args=list(command[1:])) if command else server
+    logging.getLogger("mcp").addHandler(logging.NullHandler())  # else its log writes raw what a server sends
     try:
-        return anyio.run(_check_with, token, where, check) if token and not command else anyio.run(_check, where, check)
+        if not command:
+            return anyio.run(_check_url, server, token, check)
+        return anyio.run(_check, StdioServerParameters(command=command[0], args=list(command[1:])), check)
     except Exception as error:  # noqa: BLE001 - whatever a server or the connection to it does
         fault: BaseException = error
         while isinstance(fault, BaseExceptionGroup):
@@ -72,8 +79,40 @@ def check_server(server: str, command: Sequence[str], check: ServerCheck, token:
         raise EnvironmentFault("server-unreadable", message.replace(token or "\0", "***"), hint=hint) from None
 
 
-async def _check_with(token: str, url: str, check: ServerCheck) -> list[ServerSkill]:
-    async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as own:
+class _Bounded(httpx2.AsyncByteStream):
+    """The body of an answer, which may not be larger than a verification can hold."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._body:
+            size += len(chunk)
+            if size > MAX_ANSWER:
+                raise _too_large()
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+def _too_large() -> EnvironmentFault:
+    message = f"an answer of the server is compressed or longer than {MAX_ANSWER:,} bytes"
+    return EnvironmentFault("server-unreadable", message, hint="ask who runs it")
+
+
+async def _bound(response: httpx2.Response) -> None:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise _too_large()  # it was not asked for, and a small one may become any size
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Bounded(response.stream)
+
+
+async def _check_url(url: str, token: str, check: ServerCheck) -> list[ServerSkill]:
+    headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    async with create_mcp_http_client(headers=headers) as own:
+        own.event_hooks = {"response": [_bound]}
         return await _check(streamable_http_client(url, http_client=own), check)
 
 

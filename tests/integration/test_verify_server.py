@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import signal
+import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +280,66 @@ def test_servers_without_skills_or_without_end(sim: SpaceSim, attack: str, statu
     found, answer = verify(sim, [sys.executable, str(sim.folder / "hostile.py"), attack], "--accept")
     assert found == status
     assert answer.get("error", {}).get("code", "") == code
+
+
+@contextmanager
+def answering(coding: str, chunks: list[bytes]) -> Iterator[str]:
+    """Serve one body to every request, and give its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Encoding", coding)
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.writelines(chunks)
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        thread = threading.Thread(target=served.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{served.server_address[1]}/mcp"
+        finally:
+            served.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("coding", "chunks", "part"),
+    [
+        ("identity", [b"x" * (1 << 20)] * 80, "longer than"),
+        ("gzip", [gzip.compress(b"x" * (1 << 20))], "compressed"),
+        ("identity", [b"\x1b[31m\xc2\x9b\xe2\x80\xae all well"], "cannot be read"),
+    ],
+)
+def test_an_answer_of_any_size_or_bytes_is_bounded_and_written_out(
+    sim: SpaceSim, coding: str, chunks: list[bytes], part: str
+) -> None:
+    """Nothing is held beyond 64 MiB or unpacked, and no log writes raw what the server sent."""
+    shop = Workshop(sim.folder, environment(sim, RYE_STATE_DIR=str(sim.folder / "state")))
+    with answering(coding, chunks) as url:
+        done = shop.run("verify", "--mcp", url)
+    assert (done.status, done.out, part in done.err, len(done.err.splitlines())) == (2, "", True, 2)
+    assert not set(done.err) & set("\x1b\x9b\u202e")
+
+
+def test_a_server_that_answers_nothing_is_left_at_once_on_sigterm(sim: SpaceSim) -> None:
+    """It ends by the signal, without a traceback of the tasks that were waiting, and so does the server."""
+    mark = sim.folder / "started"
+    code = f"import sys; open({str(mark)!r}, 'w').close(); sys.stdin.read()"
+    words = [sys.executable, "-m", "rye", "verify", "--mcp", "-", "--", sys.executable, "-c", code]
+    env = environment(sim, RYE_STATE_DIR=str(sim.folder / "state"))
+    with subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) as running:
+        while not mark.exists() and running.poll() is None:
+            time.sleep(0.02)
+        running.terminate()
+        assert running.communicate()[1] == ""
+    assert running.returncode == -signal.SIGTERM
 
 
 def test_a_record_that_cannot_be_read_is_an_error(sim: SpaceSim) -> None:
