@@ -189,7 +189,7 @@ def as_path(name: str, value: object) -> Path:
         ArgumentError: ``bad-path``.
     """
     with suppress(TypeError, UnicodeEncodeError):  # bytes, or half of a character
-        if isinstance(value, (str, os.PathLike)) and b"\0" not in os.fsencode(value):
+        if value != "" and isinstance(value, (str, os.PathLike)) and b"\0" not in os.fsencode(value):
             return Path(value)
     raise ArgumentError("bad-path", f"{name} is {value!r}", hint="give a path as text or pathlib.Path")
 

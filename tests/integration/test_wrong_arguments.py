@@ -70,6 +70,14 @@ def test_a_registry_refuses_what_it_cannot_take_with_an_error_of_ryes(sim: Space
             pytest.fail(f"Registry({name}={value!r:.40}): {error!r}")
 
 
+def test_an_empty_path_is_not_the_working_directory(sim: SpaceSim) -> None:
+    """As of a variable that is not set: nothing is read or written there."""
+    for name in ("project", "user", "cache_dir"):
+        with pytest.raises(RyeError, match=name):
+            sim.registry(**{name: ""})
+    assert not (sim.folder / "v1").exists()
+
+
 def test_attack_an_odd_byte_in_a_signature_line_hides_no_other_item(sim: SpaceSim) -> None:
     """It costs the item its verdict, and neither the list it stands in nor the text of the item."""
     registry = sim.registry()
