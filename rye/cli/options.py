@@ -28,11 +28,22 @@ Answer = TypeVar("Answer")
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """What click is told about the help of rye and of each of its commands."""
 
-_TYPES: Mapping[str, Any] = {"integer": int, "number": float, "path": click.Path(path_type=Path)}
+
+class _Path(click.Path):
+    """A path; an empty one, as of a variable that is not set, is not the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a :class:`Path`."""
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_TYPES: Mapping[str, Any] = {"integer": int, "number": float, "path": _Path(path_type=Path)}
 _FORMS: Mapping[str, Any] = {
-    "path": click.Path(path_type=Path),
-    "dash": click.Path(path_type=Path, allow_dash=True),
-    "folder": click.Path(exists=True, file_okay=False, path_type=Path),
+    "path": _Path(path_type=Path),
+    "dash": _Path(path_type=Path, allow_dash=True),
+    "folder": _Path(exists=True, file_okay=False, path_type=Path),
 }
 
 

@@ -117,6 +117,20 @@ def test_an_item_that_was_edited_is_to_be_signed_again(tmp_path: Path) -> None:
     assert "fix: rye sign tool:demo/deploy" in shop.run("open", "demo/deploy", EDITOR="sed -i s/Deploy/Send/").err
 
 
+def test_attack_an_empty_path_is_not_the_checkout(tmp_path: Path) -> None:
+    """``--trust "$KEYS"`` of a variable that is not set does not trust the keys that somebody put into the project."""
+    shop = lay(tmp_path)
+    assert shop.run("keys", "generate", "--owner", "eve").status == 0
+    assert shop.run("sign", "tool:demo/deploy").status == 0
+    trusted = tmp_path / "home/.ai/config/keys/trusted"
+    for path in trusted.glob("*.toml"):
+        path.rename(shop.project / path.name)
+    assert shop.run("verify", "tool:demo/deploy", "--trust", ".").status == 0
+    for option in ("--trust", "--project", "--policy", "--bundle"):
+        done = shop.run("verify", "tool:demo/deploy", option, "")
+        assert (done.status, f"'{option}'" in done.err, "the path is empty" in done.err) == (2, True, True), option
+
+
 def test_search_options_reach_the_search(shop: Workshop) -> None:
     """Scope, filter, field, fuzzy, limit and the rest each change the answer."""
 
