@@ -125,12 +125,13 @@ class Registry:
             Layout.find,
             project=None if project is None else as_path("project", project),
             user=None if user is None else as_path("user", user),
-            bundles=None if bundles is None else as_paths("bundles", bundles),
-            more=as_paths("more_bundles", more_bundles),
             audience=audience,
             clients=clients,
         )
-        self._layout = layout = self._find()
+        self._layout = layout = self._find(
+            bundles=None if bundles is None else as_paths("bundles", bundles),
+            more=as_paths("more_bundles", more_bundles),
+        )
         self.roots: tuple[Root, ...] = layout.roots
         self.max_staleness = check(COMMANDS["search"]["max_staleness"], max_staleness)
         self._progress = progress
@@ -153,9 +154,9 @@ class Registry:
 
     @property
     def is_current(self) -> bool:
-        """Whether the same folders hold items as when it was opened, also those of clients; looks at the disk."""
+        """Whether the same folders of project and user hold items as when it was opened; looks at the disk."""
         try:
-            return self._find().roots == self.roots
+            return self._find(bundles=()).roots == tuple(root for root in self.roots if root.space != "system")
         except RyeError:  # a folder that was named is gone: what is open says so
             return True
 
