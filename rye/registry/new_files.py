@@ -112,9 +112,10 @@ def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) 
 
     Raises:
         ItemError: ``link-escape``.
-        EnvironmentFault: A file cannot be written.
+        EnvironmentFault: ``unsafe-owner``, or a file cannot be written.
     """
     there = {each: os.path.lexists(base.path / each.rel_path) for each in files}
+    spaces.check_writable(base, (each.rel_path for each, exists in there.items() if not exists))
     for each in there:
         check_place(base, each.rel_path)
     for each, exists in there.items():

@@ -15,6 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from rye._text import visible
 from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType
 from rye.items.formats import ClientFolder
 
@@ -26,8 +27,8 @@ SUFFIXES = frozenset().union(*EXTENSIONS.values())
 
 
 def spelled_as(name: str) -> str:
-    """Return the name that file systems take a name for that ignore case or, as Windows, dots and spaces at its end."""
-    return unicodedata.normalize("NFKC", name).casefold().rstrip(". ")
+    """Return the name that file systems take a name for that ignore case, invisible characters, or dots at its end."""
+    return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
 
 
 class Space(StrEnum):

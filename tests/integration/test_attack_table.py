@@ -1321,7 +1321,7 @@ def folder_that_may_not_be_read(arena: Arena) -> Found:
 @attack
 def project_in_capitals(arena: Arena) -> Found:
     """``.AI`` is no project here, and one where case is ignored; beside the project it becomes part of that."""
-    for name in ("x/.AI", "x/.Ai. "):
+    for name in ("x/.AI", "x/.Ai. ", "x/.a\u200ci"):
         planted = arena.sim.project / "packages" / name
         planted.mkdir(parents=True)
         assert arena.verify(inside=arena.sim.project) == Found(2, frozenset({"bad-name"}), frozenset({"ok"}))
@@ -1492,6 +1492,8 @@ def items_open_to_others(arena: Arena) -> Found:
         (project / place).chmod(0o777)
         with chdir(project):
             assert main(["sign", "--all"]) == 2
+            assert main(["new", "tool", "demo/mine.py"]) == (2 if place == ".ai/tools/demo" else 0)
+            (project / ".ai/tools/demo/mine.py").unlink(missing_ok=True)
         registry = arena.sim.registry()
         told = [registry.verify().warnings, registry.search("hello").warnings][: 1 + (project / place).is_file()]
         for warnings in told:
@@ -1897,6 +1899,20 @@ def verdict_imitated_in_a_name(arena: Arena) -> Found:
         assert lines
         assert all("$'tool:demo/hi" in line for line in lines)
         assert "  \u2713 trusted  user" not in out.getvalue()
+    return arena.verify()
+
+
+@attack
+def verdict_imitated_by_metadata(arena: Arena) -> Found:
+    """Metadata named like what ``rye show`` says of an item stands behind a name that is rye's own, as wide as ever."""
+    names = ("verdict", "signed", "remedy", "note", "source", "see instead", "x" * 500)
+    front = "".join(f"{name}: faked\n" for name in names)
+    arena.sim.write("project", "knowledge/demo/fake.md", f"---\nname: fake\n{front}---\n\nText\n")
+    with redirect_stdout(io.StringIO()) as out:
+        assert main(["show", "knowledge:demo/fake", "--project", str(arena.sim.project)]) == 0
+    facts = out.getvalue().partition("\n---\n")[0].splitlines()
+    assert {line.split()[0] for line in facts if "faked" in line} == {"metadata"}
+    assert all(line.index(line.split()[1]) < 20 for line in facts if line.startswith("  "))
     return arena.verify()
 
 

@@ -164,7 +164,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "tags", ", ".join(item.tags)
     for name, value in item.metadata.items():
         if name not in _LISTED_BEFORE:
-            yield name, _value(value)
+            yield "metadata", f"{name}: {_value(value)}"  # no name of its own: it could be one of those above
     yield from (("symbol", symbol_line(symbol.to_dict())) for symbol in item.symbols if symbol.signature)
 
 

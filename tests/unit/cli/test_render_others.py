@@ -79,10 +79,10 @@ def test_an_item_is_facts_then_content() -> None:
     )
     lines = list(render_item(item, PLAIN))
     assert lines[0] == "tool:demo/deploy  ✓ trusted"
-    assert "  title      Deploy" in lines
-    assert "  verdict    signed by a trusted key" in lines
-    assert "  deps       a, b" in lines
-    assert '  config     {"x": 1}' in lines
+    assert "  title     Deploy" in lines
+    assert "  verdict   signed by a trusted key" in lines
+    assert "  metadata  deps: a, b" in lines
+    assert '  metadata  config: {"x": 1}' in lines
     assert sum("title" in line for line in lines) == 1
     assert not any("author" in line for line in lines)
     assert lines[-1] == "# Deploy\n<!-- hidden -->"
