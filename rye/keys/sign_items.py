@@ -27,7 +27,7 @@ from rye.spaces.beside import PLAIN, is_listable
 from rye.spaces.layout import Layout
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
-from rye.spaces.targets import NamedFile, files_to_sign
+from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
 
 Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
 _T = TypeVar("_T")
@@ -234,7 +234,7 @@ def sign_bundle(
     force: bool = False,
     progress: Progress = None,
 ) -> SignReport:
-    """Sign each item of a bundle that is not validly signed, with a key made for it and thrown away.
+    """Sign each item of a bundle that is not validly signed, skills as wholes, with a key made for it and thrown away.
 
     Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
     branches differ in nothing else. A trust file goes when neither an item nor the manifest needs it any more, unless
@@ -258,10 +258,10 @@ def sign_bundle(
     spaces.check_writable(bundle)
     trusted = bundle.path / signing.TRUSTED_FOLDER
     if signing.leads_out(trusted, bundle.path):
-        message = f"{trusted} leads out of {bundle.path}, by a link; nothing is written there"
-        raise SigningError("not-a-file", message, hint="put a folder in the place of the link")
+        raise SigningError("not-a-file", f"{trusted} leads out of {bundle.path}", hint="put a folder there, no link")
     files, missed = spaces.walk(bundle)
-    jobs = _read_all([(bundle, file, "") for file in files], [fault.message for fault in missed], progress)
+    named = whole_skills([(bundle, file, False) for file in files])
+    jobs = _read_all(named, [fault.message for fault in missed], progress)
     _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")

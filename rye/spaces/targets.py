@@ -218,10 +218,10 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
             name = root.source, file.rel_path
             is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
             files[name] = root, file, is_alone
-    return _whole_skills(list(files.values())), list(problems)
+    return whole_skills(list(files.values())), list(problems)
 
 
-def _whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile]:
+def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile]:
     """Return what to sign: a skill as a whole, unless its file was named by its own path and holds a line at most.
 
     What else was named in a skill goes with it.

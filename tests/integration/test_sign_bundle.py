@@ -287,3 +287,21 @@ def test_the_keys_of_a_manifest_keep_their_trust_files(sim: SpaceSim, monkeypatc
     kept = {path.stem for path in (root.path / TRUSTED_FOLDER).iterdir()}
     assert {BEA.public.fingerprint, PAT.public.fingerprint} <= kept
     assert [Path(path).stem for path in report.removed].count(EVE.public.fingerprint) == 1
+
+
+def test_a_repository_of_skills_is_signed_as_wholes(tmp_path: Path) -> None:
+    """Scripts keep their bytes, and a second time nothing is signed."""
+    skill = tmp_path / "theirs/skills/pdf"
+    files = {
+        "SKILL.md": "---\nname: pdf\ndescription: Fill forms\n---\n",
+        "scripts/fill.py": "print(1)\n",
+        "a.bin": "x",
+    }
+    for name, text in files.items():
+        (skill / name).parent.mkdir(parents=True, exist_ok=True)
+        (skill / name).write_text(text, encoding="utf-8")
+    report = sign_bundle(tmp_path / "theirs", owner="them")
+    assert [(item.type, item.id) for item in report.items] == [("directive", "pdf")]
+    assert {name: (skill / name).read_text(encoding="utf-8") for name in files} == files
+    assert (skill / "SKILL.sig").exists()
+    assert not sign_bundle(tmp_path / "theirs", owner="them").fingerprint
