@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import click
 
-from rye.cli.options import sections_of
+from rye.cli.options import HELP_SETTINGS, sections_of
 from rye.surface.text import installed_version
 
 
 def pages(root: click.Group) -> Iterator[tuple[str, str]]:
     """Yield the name of the file and the text of a page for each command, those of groups among them."""
-    yield from _pages(click.Context(root, info_name="rye", max_content_width=100))
+    yield from _pages(click.Context(root, info_name="rye", **HELP_SETTINGS))
 
 
 def _pages(ctx: click.Context) -> Iterator[tuple[str, str]]:

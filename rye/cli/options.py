@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rye.registry import Layout, Registry
 
 Answer = TypeVar("Answer")
-HELP_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+HELP_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """What click is told about the help of rye and of each of its commands."""
 
 

@@ -31,6 +31,8 @@ def test_a_page_says_what_help_does(manual: Path) -> None:
     text = (manual / "rye-search.1").read_text()
     assert ".SH EXAMPLES\n.TP\n\\&both words, in any field\n\\fBrye search verify signatures\\fR\n" in text
     assert "\n.SH BY MEANING\n" in text
+    assert "\n\\fB\\-h, \\-\\-help\\fR\n" in text
+    assert main(["search", "-h"]) == 0  # also where click has remembered the option of the page
     assert "\n\\fB\\-n, \\-\\-limit N\\fR\n\\&Hits on the page, 1 to 1,000." in text
     requests = {
         line.split()[0] for page in manual.iterdir() for line in page.read_text().splitlines() if line[0] in ".'"
