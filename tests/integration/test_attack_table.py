@@ -6,6 +6,7 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import io
 import os
@@ -14,7 +15,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from rye.verify.reports import Finding
 from rye.verify.run import start_verification
 from tests.integration import test_mcp_http
 from tests.integration.test_mixed_install import install_engine, install_rye, start
+from tests.integration.test_verify_server import answering
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
 from tests.support.mcp_server import refused, with_client
@@ -1781,6 +1783,16 @@ def log_filled_by_callers(arena: Arena) -> Found:
     sim = SpaceSim(arena.sim.folder / "served")
     furnish(sim)
     test_mcp_http.a_log_full_of_what_callers_send(sim)
+    return arena.verify()
+
+
+@attack
+def answer_without_end(arena: Arena) -> Found:
+    """A server of skills sends more than memory holds: the verification ends, and tells no more than that."""
+    for coding, chunks in (("identity", [b"x" * (1 << 20)] * 80), ("gzip", [gzip.compress(b"x")])):
+        with answering(coding, chunks) as url, redirect_stderr(io.StringIO()) as err:
+            assert main(["verify", "--mcp", url]) == 2
+        assert "an answer of the server is compressed or longer than" in err.getvalue()
     return arena.verify()
 
 
