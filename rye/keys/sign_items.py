@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar, Unpack
 
 from rye import signing, spaces
@@ -109,15 +109,11 @@ class _Job:
             return found.data if isinstance(found, Skill) else None
         return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
 
-    def take(self, signed: Sequence[tuple[_Job, bytes | None]]) -> bool:
+    def take(self, inside: Mapping[str, bytes]) -> bool:
         """Take over the signatures that skills inside this one are to have; return whether any is new."""
-        files = {file.path: file for file in self.files}
-        for job, after in signed:
-            if job.root == self.root and job.skill.startswith(f"{self.skill}/") and after is not None:
-                path = job.path.removeprefix(f"{self.skill}/")
-                mode = files[path].mode if path in files else PLAIN
-                files[path] = SkillFile(path, mode, hashlib.sha256(after).hexdigest())
-        before, self.files = self.files, tuple(files.values())
+        modes = {file.path: file.mode for file in self.files}
+        taken = [SkillFile(each, modes.get(each, PLAIN), hashlib.sha256(inside[each]).hexdigest()) for each in inside]
+        before, self.files = self.files, tuple({file.path: file for file in (*self.files, *taken)}.values())
         return self.files != before
 
     def sign(self, **terms: Unpack[SigningTerms]) -> bytes:
@@ -348,10 +344,14 @@ def _sign(
 ) -> list[tuple[_Job, bytes | None]]:
     """Return each file with the bytes that the one with its signature is to have: as now where that is valid."""
     now, signed = signing.system_clock(), list[tuple[_Job, bytes | None]]()
+    inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)  # of a skill: path in it → signature of one inside
     for job in jobs:
         after = job.held
-        if (job.skill and job.take(signed)) or force or job.code:
+        if (job.skill and job.take(inside[job.root, job.skill])) or force or job.code:
             after = job.sign(origin=job.read.origin, key=key, form=form, audience=audience, now=now)
+        if job.skill and after is not None:
+            for folder in PurePosixPath(job.skill).parents:
+                inside[job.root, str(folder)][job.path.removeprefix(f"{folder}/")] = after
         signed.append((job, after))
     return signed
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -38,8 +40,8 @@ class Target:
 
     ``covers`` returns whether files that it names may be at or below a path of a root that could not be listed;
     ``problems`` are errors about folders, below the named one, that may be or hold a project, and ``unsearched`` says
-    in which none was looked for; ``whole`` are the roots that it names entirely; ``files`` are the only paths that it
-    accepts, where it is that of a file: whoever has many targets looks files up there instead of asking each.
+    in which none was looked for; ``whole`` are the roots that it names entirely; ``places`` are the only files
+    and folders that it may accept, where it is a path: whoever has many targets looks files up there.
     """
 
     text: str
@@ -49,7 +51,7 @@ class Target:
     problems: tuple[RyeError, ...] = ()
     unsearched: str = ""
     whole: tuple[Root, ...] = ()
-    files: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
 
 def read_targets(
@@ -153,7 +155,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             lambda root, file: is_within(str(root.path / file.rel_path), inside[root]),
             covers,
             whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),
-            files=tuple(inside.values()) if os.path.isfile(place) else (),  # noqa: PTH113 - never raises
+            places=tuple(inside.values()),
         )
     below = _below(path, known)
     if not (below.roots or below.problems):
@@ -191,17 +193,19 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
     problems: dict[str, None] = {}
 
     @cache
-    def walk(root: Root) -> tuple[Mapping[str, ItemFile], Sequence[ItemError]]:
+    def walk(root: Root) -> tuple[Mapping[str, ItemFile], list[str], Sequence[ItemError]]:
         listed, faults = spaces.walk(root)
-        return {str(root.path / file.rel_path): file for file in listed}, faults
+        by_path = {str(root.path / file.rel_path): file for file in listed}
+        return by_path, sorted(by_path), faults
 
     for target in read_targets(texts, layout, space):
         path = os.path.abspath(os.path.expanduser(target.text))
         found, missed = [], [problem.message for problem in target.problems if not target.roots]
         here = [root for root in target.roots if root in layout.roots]
         for root in here or target.roots:  # what lies below the project is another one's to sign
-            listed, faults = walk(root)
-            candidates = [listed[path]] if path in listed else listed.values()
+            listed, in_order, faults = walk(root)
+            near = [each for place in target.places for each in _at_or_below(place, in_order)]
+            candidates = map(listed.__getitem__, near if target.places else listed)
             found += [(root, file) for file in candidates if target.accepts(root, file)]
             missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]
         problems |= dict.fromkeys(missed)
@@ -219,6 +223,14 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
             is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
             files[name] = root, file, is_alone
     return whole_skills(list(files.values())), list(problems)
+
+
+def _at_or_below(place: str, paths: list[str]) -> list[str]:
+    """Return those of some sorted paths that are a place or in it."""
+    below = place.rstrip(os.sep) + os.sep
+    inside = paths[bisect_left(paths, below) : bisect_left(paths, f"{below}{chr(sys.maxunicode)}")]
+    at = bisect_left(paths, place)
+    return [*paths[at : at + 1], *inside] if paths[at : at + 1] == [place] else inside
 
 
 def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -127,13 +127,13 @@ class OutcomeStream:
 
     def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
-        alone = defaultdict[str, list[str]](list)  # path of a file → the texts that name just that
+        placed = defaultdict[str, list[Target]](list)  # path of a file or folder → the targets that name just that
         for target in self.targets:
-            for path in target.files:
-                alone[path].append(target.text)
+            for path in target.places:
+                placed[path].append(target)
         for number, root in enumerate(roots):
             targets = [target for target in self.targets if root in target.roots]
-            wider = [target for target in targets if not target.files]
+            wider = [target for target in targets if not target.places]
             empty = _is_other(root)
             beside = self._beside.setdefault(root, [])
             pairs: list[str] = []
@@ -150,8 +150,9 @@ class OutcomeStream:
                 empty = False
                 self._found = self._found or not spaces.is_own(root)
                 if not self._all_named:
-                    naming = [target.text for target in wider if target.accepts(root, file)]
-                    naming += alone.get(str(root.path / file.rel_path), ()) if alone else ()
+                    near = _at_or_above(f"{root.path}/{file.rel_path}", placed) if placed else ()
+                    asked = [*wider, *(target for target in near if root in target.roots)]
+                    naming = [target.text for target in asked if target.accepts(root, file)]
                     if not naming:
                         self._leave_out(root, file)
                         continue
@@ -170,6 +171,13 @@ class OutcomeStream:
     def _leave_out(self, root: Root, file: ItemFile) -> None:
         if self._left_out is not None and root in self._observed:
             self._left_out(root, file)
+
+
+def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:
+    """Yield the targets that name a path, or a folder that it is in."""
+    while path:
+        yield from placed.get(path, ())
+        path = path.rpartition("/")[0]
 
 
 def stream_outcomes(

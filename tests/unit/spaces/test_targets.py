@@ -10,9 +10,11 @@ import pytest
 
 from rye.cli import main
 from rye.errors import ArgumentError, SigningError
+from rye.spaces import targets
 from rye.spaces.layout import Layout
-from rye.spaces.targets import read_targets
-from rye.verify.reports import Unchecked
+from rye.spaces.model import is_within
+from rye.spaces.targets import files_to_sign, read_targets
+from rye.verify.reports import Unchecked, VerifiedItem
 from rye.verify.stream import stream_outcomes
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
@@ -189,13 +191,14 @@ def test_what_cannot_be_left_out_is_refused(sim: SpaceSim, folder: str, space: s
     assert read_targets((), layout(sim), "all", without=[Path("packages")])
 
 
-def test_the_path_of_a_file_is_looked_up(sim: SpaceSim) -> None:
-    """Thousands of named files are not each compared with thousands of paths; what is found is the same."""
+def test_a_path_is_looked_up(sim: SpaceSim) -> None:
+    """Thousands of named files or folders are not each compared with thousands of paths; what is found is the same."""
     tool, data = sim.path("project", "tools/a/good.py"), sim.write("project", "tools/a/data.json", "{}")
     sim.sign("project", "tools/a/data.json")
     texts = (str(tool), ".ai/tools/b", f"{data}.sig", "tool:a/good")
-    targets = read_targets(texts, layout(sim), "all")
-    assert [each.files for each in targets] == [(str(tool),), (), (str(data),), ()]
+    found = read_targets(texts, layout(sim), "all")
+    folder = str(sim.root("project") / "tools" / "b")
+    assert [each.places for each in found] == [(str(tool),), (folder,), (str(data),), ()]
     for named in (texts, texts[:1], texts[2:3]):
         found = [each.path for each in stream_outcomes(named, layout(sim)) if not isinstance(each, Unchecked)]
         wider = [str(sim.path("project", "tools/b/good.py"))] if named == texts else []
@@ -205,3 +208,25 @@ def test_the_path_of_a_file_is_looked_up(sim: SpaceSim) -> None:
             *wider,
         ]
         assert sorted(found) == sorted(expected)
+
+
+def test_skills_that_are_named_one_by_one_are_not_compared_with_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a shell names them by ``.claude/skills/*``, and ``rye init``: the work grows with their number."""
+    sim = SpaceSim(tmp_path, bundles=())
+    folders = [sim.project / ".claude/skills" / f"s{number}" for number in range(100)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: Do it\n---\n", encoding="utf-8")
+    calls = list[str]()
+
+    def counted(path: str, folder: str) -> bool:
+        calls.append(path)
+        return is_within(path, folder)
+
+    monkeypatch.setattr(targets, "is_within", counted)
+    texts = tuple(map(str, folders))
+    assert len(files_to_sign(texts, layout(sim), "project")[0]) == 100
+    assert len([each for each in stream_outcomes(texts, layout(sim)) if isinstance(each, VerifiedItem)]) == 100
+    assert len(calls) < 100 * 20
