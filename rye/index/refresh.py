@@ -48,6 +48,7 @@ class RefreshReport:
     Attributes:
         added, changed, removed, unchanged: Files, compared with the last snapshot.
         stale: True when files have changed but another process holds the lock, or the index cannot be written.
+        temporary: Whether an index is in a temporary folder, which goes with the process, as the cache refused it.
         warnings: Files with the name of an item that are not items, indexes rebuilt, and folders that refused writing.
         snapshot: What to search in one space; None while another process is making the very first.
     """
@@ -57,11 +58,12 @@ class RefreshReport:
     removed: int = 0
     unchanged: int = 0
     stale: bool = False
+    temporary: bool = False
     warnings: tuple[str, ...] = ()
     snapshot: Snapshot | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the counts, ``stale`` and ``warnings``."""
+        """Return the counts, ``stale``, ``temporary`` and ``warnings``."""
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         return found | {"warnings": list(self.warnings)}
 

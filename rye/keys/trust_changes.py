@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def change_all(
     change: Callable[[str, bool], TrustChange],
     confirm: Callable[[Sequence[TrustChange]], None] | None = None,
 ) -> list[TrustChange]:
-    """Make a change for every text, but only if each is possible.
+    """Make a change for every text, but only if each is possible; what a failed write leaves half done is undone.
 
     Args:
         texts: Each names a key or a trust file.
@@ -82,6 +82,7 @@ def change_all(
     Raises:
         SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
             ``changed-meanwhile`` where a file changed while the user was asked.
+        EnvironmentFault: ``cannot-write``.
     """
     planned: dict[str, str] = {}
     changes: list[TrustChange] = []
@@ -109,7 +110,29 @@ def change_all(
         if [change(text, False) for text in dict.fromkeys(texts)] != changes:
             message = "a trust file changed after it was shown, so nothing was changed"
             raise SigningError("changed-meanwhile", message, hint="look at it again")
-    return [change(text, True) for text in planned.values()]
+    before = _contents(changes)
+    try:
+        return [change(text, True) for text in planned.values()]
+    except BaseException:
+        _restore(before, _contents(changes))
+        raise
+
+
+def _contents(changes: Sequence[TrustChange]) -> dict[Path, bytes]:
+    """Return the bytes of every trust file in the folders that changes concern."""
+    folders = {Path(path).parent for each in changes for path in each.paths}
+    return {
+        path: signing.read_trust_bytes(path) for folder in folders for path in folder.glob("*.toml") if path.is_file()
+    }
+
+
+def _restore(before: Mapping[Path, bytes], now: Mapping[Path, bytes]) -> None:
+    """Give trust files their former bytes, and remove those that were not there: first of all, as it makes room."""
+    for path in now.keys() - before.keys():
+        unlink(path)
+    for path, data in before.items():
+        if now.get(path) != data:
+            signing.write_atomically(path, data)
 
 
 def write_trust_file(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:

@@ -45,6 +45,7 @@ class State:
         warnings: Those of every search.
         when: Monotonic time of the scan.
         layout: The spaces.
+        temporary: Whether an index is in a temporary folder.
     """
 
     refreshed: tuple[tuple[Root, RefreshReport], ...]
@@ -53,6 +54,7 @@ class State:
     warnings: tuple[str, ...]
     when: float
     layout: Layout
+    temporary: bool
 
     @cached_property
     def everywhere(self) -> Reader:
@@ -84,6 +86,7 @@ class State:
             removed=sum(one.removed for one in found),
             unchanged=sum(one.unchanged for one in found),
             stale=self.stale("all"),
+            temporary=self.temporary,
             warnings=self.warnings,
         )
 
@@ -274,7 +277,7 @@ class Indexes:
             ranking = read_ranking(self._layout.roots, untrusted)
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
-            state = State(refreshed, trust, ranking, warnings, began, self._layout)
+            state = State(refreshed, trust, ranking, warnings, began, self._layout, bool(cached))
             state.keep(self._state)
             self._state = state
             with suppress(IndexError):  # nothing is held, or no longer

@@ -250,6 +250,20 @@ def test_index_is_shown_cleared_and_rebuilt(tmp_path: Path) -> None:
     assert own.process("search", "deploy", "--ids").status == 0
 
 
+@pytest.mark.parametrize("action", ["rebuild", "vectors"])
+def test_an_index_that_would_not_be_kept_is_no_success(tmp_path: Path, action: str) -> None:
+    """Where the cache folder cannot be made, a search is content with a temporary one; making an index is not."""
+    own = lay(tmp_path)
+    taken = tmp_path / "taken"
+    taken.touch()
+    cache = ("--cache-dir", str(taken / "cache"))
+    done = own.process("index", action, "--json", *cache)
+    error = json.loads(done.out)["error"]
+    assert (done.status, error["code"]) == (2, "index-write")
+    assert str(taken) in error["problems"][0]
+    assert own.process("search", "deploy", "--ids", *cache).status == 0
+
+
 def test_verify_says_yes_or_no(shop: Workshop) -> None:
     """Unsigned items are findings, status 1; the same report as JSON; nothing to verify is status 2."""
     done = shop.process("verify", "--space", "project")

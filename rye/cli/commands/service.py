@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rye._process import find_program
 from rye.cli.options import Place, Refusal, ask, command, params_of, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
-from rye.errors import NotFoundError
+from rye.errors import EnvironmentFault, NotFoundError
 
 if TYPE_CHECKING:
-    from rye.registry import ServerCheck, ServerSkill
+    from rye.registry import RefreshReport, Registry, ServerCheck, ServerSkill, VectorReport
     from rye.surface.listener import Http
 
 _TOKEN, _SERVE_TOKEN, _VERIFY_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN", "RYE_VERIFY_TOKEN"
@@ -56,15 +56,33 @@ def _status(place: Place) -> _Outcome:
 def _rebuild(place: Place) -> _Outcome:
     from rye.cli.render.index import render_rebuilt
 
-    report = ask(place, lambda registry: registry.rebuild())
+    report = ask(place, lambda registry: _kept(registry.rebuild()))
     return report.to_dict(), [render_rebuilt(report)], report.warnings, int(report.stale)
 
 
 def _vectors(place: Place) -> _Outcome:
     from rye.cli.render.index import render_vectors
 
-    report = ask(place, lambda registry: registry.embed())
+    def made(registry: Registry) -> VectorReport:
+        _kept(registry.refresh())
+        return registry.embed()
+
+    report = ask(place, made)
     return report.to_dict(), [render_vectors(report)], report.warnings, int(report.missing > 0)
+
+
+def _kept(report: RefreshReport) -> RefreshReport:
+    """Return a report of an index that outlives the process.
+
+    Raises:
+        EnvironmentFault: ``index-write`` where it is in a temporary folder.
+    """
+    if report.temporary:
+        message = "nothing would be kept, as the cache folder cannot be written"
+        raise EnvironmentFault(
+            "index-write", message, hint="set RYE_CACHE_DIR to another folder", problems=report.warnings
+        )
+    return report
 
 
 def _clear(place: Place) -> _Outcome:

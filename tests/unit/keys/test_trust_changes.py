@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
-from rye.keys.trust_changes import TrustedKey
+from rye.keys.trust_changes import TrustChange, TrustedKey, change_all
 from rye.keys.trust_files import Trust
 from rye.signing import (
     TRUSTED_FOLDER,
@@ -120,6 +121,33 @@ def test_a_trust_file_is_not_overwritten_in_silence(sim: SpaceSim, tmp_path: Pat
     again = tmp_path / "again.toml"
     again.write_bytes(Path(change.paths[0]).read_bytes())
     assert trust.add(str(again)).action == "unchanged"
+
+
+@pytest.mark.parametrize("action", ["add", "revoke", "remove"])
+def test_changes_before_a_failed_write_are_undone(sim: SpaceSim, tmp_path: Path, action: str) -> None:
+    """A disk that is full at the second of two keys leaves the first one as it was."""
+    trust = trust_of(sim)
+    actions: dict[str, Callable[..., TrustChange]] = {"add": trust.add, "revoke": trust.revoke, "remove": trust.remove}
+    given = tmp_path / "pat.pem"
+    given.write_text(PAT.public.pem)
+    first = str(given) if action == "add" else ANN.public.fingerprint
+    folder = sim.user / ".ai" / TRUSTED_FOLDER
+
+    def change(text: str, write: bool) -> TrustChange:  # noqa: FBT001 - as change_all calls it
+        if text == first:
+            return actions[action](text, write=write)
+        if write:
+            assert files() != before
+            raise EnvironmentFault("cannot-write", "no room", hint="make room on the disk")
+        return TrustChange("added", EVE.public.fingerprint, "eve", (str(folder / "eve.toml"),))
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in folder.glob("*")}
+
+    before = files()
+    with pytest.raises(EnvironmentFault, match="no room"):
+        change_all([first, "second"], change)
+    assert files() == before
 
 
 def test_revocation_beats_every_other_file(sim: SpaceSim) -> None:
