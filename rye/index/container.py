@@ -54,6 +54,11 @@ class DamagedError(Exception):
     """The file is not a readable container. Callers of this room never see it: the index is rebuilt instead."""
 
 
+def damage_text(error: Exception) -> str:
+    """Describe damage to an index, for a warning, given the error that it raised."""
+    return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
+
+
 def opener(path: str, flags: int) -> int:
     """Open a regular file for :func:`open`, without waiting for the other end of a pipe in its place.
 

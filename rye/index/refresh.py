@@ -25,7 +25,7 @@ from rye import spaces
 from rye._process import check_cancelled
 from rye.errors import EnvironmentFault
 from rye.index.cache_folder import write_faults
-from rye.index.container import SYMPTOMS, DamagedError
+from rye.index.container import SYMPTOMS, DamagedError, damage_text
 from rye.index.file_list import FileList, Files, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Snapshot, Store
 from rye.spaces import ItemFile, Root
@@ -374,11 +374,6 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
     """Return whether a path is one of some in ascending order."""
     at = bisect_left(paths, path)
     return at < len(paths) and paths[at] == path
-
-
-def damage_text(error: Exception) -> str:
-    """Describe damage to an index, for a warning, given the error that it raised."""
-    return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
 
 
 def _walk(root: Root) -> _Walked:

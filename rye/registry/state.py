@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 from rye._process import Cancelled, stoppable
 from rye.errors import EnvironmentFault
 from rye.index import cache_folder
-from rye.index.container import SYMPTOMS, DamagedError
+from rye.index.container import SYMPTOMS, DamagedError, damage_text
 from rye.index.reader import Reader
-from rye.index.refresh import Progress, RefreshReport, SpaceIndex, damage_text
+from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
 from rye.manifest import with_listed
 from rye.search.settings import Ranking, read_ranking

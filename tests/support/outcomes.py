@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rye.signing import TrustSet
@@ -49,5 +50,5 @@ def verification(
         now,
         Manifests(outcomes),
         audience,
-        replace(Fixes.find(), signers=lambda: HOLDER),
+        Fixes(str(Path.cwd()), signers=lambda: HOLDER),
     )
