@@ -9,6 +9,7 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from mcp import types
@@ -78,15 +79,28 @@ def tidy(value: Any, *, longest: int = MAX_TEXT, depth: int = _DEPTH) -> Any:
 
 
 class Reasons(dict[str, str]):
-    """The sentences of a brief answer, each once by its label: the code, and a number where one has several."""
+    """The sentences of a brief answer, each once: the first one of a verdict by that, others by their codes."""
 
     def label(self, signature: Mapping[str, str]) -> dict[str, str]:
-        """Return the verdict, and the label of its reason."""
-        code, reason = signature["code"], signature["reason"]
-        labels = [code, *(f"{code} {number}" for number in range(2, len(self) + 2))]
-        label = next(each for each in labels if self.get(each, reason) == reason)
-        self[label] = reason
-        return {"verdict": signature["verdict"], "reason": label}
+        """Return the verdict and, unless its sentence is the one that stands for the verdict, the key of that."""
+        verdict, code = signature["verdict"], signature["code"]
+        sentence = f"{signature['reason']} [{code}]"
+        keys = [verdict, code, *(f"{code} {number}" for number in range(2, len(self) + 2))]
+        key = next(each for each in keys if self.setdefault(each, sentence) == sentence)
+        return {"verdict": verdict} | ({"reason": key} if key != verdict else {})
+
+
+def under_base(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Shorten the paths of the parts of an answer by the folder that saves most, and return it as ``base``, if any."""
+    paths = [row["path"] for row in rows]
+    folders = {f"{folder.as_posix().rstrip('/')}/" for path in paths for folder in PurePosixPath(path).parents}
+    saved = {each: len(each) * (sum(path.startswith(each) for path in paths) - 1) for each in sorted(folders)}
+    base = max(saved, key=saved.__getitem__, default="")
+    if not base or saved[base] < len('"base":"",'):
+        return {}
+    for row in rows:
+        row["path"] = row["path"].removeprefix(base)
+    return {"base": base}
 
 
 def picked(data: Mapping[str, Any], always: Iterable[str], others: Iterable[str] = ()) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def test_why_an_item_is_a_hit_or_none_comes_beside_the_hits(sim: SpaceSim, share
 
 
 def test_a_brief_answer_has_what_a_model_decides_by(shared: Session) -> None:
-    """Every field of the contract, verdict, reason and path of each hit, in less than 400 bytes a hit."""
+    """Every field of the contract, verdict, reason and path of each hit, in less than 350 bytes a hit."""
     needed = {"id", "name", "description", "category", "score", "type", "source", "preview", "verdict", "path"}
     around = {"total", "query", "scope", "space", "limit", "offset", "search_type", "notice", "results", "reasons"}
     for query in ("", "read", "thread", "verify signatures"):
@@ -262,17 +262,24 @@ def test_a_brief_answer_has_what_a_model_decides_by(shared: Session) -> None:
             for detail in ("brief", "full")
         )
         assert brief == shared.call("rye_search", **given).structured_content
-        assert around <= brief.keys() <= full.keys() | {"reasons"}
+        assert around <= brief.keys() <= full.keys() | {"reasons", "base"}
         assert next(iter(brief)) == "notice"
         for hit, whole in zip(brief["results"], full["results"], strict=True):
             assert needed <= hit.keys()
-            assert brief["reasons"][hit["reason"]] == whole["signature"]["reason"]
-            assert hit["reason"].split()[0] == whole["signature"]["code"]
-            expected = [whole["signature"]["verdict"], whole["path"], whole["id"], whole["bundle"], whole["exact"]]
-            assert [hit[key] for key in ("verdict", "path", "id")] == expected[:3]
-            assert [hit.get("bundle", ""), hit.get("exact", False)] == expected[3:]
-            assert size({name: hit[name] for name in needed}) - len(hit["path"]) < 400
+            assert said_once(brief, hit) == (
+                f"{whole['signature']['reason']} [{whole['signature']['code']}]",
+                whole["path"],
+            )
+            expected = [whole["signature"]["verdict"], whole["id"], whole["bundle"], whole["exact"]]
+            assert [hit["verdict"], hit["id"], hit.get("bundle", ""), hit.get("exact", False)] == expected
+            assert size({name: hit[name] for name in needed}) - len(hit["path"]) < 350
         assert size(brief) < 0.6 * size(full)
+
+
+def said_once(brief: Mapping[str, Any], part: Mapping[str, Any]) -> tuple[str, str]:
+    """Return reason and path of a part of a brief answer, as a client puts them together."""
+    reasons, path = brief.get("reasons", {}), part["path"]
+    return reasons.get(part.get("reason", part["verdict"]), ""), path if path[0] == "/" else brief["base"] + path
 
 
 @pytest.mark.parametrize(
@@ -291,12 +298,13 @@ def test_other_brief_answers_keep_verdict_reason_and_path(
     brief, full = shared.answer(tool, **given), shared.answer(tool, **given, detail="full")
     for one, whole in zip(brief[parts], full[parts], strict=True) if parts else [(brief, full)]:
         signature = whole.get("signature", whole)
-        assert (one["verdict"], one["path"]) == (signature["verdict"], whole["path"])
+        reason, path = said_once(brief, one) if parts else (one["reason"], one["path"])
+        assert (one["verdict"], path) == (signature["verdict"], whole["path"])
         if "reason" in signature:
-            assert brief.get("reasons", {}).get(one["reason"], one["reason"]) == signature["reason"]
-        rest = one.keys() - {"verdict", "reason"}
+            assert reason == (f"{signature['reason']} [{signature['code']}]" if parts else signature["reason"])
+        rest = one.keys() - {"verdict", "reason", "path"}
         assert {name: one[name] for name in rest} == {name: whole[name] for name in rest}
-    assert brief.keys() - full.keys() <= {"reasons", "verdict", "reason"}
+    assert brief.keys() - full.keys() <= {"reasons", "base", "verdict", "reason"}
     assert size(brief) < 0.8 * size(full)
     assert shared.refused(tool, **given, detail="all")["code"] == "bad-detail"
 

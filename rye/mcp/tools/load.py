@@ -11,8 +11,8 @@ from rye._text import as_word, block, quote
 from rye.errors import ItemError
 from rye.mcp.redact import is_offered, unname_successors
 from rye.mcp.startup import Options
-from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, verdict
-from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, stands, unsigned_digest
+from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, under_base, verdict
+from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work, stands, unsigned_digest
 from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header
 
@@ -257,7 +257,16 @@ def _brief_refs(data: Mapping[str, Any]) -> dict[str, Any]:
         for each in data["items"]
     ]
     rest = picked(data, ("notice", "item", "direction", "depth", "total"), ("truncated", "stale", "warnings"))
-    return rest | {"relations": relations, "items": listed}
+    return rest | {"relations": relations, "items": listed} | under_base(listed)
 
 
-REFS = Tool("rye_refs", "List references of an item", _OF_REFS, "Relations", _refs, _refs_text, brief=_brief_refs)
+REFS = Tool(
+    "rye_refs",
+    "List references of an item",
+    _OF_REFS,
+    "Relations",
+    _refs,
+    _refs_text,
+    more={"base": SAID_ONCE["base"]},
+    brief=_brief_refs,
+)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import ArgumentError
 from rye.mcp.redact import offered_suggestion, search_warnings, unname_successors
 from rye.mcp.schema import take_arguments
-from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit
+from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit, under_base
 from rye.mcp.tools.load import require_trusted
-from rye.mcp.tools.tool import Tool, Work
+from rye.mcp.tools.tool import SAID_ONCE, Tool, Work
 from rye.parameters import Parameter, check, parameters_of
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _LONGEST = 1_000_000
 _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
 
-_SHORT = 80
-"""Characters of the description of a hit in a brief answer; of the preview, half of that."""
+_SHORT = 64
+"""Characters of the description of a hit in a brief answer; of title and preview where it has no description."""
 
 _DEEP = 200
 """Levels of an explained query; more than a query may have."""
@@ -174,16 +174,16 @@ def _with_reasons(
 ) -> dict[str, Any]:
     reasons = Reasons()
     hits = [brief(hit, reasons) for hit in answer["results"]]
-    rest = picked(answer, _ENVELOPE, [name for name in answer if name not in _AT_LENGTH])
-    return {"notice": answer["notice"], "results": hits, "reasons": reasons, **rest}
+    without = (*_AT_LENGTH, *(["stage"] if answer.get("stage") == "all" else []))
+    rest = picked(answer, _ENVELOPE, [name for name in answer if name not in without])
+    return {"notice": answer["notice"], "results": hits, **under_base(hits), "reasons": reasons, **rest}
 
 
 def _brief_hit(hit: Mapping[str, Any], reasons: Reasons) -> dict[str, Any]:
-    described = bool(hit["description"])
     brief = picked(hit, _OF_A_HIT)
     brief |= {"score": round(hit["score"], 4), "description": short(hit["description"], _SHORT)}
-    brief["preview"] = short(hit["preview"], _SHORT // 2 if described else _SHORT)
-    if hit["title"] and not described:
+    brief["preview"] = "" if hit["description"] else short(hit["preview"], _SHORT)
+    if hit["title"] and not hit["description"]:
         brief["title"] = short(hit["title"], _SHORT)
     brief |= reasons.label(hit["signature"]) | {"path": hit["path"]} | picked(hit, (), _BY_EXCEPTION)
     symbols = [
@@ -210,7 +210,7 @@ SEARCH = Tool(
     "SearchResponse",
     _answer,
     search_text,
-    more={"why": {"type": "object"}, "reasons": {"type": "object"}},
+    more={"why": {"type": "object"}, **SAID_ONCE},
     less=_AT_LENGTH[:2],
     read=_read,
     brief=_brief,
@@ -222,7 +222,7 @@ SECTIONS = Tool(
     "SectionResponse",
     _sections,
     sections_text,
-    more={"reasons": {"type": "object"}},
+    more=SAID_ONCE,
     less=_AT_LENGTH[:2],
     read=_read_sections,
     brief=_brief_sections,

@@ -30,6 +30,8 @@ _NAMING = ("item", "like", "why", "target")
 
 NUMBER: Mapping[str, Any] = {"type": "integer"}
 NEXT: Mapping[str, Any] = {"type": ["integer", "null"]}
+SAID_ONCE: Mapping[str, Mapping[str, Any]] = {"reasons": {"type": "object"}, "base": {}}
+"""What a brief answer says once for all of its parts: the sentences of verdicts, and the folder of paths."""
 
 
 @dataclass(frozen=True, slots=True)

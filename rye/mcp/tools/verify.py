@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import as_word
 from rye.errors import ArgumentError, NotFoundError
-from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, verdict
-from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, read_target
+from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, under_base, verdict
+from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work, read_target
 from rye.surface.text import header
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
         picked(each, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(each) for each in data["items"]
     ]
     rest = picked(data, ("counts", "total", "next_offset", "manifests", "problems", "warnings"))
-    return {"notice": data["notice"], "items": listed, "reasons": reasons, **rest}
+    return {"notice": data["notice"], "items": listed, **under_base(listed), "reasons": reasons, **rest}
 
 
 TOOL = Tool(
@@ -133,7 +133,7 @@ TOOL = Tool(
     "VerifyReport",
     _answer,
     _text,
-    more={"total": NUMBER, "next_offset": NEXT, "manifests": {"type": "array"}, "reasons": {"type": "object"}},
+    more={"total": NUMBER, "next_offset": NEXT, "manifests": {"type": "array"}, **SAID_ONCE},
     less=_LEFT_OUT,
     brief=_brief,
 )

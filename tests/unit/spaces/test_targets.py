@@ -196,9 +196,9 @@ def test_a_path_is_looked_up(sim: SpaceSim) -> None:
     tool, data = sim.path("project", "tools/a/good.py"), sim.write("project", "tools/a/data.json", "{}")
     sim.sign("project", "tools/a/data.json")
     texts = (str(tool), ".ai/tools/b", f"{data}.sig", "tool:a/good")
-    found = read_targets(texts, layout(sim), "all")
+    given = read_targets(texts, layout(sim), "all")
     folder = str(sim.root("project") / "tools" / "b")
-    assert [each.places for each in found] == [(str(tool),), (folder,), (str(data),), ()]
+    assert [each.places for each in given] == [(str(tool),), (folder,), (str(data),), ()]
     for named in (texts, texts[:1], texts[2:3]):
         found = [each.path for each in stream_outcomes(named, layout(sim)) if not isinstance(each, Unchecked)]
         wider = [str(sim.path("project", "tools/b/good.py"))] if named == texts else []
