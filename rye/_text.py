@@ -33,7 +33,8 @@ https://www.unicode.org/Public/16.0.0/ucd/DerivedCoreProperties.txt, Default_Ign
 """
 
 _UNSEEN = re.compile(
-    rf"(?<![\u0600-\u17ff])[\u200c\u200d]|(?![\x7f-\x9f\u200c\u200d\u2028\u2029\u2800\ud800-\udfff])[{_INVISIBLE}]"
+    rf"[{_INVISIBLE}](?:(?<=[\u200c\u200d])(?<![\u0600-\u17ff].)"
+    r"|(?<![\x7f-\x9f\u200c\u200d\u2028\u2029\u2800\ud800-\udfff]))"
 )
 """Those that end no word: no control, no line separator, no joiner of a script that is spelled with it (Persian)."""
 _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")

@@ -16,21 +16,14 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-import zlib
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import groupby, pairwise
-from operator import ne
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import Stemmer
 
 from rye._text import has_invisible, visible
-from rye.index.arrays import Array, Arrays, smallest
-from rye.index.terms import Strings
 
 MAX_TERM = 255
 """Longest term in characters; longer ones are cut."""
@@ -79,6 +72,8 @@ def normalize(text: str) -> str:
     """Return the NFKC form, without characters that nobody sees, that positions and character ranges refer to."""
     if text.isascii():
         return text
+    if len(text) <= MAX_TERM and unicodedata.is_normalized("NFKC", text) and not has_invisible(text):
+        return text
     others = beyond_ascii(text)  # few, most of the time; what is looked for below is among them
     if has_invisible(others):
         text = visible(text)
@@ -103,6 +98,7 @@ def _class(ch: str) -> int:
     return 8 if ch in "\uff9e\uff9f" else unicodedata.combining(ch)
 
 
+@lru_cache(1 << 14)
 def fold(text: str) -> str:
     """Casefold and normalize again, so that folding can be repeated without change; cut to ``MAX_TERM``."""
     folded = text.lower() if text.isascii() else normalize(text.casefold())
@@ -353,47 +349,3 @@ def without_accents(term: str) -> str:
 def stem(term: str) -> str:
     """Return the Snowball English stem of a folded term without its accents."""
     return str(_local.stem(without_accents(term)))
-
-
-def stem_arrays(ordered: list[str]) -> Arrays:
-    """Return the arrays ``stem.*`` of a segment: hashes of stems, sorted, and a term of each.
-
-    A term that is its own stem, and the only one of it, is left out: the dictionary finds it.
-    """
-    # stems: of each term; shared: how many terms each stem has
-    basic = ordered if all(map(str.isascii, ordered)) else list(map(without_accents, ordered))
-    stems = Stemmer.Stemmer("english", 0).stemWords(basic)  # hardly a word comes twice, so it need keep none
-    shared = Counter(stems)
-    differs = np.fromiter(map(ne, ordered, stems), bool, len(ordered))
-    several = np.fromiter(map(shared.__getitem__, stems), np.int64, len(ordered)) > 1
-    kept = np.flatnonzero(differs | several)
-    roots = "\n".join(map(stems.__getitem__, kept.tolist())).encode("utf-8", "surrogatepass").split(b"\n")
-    # terms of one stem have one hash; others may collide, so a reader compares the stems as well
-    hashes = np.fromiter(map(zlib.crc32, roots[: len(kept)]), np.uint32, len(kept))
-    order = np.argsort(hashes, kind="stable")
-    return {"stem.hash": hashes[order], "stem.term": smallest(kept[order])}
-
-
-def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: Array) -> tuple[list[int], int]:
-    """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1.
-
-    Args:
-        text: The word, folded.
-        terms: All terms.
-        hashes: The first array of :func:`stem_arrays`.
-        numbers: The other.
-    """
-    root = stem(text)
-    wanted = zlib.crc32(root.encode("utf-8", "surrogatepass"))
-    found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
-    # all terms whose stem has this hash stand together; those of another stem are passed over
-    while at < len(hashes) and hashes.item(at) == wanted:
-        term = numbers.item(at)
-        word = terms[term]
-        if stem(word) == root:
-            found.append(term)
-            itself = term if word == text else itself
-        at += 1
-    if not found and stem(root) == root and (alone := terms.find(root)) >= 0:
-        return [alone], alone if text == root else -1
-    return found, itself

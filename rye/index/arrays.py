@@ -16,6 +16,9 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
 """Integers as narrow as they are stored."""
 
+Packed: TypeAlias = tuple[Ints, bytes]
+"""A table of strings, each followed by a newline: where each begins and the last one ends, and the text of all."""
+
 Number = TypeVar("Number", bound=np.integer[Any])
 
 NEWLINE = 10
@@ -69,19 +72,24 @@ def smallest(values: Array) -> Array:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))), copy=False)
 
 
-def pack(strings: Sequence[str]) -> tuple[Ints, npt.NDArray[np.uint8]]:
-    """Return ``(offsets, buffer)`` of strings in the order given; newlines inside become spaces."""
+def pack(strings: Sequence[str]) -> Packed:
+    """Return strings as a packed table, in the order given; newlines inside become spaces."""
     joined = "\n".join(strings)  # strings with a newline inside are rare: they are looked for in one count
     if joined.count("\n") >= max(len(strings), 1):
         joined = "\n".join(text.replace("\n", " ") for text in strings)
-    buffer = np.frombuffer(f"{joined}\n".encode("utf-8", "surrogatepass") if strings else b"", np.uint8)
-    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(buffer == NEWLINE) + 1]), buffer
+    buffer = f"{joined}\n".encode("utf-8", "surrogatepass") if strings else b""
+    ends = np.flatnonzero(np.frombuffer(buffer, np.uint8) == NEWLINE) + 1
+    return np.concatenate([np.zeros(1, np.int64), ends]), buffer
 
 
 def pack_strings(name: str, texts: Sequence[str]) -> Arrays:
     """Return the arrays ``name.offsets`` and ``name.buffer`` of strings in the order given."""
-    offsets, buffer = pack(texts)
-    return {f"{name}.offsets": smallest(offsets), f"{name}.buffer": buffer}
+    return packed_arrays(name, pack(texts))
+
+
+def packed_arrays(name: str, table: Packed) -> Arrays:
+    """Return the same arrays of a packed table."""
+    return {f"{name}.offsets": smallest(table[0]), f"{name}.buffer": np.frombuffer(table[1], np.uint8)}
 
 
 def pack_table(name: str, values: Sequence[str]) -> Arrays:
@@ -95,11 +103,28 @@ def pack_table(name: str, values: Sequence[str]) -> Arrays:
 def ranked(texts: Sequence[str]) -> tuple[list[str], Ints]:
     """Return the distinct texts in byte order, and the place of each text in it; none may end with a NUL."""
     offsets, buffer = pack(texts)
-    order, first = _sorted(offsets, buffer.tobytes())
-    # in order, the place is how many distinct ones have begun; scattered back to where each text was given
+    order, first = _sorted(offsets, buffer)
+    return list(map(texts.__getitem__, order[first].tolist())), _places(order, first)
+
+
+def united(tables: Sequence[Packed]) -> tuple[Packed, Ints]:
+    """Return the distinct strings of packed tables in byte order, and the place in it of each string of all tables."""
+    buffer = b"".join(text for _, text in tables)
+    # per string of any table: where it begins in the joined text
+    starts = [own[:-1] + at for (own, _), at in zip(tables, ends_of([len(text) for _, text in tables]), strict=False)]
+    offsets = np.concatenate([*starts, [len(buffer)]])
+    order, first = _sorted(offsets, buffer)
+    begins, ends = offsets[order[first]], offsets[order[first] + 1]
+    lines = np.frombuffer(buffer, np.uint8)[ranges(begins, ends)]
+    return (ends_of(ends - begins), lines.tobytes()), _places(order, first)
+
+
+def _places(order: Ints, first: Bools) -> Ints:
+    """Return the place of each string among the distinct ones, given the result of :func:`_sorted`."""
+    # in order, the place is how many distinct ones have begun; scattered back to where each was given
     places = np.empty(len(order), np.int64)
     places[order] = np.cumsum(first) - 1
-    return list(map(texts.__getitem__, order[first].tolist())), places
+    return places
 
 
 def _sorted(offsets: Ints, buffer: bytes) -> tuple[Ints, Bools]:

@@ -18,7 +18,7 @@ import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import accumulate, chain, compress, count, islice, repeat
+from itertools import accumulate, compress, count, islice, repeat
 from string import ascii_lowercase, ascii_uppercase, digits
 
 import numpy as np
@@ -60,6 +60,8 @@ _UNDERSCORE, _NEWLINE = b"_\n"
 _BLANK = " "
 _IN_RUN = bytes(code < 128 and (chr(code).isalnum() or chr(code) in analysis.JOINERS) for code in range(256))
 """Whether each byte of ASCII text may stand in a chunk."""
+
+_FIRST_WIDE = 128
 
 
 def _all_short(texts: Sequence[str]) -> bool:
@@ -271,14 +273,9 @@ class Interned(defaultdict[str, int]):
         return fresh[::-1]
 
 
-def _separated(normalized: str) -> str:
-    """Return a normalized text with ``?`` for each dash, quote or emoji, unless there is more that is not ASCII.
-
-    They separate chunks, as a question mark does.
-    """
-    if any(ch.isalnum() or unicodedata.category(ch)[0] == "M" for ch in set(analysis.beyond_ascii(normalized))):
-        return normalized
-    return normalized.encode("ascii", "replace").decode("ascii")
+def _of_word(code: int) -> bool:
+    """Return whether a character beyond ASCII may stand in a chunk."""
+    return chr(code).isalnum() or unicodedata.category(chr(code))[0] == "M"
 
 
 class Vocabulary:
@@ -304,34 +301,28 @@ class Vocabulary:
 
     def read(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
         """Return the chunk numbers of all texts, one text after the other, and how many each text has."""
-        if not all(map(str.isascii, texts)):
-            texts = [text if text.isascii() else _separated(analysis.normalize(text)) for text in texts]
-        is_ascii = np.fromiter(map(str.isascii, texts), bool, len(texts))
-        if is_ascii.all():
-            return self._read_ascii(texts)
-        # ASCII texts and others are read apart, then put back in their order
-        chunks, sizes = self._read_ascii(list(compress(texts, is_ascii.tolist())))
-        others = list(map(analysis.chunks, compress(texts, (~is_ascii).tolist())))
-        numbers = self._chunks_of_others(list(chain.from_iterable(others)))
-        counts = np.empty(len(texts), np.int64)
-        counts[is_ascii], counts[~is_ascii] = sizes, list(map(len, others))
-        found = np.empty(len(chunks) + len(numbers), np.int32)
-        ascii_chunks = np.repeat(is_ascii, counts)
-        found[ascii_chunks], found[~ascii_chunks] = chunks, numbers
-        return found, counts
-
-    def _read_ascii(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
-        """Return the same of texts that are all ASCII: joined, and cut where a byte of a run meets another byte."""
+        texts = list(map(analysis.normalize, texts))
         joined = f"{_BLANK}{_BLANK.join(texts)}{_BLANK * WORD}"
-        raw = joined.encode("ascii")
+        if joined.isascii():
+            raw, beyond = joined.encode("ascii"), np.empty(0, np.int64)
+        else:  # a byte for each character; those beyond ASCII are looked at by kind
+            codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+            wide = np.flatnonzero(codes >= _FIRST_WIDE)
+            kinds, which = np.unique(codes[wide], return_inverse=True)
+            beyond = wide[np.fromiter(map(_of_word, kinds.tolist()), bool, len(kinds))[which]]
+            units = codes.astype(np.uint8)
+            units[wide] = ord(_BLANK)
+            units[beyond] = ord("x")
+            raw = units.tobytes()
+        # cut where a character of a run meets another one
         inside = np.frombuffer(raw.translate(_IN_RUN), np.uint8)
         borders = np.flatnonzero(inside[1:] != inside[:-1]) + 1  # begins and ends of runs in turn
         starts, stops = borders[::2], borders[1::2]
-        sizes = stops - starts
-        short = sizes <= analysis.MAX_TERM
+        usual = stops - starts <= analysis.MAX_TERM  # short, and ASCII throughout
+        usual[np.searchsorted(starts, beyond, side="right") - 1] = False
         chunks = np.empty(len(starts), np.int32)
-        chunks[short] = self._chunks_of_runs(joined, raw, starts[short], stops[short])
-        chunks[~short] = self._chunks_of_others(_cut(joined, starts[~short], stops[~short]))
+        chunks[usual] = self._chunks_of_runs(joined, raw, starts[usual], stops[usual])
+        chunks[~usual] = self._chunks_of_others(_cut(joined, starts[~usual], stops[~usual]))
         # how many runs begin before each text ends, less those of the texts before it
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
         return chunks, np.diff(np.searchsorted(starts, ends), prepend=0)

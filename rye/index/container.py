@@ -19,12 +19,15 @@ import os
 import stat
 import struct
 import time
+import weakref
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rye._process import check_cancelled
 from rye.index.arrays import Array
@@ -40,6 +43,9 @@ FULL_CHECK_BYTES = 8 << 20
 CHECKED_NAME = "checked"
 CHECK_EVERY = 86_400.0
 """Seconds for which a check of a large file counts."""
+
+IN_MEMORY = 1 << 20
+"""Bytes of an array made piece by piece that stay in memory."""
 
 _MOST_BYTES = 1 << 20
 _ALIGN = 64
@@ -102,7 +108,41 @@ def _checks(folder: Path) -> dict[str, list[float]]:
     }
 
 
-def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, lasting: bool = True) -> None:
+class Pieces:
+    """An array that is made piece by piece, and so may be larger than memory: a file without a name holds it.
+
+    Args:
+        dtype: What it is stored as.
+        folder: Where the file is; it is gone when the process ends.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike, folder: Path) -> None:
+        self.dtype = np.dtype(dtype)
+        self.shape = (0,)
+        self.nbytes = self.checksum = 0
+        self._file = SpooledTemporaryFile(IN_MEMORY, prefix="run-", dir=str(folder))  # noqa: SIM115 - closed with this
+        weakref.finalize(self, self._file.close)
+
+    def append(self, values: Array) -> None:
+        """Add a piece."""
+        data = _bytes(np.ascontiguousarray(values, self.dtype))
+        self._file.write(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+        self.shape = (self.shape[0] + len(values),)
+        self.nbytes += len(data)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield all of its bytes."""
+        self._file.seek(0)
+        while block := self._file.read(IN_MEMORY):
+            yield block
+
+
+Parts = Mapping[str, Array | Pieces]
+"""Arrays to be written, by name."""
+
+
+def write(path: Path, arrays: Parts, meta: Mapping[str, Any], *, lasting: bool = True) -> None:
     """Write arrays and JSON-able ``meta`` to a new file.
 
     A large one is flushed to disk before this returns, if it is a lasting one, and counts as checked: after a loss of
@@ -111,10 +151,13 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
     # the header comes first, so places and checksums are computed before anything is written
     table: dict[str, Any] = {}
     offset = 0
-    ready = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    ready = {
+        name: array if isinstance(array, Pieces) else np.ascontiguousarray(array) for name, array in arrays.items()
+    }
     for name, array in ready.items():
         check_cancelled()
-        table[name] = [array.dtype.str, list(array.shape), offset, zlib.crc32(_bytes(array))]
+        checksum = array.checksum if isinstance(array, Pieces) else zlib.crc32(_bytes(array))
+        table[name] = [array.dtype.str, list(array.shape), offset, checksum]
         offset += -(-array.nbytes // _ALIGN) * _ALIGN
     header = json.dumps({"version": FORMAT_VERSION, "meta": meta, "arrays": table, "bytes": offset}).encode()
     with path.open("xb") as handle:
@@ -123,7 +166,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
         handle.write(b"\0" * (_data_start(len(header)) - handle.tell()))
         for array in ready.values():
             check_cancelled()
-            handle.write(_bytes(array))
+            handle.writelines(array.blocks() if isinstance(array, Pieces) else [_bytes(array)])
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
         large = lasting and handle.tell() > FULL_CHECK_BYTES
         if large:
@@ -205,8 +248,12 @@ class Container:
             check_cancelled()
             if zlib.crc32(_bytes(self.array(name))) != row[3]:
                 raise self._damaged(f"array {name!r} does not match its checksum")
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Take what was read of a large file out of memory; what is needed is read again."""
         if len(self._map) > FULL_CHECK_BYTES and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)  # what a query does not need shall not stay in memory
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def array(self, name: str) -> Array:
         """Return the array as a view of the map, without copying.

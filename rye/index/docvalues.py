@@ -48,11 +48,11 @@ _FILTER_BITS = 8
 def compress_strings(name: str, texts: Sequence[str]) -> Arrays:
     """Return the arrays ``name.*`` of a compressed table of strings in byte order."""
     offsets, buffer = pack(texts)
-    joined, borders = buffer.tobytes(), [*offsets[:-1:BLOCK].tolist(), len(buffer)]
-    blocks = [zlib.compress(joined[start:stop], 1) for start, stop in pairwise(borders)]
+    borders = [*offsets[:-1:BLOCK].tolist(), len(buffer)]
+    blocks = [zlib.compress(buffer[start:stop], 1) for start, stop in pairwise(borders)]
     # the filter: a power of two of bits, so that the lowest bits of a hash are its place
     bits = np.zeros(1 << max(_FILTER_BITS * len(texts) - 1, _FILTER_BITS - 1).bit_length(), bool)
-    bits[np.fromiter(map(zlib.crc32, joined.split(b"\n")[:-1]), np.int64, len(texts)) & (len(bits) - 1)] = True
+    bits[np.fromiter(map(zlib.crc32, buffer.split(b"\n")[:-1]), np.int64, len(texts)) & (len(bits) - 1)] = True
     return {
         f"{name}.count": np.asarray([len(texts)], np.int64),
         **pack_strings(f"{name}.head", texts[::BLOCK]),

@@ -12,7 +12,7 @@ there are few, and each document is merged only logarithmically often.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -20,17 +20,23 @@ from typing import NamedTuple
 import numpy as np
 
 from rye._process import check_cancelled
-from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, ranges, ranked, smallest, unique
+from rye.index.arrays import Arrays, Bools, Ints, Numbers, Packed, ends_of, ranges, ranked, smallest, unique, united
 from rye.index.docvalues import CompressedStrings, pack_keywords
-from rye.index.postings import slot_keys
+from rye.index.postings import Piece, TermPiece, Totals, pack_terms, slot_keys
 from rye.index.relation_columns import EdgeWriter
-from rye.index.segment import Segment
-from rye.index.segment_builder import Columns, pack_terms, write_segment
+from rye.index.schema import FIELD_BITS
+from rye.index.segment import Documents, Segment
+from rye.index.segment_builder import Columns, dictionary_arrays, write_segment
 from rye.index.terms import Strings
 
-BLOCK = 1 << 20
-"""Postings that are put in order at a time. The merged file is made in memory: merging takes three times its size,
-of which the segments merged, mapped into memory, are one."""
+BLOCK = 1 << 18
+"""Postings that are put in order at a time, so that memory does not grow with their number."""
+
+MOST_TERMS = 1 << 16
+"""Terms whose postings are put in order at a time, at most: their numbers take 16 bits."""
+
+STRINGS_AT_ONCE = 1 << 17
+"""Terms of all segments that are put in order at a time, about."""
 
 SMALL = 64
 """Segments up to this many items always merge with their neighbours."""
@@ -64,7 +70,9 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     docs = bases[-1]
     # per source: old number of a document → new one, -1 where it is deleted
     renumber = [np.where(live, np.cumsum(live) - 1 + base, -1) for (_, live), base in zip(parts, bases, strict=False)]
-    arrays, tf_bits = _postings(segments, renumber, docs)
+    ordered, pieces, totals = merge_postings(segments, renumber)
+    arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=docs, folder=path.parent)
+    arrays |= dictionary_arrays(ordered)
     check_cancelled()
     arrays |= _keywords(segments, renumber)
     check_cancelled()
@@ -78,7 +86,7 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     return docs
 
 
-def _union(tables: Sequence[Strings | CompressedStrings], used: Sequence[Bools]) -> tuple[list[str], list[Ints]]:
+def _union(tables: Sequence[CompressedStrings], used: Sequence[Bools]) -> tuple[list[str], list[Ints]]:
     """Return the strings in use in any of several tables, in byte order, and per table old number → new, or -1."""
     kept = [
         [text for text, keep in zip(table.everything, flags.tolist(), strict=True) if keep]
@@ -95,78 +103,139 @@ def _union(tables: Sequence[Strings | CompressedStrings], used: Sequence[Bools])
     return ordered, maps
 
 
-class _MergedSegment(NamedTuple):
-    """One of the segments merged.
+class _Source(NamedTuple):
+    """A segment or run whose postings are merged.
 
     Attributes:
-        segment: The segment.
+        file: The segment or run.
         docs: New number of each of its documents, -1 for those that are deleted.
-        live: Which of its postings are of live documents.
-        bounds: Where the postings of each of its terms begin.
-        terms: New number of each of its terms, -1 for those without live postings.
+        live: Which of its postings are of live documents; None where all are.
+        used: Its terms that have live postings, ascending; None where all have.
+        sizes: Shape ``(used,)``: how many each has.
     """
 
-    segment: Segment
+    file: Documents
     docs: Ints
-    live: Bools
-    bounds: Ints
-    terms: Ints
+    live: Bools | None
+    used: Ints | None
+    sizes: Numbers
 
-    def postings(self, low: int, high: int) -> tuple[Array, Array, Array, Array] | None:
-        """Return new term, slot and tf of the live postings of the new terms ``[low, high)``, and their positions."""
-        # terms keep their order, so those wanted are neighbours among the used ones of this source
-        used = np.flatnonzero(self.terms >= 0)
-        begin, end = np.searchsorted(self.terms[used], [low, high])
-        if begin == end:
-            return None
-        first, last = int(used[begin]), int(used[end - 1]) + 1
-        segment, run = self.segment, slice(int(self.bounds[first]), int(self.bounds[last]))
+    @classmethod
+    def of(cls, file: Documents, docs: Ints) -> _Source:
+        """Return it, given the new numbers of its documents."""
+        live = docs >= 0
+        chosen = None if live.all() else live[file.posting_doc[:]]
+        bounds = file.term_postings.astype(np.int64)
+        sizes = np.diff(bounds if chosen is None else ends_of(chosen)[bounds])
+        used = None if chosen is None else np.flatnonzero(sizes)
+        return cls(file, docs, chosen, used, smallest(sizes if used is None else sizes[used]))
+
+    def words(self) -> Strings:
+        """Return its used terms."""
+        return self.file.terms if self.used is None else self.file.terms.chosen(self.used)
+
+    def totals(self) -> Totals:
+        """Return the totals of its live postings."""
+        if self.live is None:
+            return self.file.totals()
+        found = Totals()
+        for start in range(0, len(self.live), BLOCK):
+            _, tf, positions = self._read(slice(start, min(start + BLOCK, len(self.live))))
+            found = found.plus(Totals.of(tf, positions))
+        return found
+
+    def postings(self, begin: int, end: int) -> Piece:
+        """Return the live postings of some of its used terms."""
+        first, last = (begin, end - 1) if self.used is None else self.used[[begin, end - 1]].tolist()
+        return self._read(slice(self.file.run(first).start, self.file.run(last).stop))
+
+    def _read(self, run: slice) -> Piece:
+        tf, positions = self.file.frequencies(run), self.file.positions(run)
+        if self.live is None:  # its documents follow each other
+            return self.file.slots(run) + (self.docs[0] << FIELD_BITS), tf, positions
         live = self.live[run]  # per posting of the run
-        owners = np.repeat(self.terms[first:last], np.diff(self.bounds[first : last + 1]))[live]
-        slots = slot_keys(self.docs[segment.posting_doc[run][live]], segment.posting_field[run][live])
-        tf = segment.frequencies(run)
-        return owners, slots, tf[live], segment.positions(run)[np.repeat(live, tf)]
+        slots = slot_keys(self.docs[self.file.posting_doc[run][live]], self.file.posting_field[run][live])
+        return slots, tf[live], positions[np.repeat(live, tf)]
 
 
-def _postings(segments: Sequence[Segment], renumber: Sequence[Ints], docs: int) -> tuple[Arrays, int]:
-    """Return the arrays of terms and postings, and the bits that tf has."""
-    # per source: which postings are of live documents; how many of those each term has
-    lives = [(new >= 0)[segment.posting_doc[:]] for segment, new in zip(segments, renumber, strict=True)]
-    bounds = [segment.term_postings.astype(np.int64) for segment in segments]
-    sizes = [np.diff(ends_of(live)[each]) for live, each in zip(lives, bounds, strict=True)]
-    ordered, maps = _union([segment.terms for segment in segments], [each > 0 for each in sizes])
-    counts = np.zeros(len(ordered), np.int64)  # per merged term: its postings
-    for terms, each in zip(maps, sizes, strict=True):
-        counts[terms[each > 0]] += each[each > 0]
-    sources = [_MergedSegment(*row) for row in zip(segments, renumber, lives, bounds, maps, strict=True)]
-    pieces = [_piece(sources, low, high) for low, high in pairwise(_borders(counts))]
-    columns = zip(*pieces, strict=True) if pieces else (([np.empty(0, np.int64)],) * 3)
-    return pack_terms(ordered, counts, [*map(np.concatenate, columns)], docs)
+def merge_postings(files: Sequence[Documents], renumber: Sequence[Ints]) -> tuple[Packed, Iterator[TermPiece], Totals]:
+    """Return the terms of segments or runs, and the postings of their live documents, made as they are asked for.
+
+    Args:
+        files: The segments or runs.
+        renumber: For each: the new numbers of its documents, ascending, -1 for those that are deleted.
+    """
+    sources = [_Source.of(*row) for row in zip(files, renumber, strict=True)]
+    ordered, maps = _united([source.words() for source in sources])
+    check_cancelled()
+    counts, totals = np.zeros(len(ordered[0]) - 1, np.int64), Totals()
+    for source, terms in zip(sources, maps, strict=True):
+        counts[terms] += source.sizes
+        totals = totals.plus(source.totals())
+        source.file.let_go()
+    return ordered, _pieces(sources, maps, counts), totals
+
+
+def _united(tables: Sequence[Strings]) -> tuple[Packed, list[Numbers]]:
+    """Return the strings of sorted tables, each once, and per table the place of each of its strings.
+
+    This is done for some strings at a time, as putting them in order takes a hundred bytes for each.
+    """
+    longest = max(tables, key=len)
+    parts = -(-sum(map(len, tables)) // STRINGS_AT_ONCE)
+    cuts = [longest.raw(len(longest) * at // parts) for at in range(1, parts)]
+    borders = [[0, *map(table.lower_bound, cuts), len(table)] for table in tables]
+    found, maps, count = [], [list[Numbers]() for _ in tables], 0
+    for at in range(len(cuts) + 1):
+        check_cancelled()
+        slices = [table.part(*own[at : at + 2]) for table, own in zip(tables, borders, strict=True)]
+        some, places = united(slices)
+        found.append(some)
+        for own, new in zip(maps, np.split(places, np.cumsum([len(each) - 1 for each, _ in slices])), strict=False):
+            own.append((new + count).astype(np.int32))
+        count += len(some[0]) - 1
+    starts = ends_of([len(text) for _, text in found])
+    offsets = [own[:-1] + start for (own, _), start in zip(found, starts, strict=False)]
+    table = np.concatenate([*offsets, starts[-1:]]), b"".join(text for _, text in found)
+    return table, [np.concatenate(own) for own in maps]
+
+
+def _pieces(sources: Sequence[_Source], maps: Sequence[Numbers], counts: Ints) -> Iterator[TermPiece]:
+    """Yield the postings of all terms, some terms at a time.
+
+    Args:
+        sources: What is merged.
+        maps: The new number of each used term of each.
+        counts: Per new term: how many postings it has.
+    """
+    for low, high in pairwise(_borders(counts)):
+        found, owners = [], []
+        for source, terms in zip(sources, maps, strict=True):
+            check_cancelled()
+            begin, end = np.searchsorted(terms, [low, high]).tolist()
+            if begin < end:
+                found.append(source.postings(begin, end))
+                owners.append(np.repeat((terms[begin:end] - low).astype(np.uint16), source.sizes[begin:end]))
+                source.file.let_go()
+        # per posting: slot and tf; per token: its position; source by source
+        slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
+        check_cancelled()
+        # slots of a later source are greater, so each term's are in order; of 16 bits, this is a radix sort
+        order = np.argsort(np.concatenate(owners), kind="stable")
+        # positions move with their postings, as runs of tf tokens
+        starts = (np.cumsum(tf) - tf)[order]
+        tf = tf[order]
+        yield TermPiece(counts[low:high], slot[order], tf, places[ranges(starts, starts + tf)])
 
 
 def _borders(counts: Ints) -> list[int]:
-    """Return where to cut the terms, so that those between two cuts have few postings, or are one term."""
+    """Return where to cut the terms, so that those between two cuts are few and have few postings, or are one term."""
     ends = np.cumsum(counts)
     wanted = np.arange(1, int(ends[-1]) // BLOCK + 1) * BLOCK if len(ends) else np.empty(0, np.int64)
-    cuts: list[int] = unique(np.asarray([0, len(counts)]), np.searchsorted(ends, wanted) + 1).tolist()
+    cuts: list[int] = unique(
+        np.asarray([len(counts)]), np.arange(0, len(counts), MOST_TERMS), np.searchsorted(ends, wanted) + 1
+    ).tolist()
     return cuts
-
-
-def _piece(sources: Sequence[_MergedSegment], low: int, high: int) -> tuple[Array, Array, Array]:
-    """Return slot and tf of the postings of the merged terms ``[low, high)``, and their positions."""
-    found = []
-    for source in sources:
-        check_cancelled()
-        if (row := source.postings(low, high)) is not None:
-            found.append(row)
-    # per posting: merged term, slot, tf; per token: its position; source by source
-    term, slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
-    check_cancelled()
-    order = np.argsort(term, kind="stable")  # slots of a later source are greater, so each term's are in order
-    # positions move with their postings, as runs of tf tokens
-    starts = (np.cumsum(tf) - tf)[order]
-    tf = tf[order]
-    return smallest(slot[order]), smallest(tf), smallest(places[ranges(starts, starts + tf)])
 
 
 def _keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:

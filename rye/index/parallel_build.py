@@ -1,9 +1,10 @@
 """Read many files and write them as one segment: in pieces of bounded size, on every core.
 
 A piece is some consecutive files. Each is read by this process or a worker, which writes what it collected as a *run*
-(:mod:`rye.index.segment_builder`); the runs are then joined without tokenizing again: words and columns here, keyword
-terms and references in a worker meanwhile (threads would gain nothing, as both go back and forth between Python and
-numpy). The segment is, to the byte, the one that a single process writes.
+(:mod:`rye.index.segment_builder`); the runs are then joined without tokenizing again: postings and columns here,
+keyword terms, references and stems in a worker meanwhile (threads would gain nothing, as all go back and forth between
+Python and numpy). Postings are merged some terms at a time (:mod:`rye.index.merge`), so that memory does not grow with
+their number. The segment is, to the byte, the one that a single process writes.
 
 It pays from :data:`ALONE_BELOW` files on; starting a worker takes as long as reading that many. Pieces also bound
 memory, so one process alone reads in pieces too where files are many; one piece alone stays in memory and is written
@@ -18,25 +19,35 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from rye._process import await_answer, check_cancelled, cores, serve, spread, start_workers
+from rye._process import Worker, await_answer, check_cancelled, cores, serve, spread, start_workers
 from rye.errors import ItemError
 from rye.index import container
-from rye.index.arrays import Arrays
+from rye.index.arrays import Arrays, ends_of, smallest
 from rye.index.cache_folder import files_in
 from rye.index.file_list import Problem
+from rye.index.merge import merge_postings
+from rye.index.postings import pack_terms
 from rye.index.references import beside
 from rye.index.relations import edges_of
 from rye.index.schema import ItemPlace
 from rye.index.segment import Documents
-from rye.index.segment_builder import Columns, DocumentWriter, PostingWriter, SegmentBuilder, write_segment
+from rye.index.segment_builder import (
+    Columns,
+    DocumentWriter,
+    SegmentBuilder,
+    dictionary_arrays,
+    write_segment,
+)
 from rye.index.store import RUNS
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item
+
+R = TypeVar("R")
 
 PIECE_BYTES = 16 << 20
 """Bytes of files in a piece, at most. Reading one takes some 100 MB of memory, and 1 GB where no word comes twice."""
@@ -46,9 +57,6 @@ BYTES_AT_ONCE = 32 << 20
 
 ALONE_BELOW = 2_000
 """Fewer files than this are read by this process alone."""
-
-JOIN_ALONE_BELOW = 20_000
-"""Runs of fewer documents than this are joined by this process alone."""
 
 PIECES_EACH = 2
 """Pieces for each process, at least, so that none waits long for another at the end; each analyzes words anew."""
@@ -62,12 +70,10 @@ class Thresholds(NamedTuple):
 
     Attributes:
         alone_below: Fewer files than this are read by one process.
-        join_alone_below: Runs of fewer documents than this are joined by one process.
         piece_bytes: Bytes of files in a piece, at most.
     """
 
     alone_below: int = ALONE_BELOW
-    join_alone_below: int = JOIN_ALONE_BELOW
     piece_bytes: int = PIECE_BYTES
 
 
@@ -140,18 +146,19 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
         return
     try:
         results: list[_Read] = []
-        answer = partial(_read_piece, task.root, task.folder)
-        with start_workers(count - 1, __name__, answer) as workers:
-            for result in spread(pieces, answer, workers, ahead=_AHEAD):
+        with start_workers(count - 1, __name__, call) as workers:
+            tasks = (partial(_read_piece, task.root, task.folder, piece) for piece in pieces)
+            for result in spread(tasks, call, workers, ahead=_AHEAD):
                 results.append(result)
                 task.report(sum(len(piece.files) for piece in pieces[: len(results)]))
         runs = [task.folder / result.run for result in results if result.run]
-        write = partial(join, runs, processes=count, alone_below=task.thresholds.join_alone_below)
-        yield BuildResult(
-            write if runs else None,
-            frozenset(path for result in results for path in result.same),
-            tuple(problem for result in results for problem in result.problems),
-        )
+        # another worker joins: one that has read files keeps much of the memory that this took
+        with start_workers(min(count - 1, 1) if runs else 0, __name__, call) as workers:
+            yield BuildResult(
+                partial(join, runs, workers=workers) if runs else None,
+                frozenset(path for result in results for path in result.same),
+                tuple(problem for result in results for problem in result.problems),
+            )
     finally:
         for path in files_in(task.folder, RUNS):
             path.unlink(missing_ok=True)
@@ -215,56 +222,73 @@ def _new_run(folder: Path) -> Path:
     return folder / f"run-{uuid.uuid4().hex}.ryx"
 
 
-def join(runs: Sequence[Path], path: Path, *, processes: int, alone_below: int = JOIN_ALONE_BELOW) -> int:
+def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) -> int:
     """Write one segment of the documents of runs, in their order; return how many they are.
 
     Args:
         runs: Their files.
         path: The file to write.
-        processes: How many processes may work, this one among them.
-        alone_below: Fewer documents than this are joined by this process alone.
+        workers: Processes that answer with :func:`call`; the first one helps.
 
     Raises:
-        CancelledError: It has been cancelled; the worker is ended.
+        CancelledError: It has been cancelled.
     """
     opened = list(map(Documents, runs))
-    docs = sum(len(run.types) for run in opened)
-    others, helpers = _new_run(runs[0].parent), int(docs >= alone_below and processes > 1)  # one worker, or none
+    bases: list[int] = ends_of([run.docs for run in opened]).tolist()
+    docs, folder = bases[-1], runs[0].parent
+    others = [_new_run(folder) for _ in range(2)]
     try:
-        with start_workers(helpers, __name__, partial(_write_keywords_and_edges, others)) as workers:
-            answers = []
-            with suppress(OSError):  # the worker has ended
-                answers = [worker.ask(list(runs)) for worker in workers]
-            # meanwhile, this process joins words and columns
-            postings, columns = PostingWriter(), Columns()
-            for run in opened:
-                check_cancelled()
-                postings.take(run)
-                columns.take(run, np.arange(len(run.types)))
-            arrays, tf_bits = postings.arrays()
-            arrays |= columns.arrays()
-            done = False
-            with suppress(OSError):  # the worker has ended
-                done = any(map(await_answer, answers))
-            arrays |= container.Container(others).arrays() if done else _keywords_and_edges(opened)
-            write_segment(path, arrays, docs, tf_bits)
+        keywords = _elsewhere(workers, others[0], partial(_keywords_and_edges, list(runs)))
+        # meanwhile, this process joins words and columns
+        ordered, pieces, totals = merge_postings(opened, [np.arange(*pair) for pair in pairwise(bases)])
+        dictionary = _elsewhere(workers, others[1], partial(dictionary_arrays, ordered))
+        arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=docs, folder=folder)
+        columns = Columns()
+        for run in opened:
+            check_cancelled()
+            columns.take(run, np.arange(run.docs))
+        lengths = np.concatenate([run.lengths for run in opened], axis=1)
+        arrays |= columns.arrays() | {"doc.lengths": smallest(lengths)} | dictionary() | keywords()
+        write_segment(path, arrays, docs, tf_bits)
     finally:
-        others.unlink(missing_ok=True)
+        for other in others:
+            other.unlink(missing_ok=True)
     return docs
 
 
-def _keywords_and_edges(runs: Sequence[Documents]) -> Arrays:
+def _elsewhere(workers: Sequence[Worker], path: Path, make: Callable[[], Arrays]) -> Callable[[], Arrays]:
+    """Have a worker make arrays and write them to a file; return what returns them, made here if there is none."""
+    answers = []
+    with suppress(OSError):  # the worker has ended
+        answers = [worker.ask(partial(_written, path, make)) for worker in workers[:1]]
+
+    def arrays() -> Arrays:
+        with suppress(OSError):
+            if any(map(await_answer, answers)):
+                return container.Container(path).arrays()
+        return make()
+
+    return arrays
+
+
+def _written(path: Path, make: Callable[[], Arrays]) -> bool:
+    container.write(path, make(), {}, lasting=False)
+    return True
+
+
+def _keywords_and_edges(runs: Sequence[Path]) -> Arrays:
     """Return the arrays of the keyword terms and references of runs."""
     writer = DocumentWriter()
-    for run in runs:
+    for run in map(Documents, runs):
         check_cancelled()
         writer.take(run)
+        run.let_go()
     return writer.keywords_and_edges()
 
 
-def _write_keywords_and_edges(path: Path, runs: Sequence[Path]) -> bool:
-    container.write(path, _keywords_and_edges(list(map(Documents, runs))), {}, lasting=False)
-    return True
+def call(task: Callable[[], R]) -> R:
+    """Do a task that another process has sent."""
+    return task()
 
 
 def help_out() -> None:

@@ -13,12 +13,16 @@ The *norm* of a slot is what scoring reads of it: field and length in 16 bits.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import Array, Arrays, Ints, Numbers, ranges, smallest
+from rye._process import check_cancelled
+from rye.index.arrays import Array, Ints, Numbers, Packed, ends_of, fresh, packed_arrays, ranges, smallest
+from rye.index.container import Pieces
 from rye.index.schema import FIELD_BITS
 
 POSITION_BITS = 26
@@ -33,6 +37,8 @@ WIDE_TF_BITS = 24
 _LOW = 0xFF
 
 Norms = npt.NDArray[np.uint16]
+Piece = tuple[Array, Array, Array]
+"""Slot and tf of each of some postings, and their positions."""
 
 LENGTH_BITS = 16 - FIELD_BITS
 """Bits of a norm that are the length; segments with a longer field have no norms."""
@@ -52,42 +58,147 @@ def slot_keys(docs: Numbers, fields: Numbers) -> Ints:
     return keys
 
 
-def pack_postings(slots: Array, tf: Array, docs: int, *, wide_tf_bits: int = WIDE_TF_BITS) -> tuple[Arrays, int]:
-    """Return the arrays ``posting*`` and the bits that tf has.
+class Totals(NamedTuple):
+    """What the dtypes of the arrays depend on, of all postings or some.
+
+    Attributes:
+        tokens: How many there are.
+        most_tf: The greatest tf.
+        far: How many positions are above 255.
+        most_position: The greatest position.
+    """
+
+    tokens: int = 0
+    most_tf: int = 1
+    far: int = 0
+    most_position: int = 0
+
+    @classmethod
+    def of(cls, tf: Array, positions: Array) -> Totals:
+        """Return those of some postings."""
+        far = np.count_nonzero(positions > _LOW)
+        return cls(len(positions), int(tf.max(initial=1)), int(far), int(positions.max(initial=0)))
+
+    def plus(self, other: Totals) -> Totals:
+        """Return those of both together."""
+        return Totals(
+            self.tokens + other.tokens,
+            max(self.most_tf, other.most_tf),
+            self.far + other.far,
+            max(self.most_position, other.most_position),
+        )
+
+
+def pack_postings(
+    pieces: Iterable[Piece], totals: Totals, docs: int, folder: Path, *, wide_tf_bits: int = WIDE_TF_BITS
+) -> tuple[dict[str, Array | Pieces], int]:
+    """Return the arrays ``posting*`` and ``position*``, and the bits that tf has.
 
     Args:
-        slots: Document and field of each posting, as :func:`slot_keys` gives them.
-        tf: How often the term occurs there, at least once.
+        pieces: In the order of all postings: document and field of each, as :func:`slot_keys` gives them; how often the
+            term occurs there, at least once; and the positions, posting by posting.
+        totals: Of all of them.
         docs: How many documents the segment has.
+        folder: Where a file may hold them.
         wide_tf_bits: How many bits of 64 tf may have.
     """
-    needed = max(int(tf.max(initial=1)).bit_length(), 1)  # bits of the greatest tf
+    needed = totals.most_tf.bit_length()  # bits of the greatest tf
     left = 32 - FIELD_BITS - max(docs - 1, 0).bit_length()
     narrow = left >= MIN_TF_BITS
     bits = min(needed, left if narrow else wide_tf_bits)
     mask = (1 << bits) - 1
     word: Any = np.uint32 if narrow else np.uint64
-    # a slot above tf: shifting gives the slot, masking gives tf, and words order as slots do
-    packed = (slots.astype(word) << word(bits)) | np.minimum(tf, mask).astype(word)
-    large = np.flatnonzero(tf >= mask) if needed > bits else np.empty(0, np.int64)
-    return {"posting": packed, "posting.large": smallest(large), "posting.tf": smallest(tf[large])}, bits
-
-
-def pack_positions(positions: Array) -> Arrays:
-    """Return the arrays ``position*`` of positions in the order of their postings."""
-    plain = smallest(positions)
-    far = np.flatnonzero(positions > _LOW)
     # a side table of the few positions above 255, where that takes less than wider numbers for all
-    where, high = far.astype(np.min_scalar_type(len(positions))), smallest(positions[far] >> 8)
-    if len(positions) + where.nbytes + high.nbytes >= plain.nbytes:
-        where, high = where[:0], high[:0]
-    else:
-        plain = (positions & _LOW).astype(np.uint8)
-    return {"position": plain, "position.far": where, "position.high": high}
+    plain, high_kind = (np.min_scalar_type(most) for most in (totals.most_position, totals.most_position >> 8))
+    far_kind = np.min_scalar_type(totals.tokens)
+    aside = totals.tokens + totals.far * (far_kind.itemsize + high_kind.itemsize) < totals.tokens * plain.itemsize
+    posting, position = Pieces(word, folder), Pieces(np.uint8 if aside else plain, folder)
+    far, high = Pieces(far_kind, folder), Pieces(high_kind, folder)
+    large, large_tf = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for slots, tf, positions in pieces:
+        if needed > bits:
+            at = np.flatnonzero(tf >= mask)
+            large.append(at + posting.shape[0])
+            large_tf.append(tf[at])
+        # a slot above tf: shifting gives the slot, masking gives tf, and words order as slots do
+        posting.append((slots.astype(word) << word(bits)) | np.minimum(tf.astype(word), word(mask)))
+        if aside:
+            at = np.flatnonzero(positions > _LOW)
+            far.append(at + position.shape[0])
+            high.append(positions[at] >> 8)
+        position.append(positions & _LOW if aside else positions)
+    sides = {"posting.large": np.concatenate(large), "posting.tf": np.concatenate(large_tf)}
+    return {
+        "posting": posting,
+        **{name: smallest(values) for name, values in sides.items()},
+        "position": position,
+        "position.far": far,
+        "position.high": high,
+    }, bits
+
+
+class TermPiece(NamedTuple):
+    """The postings of some neighbouring terms.
+
+    Attributes:
+        counts: Shape ``(terms,)``: how many each has, at least one.
+        slots, tf: Shape ``(postings,)``: in order of term, document and field.
+        positions: Shape ``(tokens,)``: those of each posting.
+    """
+
+    counts: Ints
+    slots: Numbers
+    tf: Numbers
+    positions: Numbers
+
+
+def pack_terms(
+    ordered: Packed, pieces: Iterable[TermPiece], totals: Totals, *, docs: int, folder: Path
+) -> tuple[dict[str, Array | Pieces], int]:
+    """Return the arrays of terms, postings and positions, and the bits that tf has.
+
+    Args:
+        ordered: The terms in byte order.
+        pieces: The postings of all of them.
+        totals: Of all postings.
+        docs: How many documents the segment has.
+        folder: Where files may hold what is large.
+    """
+    counts, tokens, owners = [np.empty(0, np.uint8)], [np.empty(0, np.uint8)], [np.empty(0, np.int32)]
+
+    def counted() -> Iterator[Piece]:
+        for piece in pieces:
+            check_cancelled()
+            starts = np.cumsum(piece.counts) - piece.counts
+            counts.append(smallest(piece.counts))
+            tokens.append(smallest(np.add.reduceat(piece.tf, starts, dtype=np.int64)))
+            owners.append(doc_counts(starts, piece.slots >> FIELD_BITS))
+            yield piece[1:]
+
+    packed, bits = pack_postings(counted(), totals, docs, folder)
+    return {
+        **packed_arrays("term", ordered),
+        "term.postings": smallest(ends_of(np.concatenate(counts))),
+        "term.positions": smallest(ends_of(np.concatenate(tokens))),
+        "term.docs": np.concatenate(owners),
+        **packed,
+    }, bits
+
+
+def doc_counts(starts: Ints, docs: Numbers) -> npt.NDArray[np.int32]:
+    """Return how many documents each of some terms has.
+
+    Args:
+        starts: Shape ``(terms,)``: where each term's postings begin; every term has some.
+        docs: Shape ``(postings,)``: the document of each, ascending within a term.
+    """
+    first = fresh(docs)  # per posting: whether it is the first of its document in its term
+    first[starts] = True
+    return np.add.reduceat(first.view(np.uint8), starts, dtype=np.int32) if len(starts) else np.empty(0, np.int32)
 
 
 class Positions:
-    """Reads what :func:`pack_positions` made.
+    """Reads the positions that :func:`pack_postings` made.
 
     Args:
         low: Shape ``(tokens,)``: the positions, or their lowest bytes.
@@ -102,6 +213,13 @@ class Positions:
 
     def __len__(self) -> int:
         return len(self._low)
+
+    def totals(self, most_tf: int) -> Totals:
+        """Return the totals, given the greatest tf."""
+        if len(self._far):
+            return Totals(len(self), most_tf, len(self._far), (int(self._high.max()) << 8) | _LOW)
+        far = np.count_nonzero(self._low > _LOW) if self._low.itemsize > 1 else 0
+        return Totals(len(self), most_tf, int(far), int(self._low.max(initial=0)))
 
     def between(self, start: int, stop: int) -> Ints:
         """Return the positions of the tokens ``[start, stop)``."""

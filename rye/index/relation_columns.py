@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, compress
+from operator import ne
 
 import numpy as np
 import numpy.typing as npt
@@ -122,14 +123,15 @@ class EdgeWriter:
         self._left_out += edges.left_out
 
     def arrays(self) -> Arrays:
-        """Return the arrays."""
+        """Return the arrays; nothing is kept."""
         parts = [*self._taken, tuple(np.asarray(column, np.int64) for column in self._added)]
         rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
         room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]  # edges whose target has a number
         left_out = self._left_out + len(rows[-1]) - len(room)
         ids, names = (np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names))
         keys = {"key.id": ids, "key.name": names, "key.id.order": _order(ids), "key.name.order": _order(names)}
-        return _pack_edges(list(self._targets), [row[room] for row in rows], left_out) | keys
+        targets, self._targets, self._taken = list(self._targets), {}, []
+        return _pack_edges(targets, [row[room] for row in rows], left_out) | keys
 
 
 def _number(numbers: dict[_Target, int], target: _Target) -> int:
@@ -141,18 +143,19 @@ def _number(numbers: dict[_Target, int], target: _Target) -> int:
 
 def _folded(texts: Sequence[str]) -> Arrays:
     """Return the texts as they are compared, and as they are without a type, with their places."""
-    places: dict[str, list[int]] = {}
+    folded, places = list[str](), array("q")
     for at, text in enumerate(map(fold_value, texts)):
-        places.setdefault(text, []).append(at)
         kind, _, rest = text.partition(":")
-        if kind in TYPE_NUMBER:
-            places.setdefault(rest, []).append(at)
-    ordered = sorted(places)
-    of = [places[text] for text in ordered]
+        both = [text, rest] if kind in TYPE_NUMBER else [text]
+        folded += both
+        places.extend([at] * len(both))
+    order = sorted(range(len(folded)), key=folded.__getitem__)
+    ordered = list(map(folded.__getitem__, order))
+    first = np.fromiter(map(ne, ordered, chain([None], ordered)), bool, len(ordered))
     return {
-        **compress_strings("fold", ordered),
-        "fold.borders": smallest(np.cumsum([0, *map(len, of)])),
-        "fold.of": smallest(np.fromiter(chain.from_iterable(of), np.int64)),
+        **compress_strings("fold", list(compress(ordered, first.tolist()))),
+        "fold.borders": smallest(np.append(np.flatnonzero(first), len(ordered))),
+        "fold.of": smallest(np.asarray(places, np.int64)[order]),
     }
 
 
@@ -160,25 +163,32 @@ def _order(keys: Keys) -> Array:
     return smallest(np.argsort(keys, kind="stable"))
 
 
-def _pack_edges(targets: Sequence[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
-    """Return the arrays of edges: their documents, kinds, lines, and places of their targets in ``targets``."""
+def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
+    """Return the arrays of edges: their documents, kinds, lines, and places of their targets in ``targets``.
+
+    The targets, of which there are many, are taken out of their list, so that none is kept longer than needed.
+    """
     docs, kinds, lines, numbers = rows
     # targets are numbered as they were met; the segment has them in byte order
     order = sorted(range(len(targets)), key=targets.__getitem__)
-    ordered = [targets[at] for at in order]
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    lookup_keys = np.frombuffer(b"".join(keys for _, _, keys in ordered), np.uint64)
+    texts = [targets[at][0] for at in order]
+    lookup_keys = np.frombuffer(b"".join([targets[at][2] for at in order]), np.uint64)
+    lookups = {
+        "target.lookups": smallest(np.cumsum([0, *(len(targets[at][1]) for at in order)])),
+        "lookup.how": np.frombuffer(b"".join([targets[at][1] for at in order]), np.uint8),
+        "lookup.key": lookup_keys,
+        "lookup.order": _order(lookup_keys),
+    }
+    targets.clear()
     return {
         "edge.doc": smallest(docs),
         "edge.kind": kinds.astype(np.uint8),
         "edge.line": smallest(lines),
         "edge.target": smallest(rank[numbers]),
-        **compress_strings("target", [text for text, _, _ in ordered]),
-        **_folded([text for text, _, _ in ordered]),
-        "target.lookups": smallest(np.cumsum([0, *(len(hows) for _, hows, _ in ordered)])),
-        "lookup.how": np.frombuffer(b"".join(hows for _, hows, _ in ordered), np.uint8),
-        "lookup.key": lookup_keys,
-        "lookup.order": _order(lookup_keys),
+        **compress_strings("target", texts),
+        **_folded(texts),
+        **lookups,
         "edge.left_out": np.asarray([left_out], np.int64),
     }

@@ -34,12 +34,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import analysis, postings
+from rye.index import postings, stems
 from rye.index.arrays import Array, Floats, Ints, Numbers, ends_of, ranges
 from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.index.docvalues import CompressedStrings, Paths
 from rye.index.evidence_column import EvidenceColumn
-from rye.index.postings import POSITION_BITS, Norms, Positions, make_norms, order_norms
+from rye.index.postings import POSITION_BITS, Norms, Positions, Totals, make_norms, order_norms
 from rye.index.relation_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.terms import perhaps_near
@@ -52,46 +52,14 @@ Selection = Ints | slice
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
+_BLOCK = 1 << 20
+"""Postings that are read at a time where all are."""
+
 _FEW = 16
 """Terms whose runs of postings are put together one by one."""
 
 _SHORT = 64
 """Postings; those of more terms are picked one by one where a term has fewer of them."""
-
-
-class Documents(Container):
-    """The doc values of a file of documents: of a segment, or of a run, which becomes part of one.
-
-    Attributes:
-        ids: The item id of every document.
-        paths: The path of every document, relative to the space root.
-        types: The item type number of every document.
-        times: Seconds since 1970 of the last change an item states, NaN where it states none.
-
-    Raises:
-        DamagedError: The file is none that this version can read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.ids = self.strings("id")
-        self.types: npt.NDArray[np.uint8] = self.array("doc.type")
-        self.times: Floats = self.array("doc.time")
-        self.paths = Paths(self.array("path"), self.strings("path"), self.types, self.ids)
-
-    def compressed(self, name: str) -> CompressedStrings:
-        """Return a compressed table."""
-        return CompressedStrings(name, self.array, self.buffer)
-
-    @cached_property
-    def edges(self) -> EdgeColumns:
-        """The references of its documents."""
-        return EdgeColumns(self.array, self.compressed)
-
-    @cached_property
-    def evidence(self) -> EvidenceColumn:
-        """The evidence on the signature of every document."""
-        return EvidenceColumn(self)
 
 
 class _Bits:
@@ -110,22 +78,26 @@ class _Bits:
         return ((self._posting[chosen] >> self._shift) & self._mask).astype(self._kind)
 
 
-class Segment(Documents):
-    """One immutable segment file.
+def _unreadable(path: Path, error: Exception) -> DamagedError:
+    return DamagedError(f"{path.name} is not a segment that this version writes: {error}")
+
+
+class Documents(Container):
+    """What a segment has, and a run, which becomes part of one: documents, and the postings of their words.
 
     Attributes:
         docs: How many documents it has, deleted ones included.
+        ids: The item id of every document.
+        paths: The path of every document, relative to the space root.
+        types: The item type number of every document.
+        times: Seconds since 1970 of the last change an item states, NaN where it states none.
+        lengths: Shape ``(fields, docs)``: parts per field.
         terms: The terms in byte order.
         term_postings: Where the postings of each term begin; the last is where all end.
         posting_doc, posting_field: Document (int32) and field number (uint8) of postings, read as arrays are.
-        term_docs: How many documents have each term in any field, deleted ones included.
-        lengths: Shape ``(fields, docs)``: parts per field.
-        rank, name_rank: The place of every document by id, type and path, and by name.
-        keywords: The sorted keyword terms, ``key NUL value``.
-        keyword_bounds, keyword_owners: Where the documents of each keyword term begin, and these documents.
 
     Raises:
-        DamagedError: The file is not a segment this version can read.
+        DamagedError: The file is none that this version can read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -134,16 +106,13 @@ class Segment(Documents):
             message = f"{path.name}: indexed fields differ from this version's"
             raise DamagedError(message)
         try:
-            self.docs = int(self.meta["docs"])
-            self.terms = self.strings("term")
-            self.term_docs: npt.NDArray[np.int32] = self.array("term.docs")
-            self._term_length, self._term_letters = self.array("term.length"), self.array("term.letters")
-            self._stem_hash, self._stem_term = self.array("stem.hash"), self.array("stem.term")
+            self.docs, bits = int(self.meta["docs"]), int(self.meta["tf_bits"])
+            self.ids = self.strings("id")
+            self.types: npt.NDArray[np.uint8] = self.array("doc.type")
+            self.times: Floats = self.array("doc.time")
+            self.paths = Paths(self.array("path"), self.strings("path"), self.types, self.ids)
             self.lengths = self.array("doc.lengths")
-            self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
-            self.keywords = self.compressed("entry")
-            self.keyword_bounds, self.keyword_owners = self.array("entry.postings"), self.array("entry.doc")
-            bits = int(self.meta["tf_bits"])
+            self.terms = self.strings("term")
             self.term_postings = self.array("term.postings")
             self._term_positions = self.array("term.positions")
             self._posting = self.array("posting")
@@ -153,81 +122,34 @@ class Segment(Documents):
             word = self._posting.dtype.type
             self._slot_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
         except SYMPTOMS as error:
-            message = f"{path.name} is not a segment that this version writes: {error}"
-            raise DamagedError(message) from error
-        self._ordered_norms: Norms | None = None
-        self._looked_up = 0
+            raise _unreadable(path, error) from error
         self.posting_doc = _Bits(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Bits(self._posting, bits, _FIELD_MASK, np.uint8)
 
+    def compressed(self, name: str) -> CompressedStrings:
+        """Return a compressed table."""
+        return CompressedStrings(name, self.array, self.buffer)
+
     @cached_property
-    def norms(self) -> Norms | None:
-        """Shape ``(docs · 2^FIELD_BITS,)``: the norm of each slot; None where some length does not fit."""
-        return make_norms(self.lengths)
+    def edges(self) -> EdgeColumns:
+        """The references of its documents."""
+        return EdgeColumns(self.array, self.compressed)
 
-    def inflections(self, word: str) -> tuple[list[int], int]:
-        """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
-        return analysis.inflections(word, self.terms, self._stem_hash, self._stem_term)
+    @cached_property
+    def evidence(self) -> EvidenceColumn:
+        """The evidence on the signature of every document."""
+        return EvidenceColumn(self)
 
-    def terms_perhaps_near(self, text: str, distance: int, start: str = "") -> Ints:
-        """Return the numbers of all terms with a start that are within an edit distance of a text, and of some more."""
-        first, last = self.terms.prefix_range(start)
-        return first + perhaps_near(self._term_length[first:last], self._term_letters[first:last], text, distance)
+    def totals(self) -> Totals:
+        """Return the totals of all postings."""
+        most = int(self._large_tf.max(initial=1))
+        for start in range(0, 0 if len(self._large) else len(self._posting), _BLOCK):
+            most = max(most, int((self._posting[start : start + _BLOCK] & self._tf_mask).max()))
+        return self._position.totals(most)
 
     def run(self, term: int) -> slice:
         """Return the numbers of the postings of one term, in order of document and field."""
         return slice(self.term_postings.item(term), self.term_postings.item(term + 1))
-
-    def postings(self, terms: Ints) -> tuple[Ints, Ints]:
-        """Return ``(posting numbers, index into terms)`` of all postings of several terms, term by term."""
-        starts, stops = _bounds(self.term_postings, terms)
-        if len(terms) == 1:
-            return np.arange(starts[0], stops[0]), np.zeros(int(stops[0] - starts[0]), np.int64)
-        return ranges(starts, stops), np.repeat(np.arange(len(terms)), stops - starts)
-
-    def sizes(self, terms: Ints) -> Ints:
-        """Return how many postings each of several terms has."""
-        starts, stops = _bounds(self.term_postings, terms)
-        return stops - starts
-
-    def count(self, terms: Ints) -> int:
-        """Return how many postings several terms have together."""
-        return _total(self.term_postings, terms)
-
-    def tokens(self, terms: Ints) -> int:
-        """Return how many positions several terms have together."""
-        return _total(self._term_positions, terms)
-
-    def slots_of(self, terms: Ints) -> Numbers:
-        """Return the slots of all postings of several terms, term by term."""
-        return _signed(self._of(terms, self._posting)[0] >> self._slot_shift)
-
-    def slots_and_tf(self, terms: Ints, weights: Floats | None = None) -> tuple[Numbers, Numbers | Floats]:
-        """Return ``(slots, tf)`` of all postings of several terms, term by term; tf is multiplied with the weights."""
-        words, sizes = self._of(terms, self._posting)
-        tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
-        return _signed(words >> self._slot_shift), tf if weights is None else tf * weights.repeat(sizes)
-
-    def norms_of(self, terms: Ints) -> Norms | None:
-        """Return the norms of all postings of several terms, term by term, once they are stored in that order."""
-        # norms stand by document; picking them posting by posting misses the cache, so a busy segment gets a copy in
-        # the order of postings, where those of a term are neighbours
-        if self._ordered_norms is None and len(self._posting) <= postings.ORDER_UP_TO and self.norms is not None:
-            self._looked_up += self.count(terms)
-            if self._looked_up * postings.ORDER_AFTER > len(self._posting):
-                self._ordered_norms = order_norms(self.norms, self._posting, self._slot_shift)
-        return None if self._ordered_norms is None else self._of(terms, self._ordered_norms)[0]
-
-    def _of(self, terms: Ints, column: Array) -> tuple[Array, Ints | list[int]]:
-        """Return the part of a column for all postings of several terms, term by term, and how many each has."""
-        # slices are copied fastest where runs are long; where terms are many and rare, one gather is
-        if len(terms) > _FEW:
-            starts, stops = _bounds(self.term_postings, terms)
-            if (stops - starts).sum() < len(terms) * _SHORT:
-                return column.take(ranges(starts, stops)), stops - starts
-        runs = [column[self.run(term)] for term in terms.tolist()]
-        values = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else column[:0]
-        return values, list(map(len, runs))
 
     def slots(self, chosen: Selection) -> Ints:
         """Return document and field of postings as :func:`slot_keys` does; ascending within a term."""
@@ -288,6 +210,99 @@ class Segment(Documents):
         more = ends_of(tf.take(several).astype(np.int64) - 1)
         begins: Ints = self._term_positions.item(term) + within + more.take(several.searchsorted(within))
         return begins
+
+
+class Segment(Documents):
+    """One immutable segment file.
+
+    Attributes:
+        term_docs: How many documents have each term in any field, deleted ones included.
+        rank, name_rank: The place of every document by id, type and path, and by name.
+        keywords: The sorted keyword terms, ``key NUL value``.
+        keyword_bounds, keyword_owners: Where the documents of each keyword term begin, and these documents.
+
+    Raises:
+        DamagedError: The file is not a segment this version can read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        try:
+            self.term_docs: npt.NDArray[np.int32] = self.array("term.docs")
+            self._term_length, self._term_letters = self.array("term.length"), self.array("term.letters")
+            self._stem_hash, self._stem_term = self.array("stem.hash"), self.array("stem.term")
+            self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
+            self.keywords = self.compressed("entry")
+            self.keyword_bounds, self.keyword_owners = self.array("entry.postings"), self.array("entry.doc")
+        except SYMPTOMS as error:
+            raise _unreadable(path, error) from error
+        self._ordered_norms: Norms | None = None
+        self._looked_up = 0
+
+    @cached_property
+    def norms(self) -> Norms | None:
+        """Shape ``(docs · 2^FIELD_BITS,)``: the norm of each slot; None where some length does not fit."""
+        return make_norms(self.lengths)
+
+    def inflections(self, word: str) -> tuple[list[int], int]:
+        """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
+        return stems.inflections(word, self.terms, self._stem_hash, self._stem_term)
+
+    def terms_perhaps_near(self, text: str, distance: int, start: str = "") -> Ints:
+        """Return the numbers of all terms with a start that are within an edit distance of a text, and of some more."""
+        first, last = self.terms.prefix_range(start)
+        return first + perhaps_near(self._term_length[first:last], self._term_letters[first:last], text, distance)
+
+    def postings(self, terms: Ints) -> tuple[Ints, Ints]:
+        """Return ``(posting numbers, index into terms)`` of all postings of several terms, term by term."""
+        starts, stops = _bounds(self.term_postings, terms)
+        if len(terms) == 1:
+            return np.arange(starts[0], stops[0]), np.zeros(int(stops[0] - starts[0]), np.int64)
+        return ranges(starts, stops), np.repeat(np.arange(len(terms)), stops - starts)
+
+    def sizes(self, terms: Ints) -> Ints:
+        """Return how many postings each of several terms has."""
+        starts, stops = _bounds(self.term_postings, terms)
+        return stops - starts
+
+    def count(self, terms: Ints) -> int:
+        """Return how many postings several terms have together."""
+        return _total(self.term_postings, terms)
+
+    def tokens(self, terms: Ints) -> int:
+        """Return how many positions several terms have together."""
+        return _total(self._term_positions, terms)
+
+    def slots_of(self, terms: Ints) -> Numbers:
+        """Return the slots of all postings of several terms, term by term."""
+        return _signed(self._of(terms, self._posting)[0] >> self._slot_shift)
+
+    def slots_and_tf(self, terms: Ints, weights: Floats | None = None) -> tuple[Numbers, Numbers | Floats]:
+        """Return ``(slots, tf)`` of all postings of several terms, term by term; tf is multiplied with the weights."""
+        words, sizes = self._of(terms, self._posting)
+        tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
+        return _signed(words >> self._slot_shift), tf if weights is None else tf * weights.repeat(sizes)
+
+    def norms_of(self, terms: Ints) -> Norms | None:
+        """Return the norms of all postings of several terms, term by term, once they are stored in that order."""
+        # norms stand by document; picking them posting by posting misses the cache, so a busy segment gets a copy in
+        # the order of postings, where those of a term are neighbours
+        if self._ordered_norms is None and len(self._posting) <= postings.ORDER_UP_TO and self.norms is not None:
+            self._looked_up += self.count(terms)
+            if self._looked_up * postings.ORDER_AFTER > len(self._posting):
+                self._ordered_norms = order_norms(self.norms, self._posting, self._slot_shift)
+        return None if self._ordered_norms is None else self._of(terms, self._ordered_norms)[0]
+
+    def _of(self, terms: Ints, column: Array) -> tuple[Array, Ints | list[int]]:
+        """Return the part of a column for all postings of several terms, term by term, and how many each has."""
+        # slices are copied fastest where runs are long; where terms are many and rare, one gather is
+        if len(terms) > _FEW:
+            starts, stops = _bounds(self.term_postings, terms)
+            if (stops - starts).sum() < len(terms) * _SHORT:
+                return column.take(ranges(starts, stops)), stops - starts
+        runs = [column[self.run(term)] for term in terms.tolist()]
+        values = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else column[:0]
+        return values, list(map(len, runs))
 
     def keyword_docs(self, numbers: Ints) -> Ints:
         """Return the documents, with repetitions, that have any of some keyword terms."""

@@ -4,8 +4,8 @@ The idea: every token of every document is three numbers (word, slot, position).
 the end the distinct words are sorted once, and the tokens are sorted as single 64-bit integers ``term | slot |
 position``. A posting is then a run of equal ``term | slot``, its tf the length of the run.
 
-A *run* is a file of what a builder has collected of some documents: their words numbered as they were met, tokens not
-yet sorted. Runs are joined to one segment without tokenizing again (:mod:`rye.index.parallel_build`).
+A *run* is a file of some documents: their postings as in a segment, their keywords and references not yet sorted. Runs
+are joined to one segment without tokenizing again (:mod:`rye.index.parallel_build`).
 :mod:`rye.index.segment` lists the arrays of a segment.
 """
 
@@ -22,12 +22,27 @@ import numpy as np
 
 from rye._process import check_cancelled
 from rye.index import container
-from rye.index.analysis import VALUE_GAP, stem_arrays
-from rye.index.arrays import Array, Arrays, Ints, Numbers, ends_of, fresh, pack_strings, ranges, ranked, smallest
+from rye.index.analysis import VALUE_GAP
+from rye.index.arrays import (
+    Array,
+    Arrays,
+    Ints,
+    Numbers,
+    Packed,
+    ends_of,
+    fresh,
+    pack,
+    pack_strings,
+    ranges,
+    ranked,
+    smallest,
+    united,
+)
 from rye.index.bulk_analysis import Interned, Vocabulary
+from rye.index.container import Pieces
 from rye.index.docvalues import pack_keywords, pack_paths, rank_arrays
 from rye.index.evidence_column import EvidenceWriter
-from rye.index.postings import pack_positions, pack_postings
+from rye.index.postings import TermPiece, Totals, pack_terms
 from rye.index.relation_columns import EdgeWriter
 from rye.index.relations import Edge
 from rye.index.schema import (
@@ -45,7 +60,8 @@ from rye.index.schema import (
     text_columns,
 )
 from rye.index.segment import Documents
-from rye.index.terms import term_arrays
+from rye.index.stems import stem_arrays
+from rye.index.terms import Strings, signature_arrays
 from rye.items.model import Item
 from rye.signing import Evidence
 
@@ -97,53 +113,30 @@ class Columns:
         return arrays | rank_arrays(self.ids, self.types, self.paths)
 
 
-def pack_terms(ordered: list[str], counts: Ints, postings: Sequence[Array], docs: int) -> tuple[Arrays, int]:
-    """Return the arrays of terms, postings, positions and stems, and the bits that tf has.
-
-    Args:
-        ordered: The terms in byte order.
-        counts: How many postings each term has.
-        postings: In order of term, document and field: slot (:func:`rye.index.postings.slot_keys`) and tf of each
-            posting, and the positions of all.
-        docs: How many documents the segment has.
-    """
-    slots, tf, positions = postings
-    ends = ends_of(counts)
-    packed, bits = pack_postings(slots, tf, docs)
-    check_cancelled()
-    arrays = {
-        **pack_strings("term", ordered),
-        "term.postings": smallest(ends),
-        "term.positions": smallest(ends_of(np.add.reduceat(tf, ends[:-1], dtype=np.int64))),
-        **packed,
-        **pack_positions(positions),
-    }
-    check_cancelled()
-    arrays |= stem_arrays(ordered)
-    check_cancelled()
-    return arrays | term_arrays(ordered, ends, slots >> FIELD_BITS), bits
+def dictionary_arrays(ordered: Packed) -> Arrays:
+    """Return what a segment has of its terms beside their postings."""
+    terms = Strings(ordered[0], memoryview(ordered[1]))
+    return stem_arrays(terms) | signature_arrays(terms)
 
 
-def write_segment(path: Path, arrays: Arrays, docs: int, tf_bits: int) -> None:
-    """Write a segment to a new file."""
-    container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS), "tf_bits": tf_bits})
+def write_segment(path: Path, arrays: container.Parts, docs: int, tf_bits: int, *, lasting: bool = True) -> None:
+    """Write a segment, or a run that does not last, to a new file."""
+    container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS), "tf_bits": tf_bits}, lasting=lasting)
 
 
 class _Tokens(NamedTuple):
-    """A batch of tokens: word number (less ``base``), slot and position of each; shape ``(tokens,)`` each."""
+    """A batch of tokens: word number, slot and position of each; shape ``(tokens,)`` each."""
 
-    base: int
     words: Numbers
     slots: Numbers
     places: Numbers
 
 
 class PostingWriter:
-    """Collects the tokens of documents that are added, or of runs that are taken, never both, and packs them."""
+    """Collects the tokens of documents and packs them."""
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
-        self._taken: list[str] = []
         self._tokens: list[_Tokens] = []
         self._lengths: list[Array] = []
         self._docs = 0
@@ -159,31 +152,6 @@ class PostingWriter:
         parts = self._place(chunks, sizes, np.concatenate(slots), len(items))
         self._lengths.append(parts.reshape(len(items), _SLOTS).T[: len(TEXT_FIELDS)])
         self._docs += len(items)
-
-    def take(self, run: Documents) -> None:
-        """Add the words of the documents of a run."""
-        slots = run.array("token.slot").astype(np.int32) + np.int32(self._docs << FIELD_BITS)
-        self._tokens.append(_Tokens(len(self._taken), run.array("token.word"), slots, run.array("token.place")))
-        self._taken += run.strings("word").everything
-        self._lengths.append(run.array("doc.lengths"))
-        self._docs += len(run.types)
-
-    def _release(self) -> tuple[list[str], list[_Tokens]]:
-        """Return all words by number, and all tokens; nothing is kept, as both take much memory."""
-        words, tokens = [*self._vocabulary.terms, *self._taken], self._tokens
-        self._vocabulary, self._taken, self._tokens = Vocabulary(), [], []
-        return words, tokens
-
-    def run_arrays(self) -> Arrays:
-        """Return the arrays of a run; nothing is kept."""
-        words, tokens = self._release()
-        return {
-            **pack_strings("word", words),
-            "token.word": smallest(np.concatenate([some.words + some.base for some in tokens])),
-            "token.slot": smallest(np.concatenate([some.slots for some in tokens])),
-            "token.place": smallest(np.concatenate([some.places for some in tokens])),
-            "doc.lengths": smallest(np.concatenate(self._lengths, axis=1)),
-        }
 
     def _place(self, chunks: Numbers, sizes: Ints, slots: Ints, docs: int) -> Ints:
         """Keep the tokens of chunks, each at its chunk's first position plus its offset; return the parts by slot.
@@ -212,27 +180,30 @@ class PostingWriter:
         owners = np.repeat(slots + (self._docs << FIELD_BITS), sizes)
         words, offsets = np.asarray(vocabulary.token_terms)[token], np.asarray(vocabulary.token_offsets)[token]
         positions = np.repeat(places.astype(np.int32), widths) + offsets
-        self._tokens.append(_Tokens(0, words, np.repeat(owners.astype(np.int32), widths), positions))
+        self._tokens.append(_Tokens(words, np.repeat(owners.astype(np.int32), widths), positions))
         return np.bincount(slots, value_parts, docs * _SLOTS).astype(np.int64)
 
-    def arrays(self) -> tuple[Arrays, int]:
-        """Return the arrays of terms, postings, positions and lengths, and the bits that tf has; nothing is kept."""
+    def arrays(self, folder: Path) -> tuple[Packed, dict[str, Array | Pieces], int]:
+        """Return the terms, the arrays of their postings and of lengths, and the bits that tf has; nothing is kept."""
         check_cancelled()
-        words, tokens = self._release()
-        ordered, ranks = ranked(words)
+        words, tokens = list(self._vocabulary.terms), self._tokens
+        self._vocabulary, self._tokens = Vocabulary(), []  # both take much memory
+        ordered, ranks = united([pack(words)])
         del words
         check_cancelled()
         width = (self._docs << FIELD_BITS).bit_length()
-        counts = np.zeros(len(ordered), np.int64)
-        found = []
+        pieces, totals = [], Totals()
         for keys, positions in _sorted_tokens(tokens, ranks << width, width):
             check_cancelled()
             first = np.flatnonzero(fresh(keys))  # a posting begins wherever term or slot changes
             posting, tf = keys[first], np.diff(first, append=len(keys))
-            counts += np.bincount(posting >> width, minlength=len(ordered))
-            found.append((smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions)))
-        arrays, tf_bits = pack_terms(ordered, counts, [*map(np.concatenate, zip(*found, strict=True))], self._docs)
-        return arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
+            terms = posting >> width
+            counts = np.diff(np.flatnonzero(fresh(terms)), append=len(terms))
+            piece = TermPiece(counts, smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions))
+            pieces.append(piece)
+            totals = totals.plus(Totals.of(piece.tf, piece.positions))
+        arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=self._docs, folder=folder)
+        return ordered, arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
 
 
 def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
@@ -248,7 +219,7 @@ def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[
     """
     low = max(int(some.places.max(initial=0)) for some in tokens).bit_length()
     if int(starts.max(initial=0)).bit_length() + low >= _WORD_BITS:  # millions of documents with millions of terms
-        keys = np.concatenate([starts[some.base :][some.words] + some.slots for some in tokens])
+        keys = np.concatenate([starts[some.words] + some.slots for some in tokens])
         positions = np.concatenate([some.places for some in tokens]).astype(np.int64)
         order = np.lexsort((positions, keys))
         yield keys[order], positions[order]
@@ -257,7 +228,7 @@ def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[
     rows = np.empty(int(borders[-1]), np.int64)  # term | slot | position of every token
     for (begin, end), some in zip(pairwise(borders.tolist()), tokens, strict=True):
         row = rows[begin:end]
-        np.take(starts[some.base :], some.words, out=row, mode="clip")
+        np.take(starts, some.words, out=row, mode="clip")
         row += some.slots
         row <<= low
         row |= some.places
@@ -385,13 +356,14 @@ class SegmentBuilder:
     def write_run(self, path: Path) -> None:
         """Write the items added to a new file, as a run; the builder is not used any more."""
         self._analyze()
-        container.write(path, self._documents.run_arrays() | self._postings.run_arrays(), {}, lasting=False)
+        _, texts, tf_bits = self._postings.arrays(path.parent)
+        write_segment(path, texts | self._documents.run_arrays(), len(self), tf_bits, lasting=False)
 
     def write(self, path: Path) -> int:
         """Write the segment to a new file and return how many documents it holds."""
         self._analyze()
-        texts, tf_bits = self._postings.arrays()
+        terms, texts, tf_bits = self._postings.arrays(path.parent)
         check_cancelled()
-        arrays = texts | self._documents.keywords_and_edges() | self._documents.columns.arrays()
-        write_segment(path, arrays, len(self), tf_bits)
+        arrays = texts | dictionary_arrays(terms) | self._documents.keywords_and_edges()
+        write_segment(path, arrays | self._documents.columns.arrays(), len(self), tf_bits)
         return len(self)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import groupby, takewhile
 from typing import Any, NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import NEWLINE, Arrays, Bools, Ints, Numbers, fresh, ranges
+from rye.index.arrays import NEWLINE, Arrays, Bools, Ints, Numbers, Packed, ends_of, fresh, ranges
 
 Text: TypeAlias = npt.NDArray[np.integer[Any]]
 """Bytes or code points."""
@@ -38,6 +38,8 @@ _SCANNED = 1
 
 _SAMPLED = 2_048
 """Places asked how frequent a unit is, so that the rarest is looked for first."""
+
+_STRINGS_AT_ONCE = 1 << 17
 
 _STEP = 32
 """Strings from one head of the bisection to the next."""
@@ -218,6 +220,10 @@ class SortedStrings(ABC):
         return self.lower_bound(key), high
 
 
+def _decoded(lines: bytes) -> list[str]:
+    return lines.decode("utf-8", "surrogatepass").split("\n")[:-1]
+
+
 class Strings(SortedStrings):
     """A read-only table of strings over a packed buffer; lookups need it sorted.
 
@@ -243,7 +249,22 @@ class Strings(SortedStrings):
 
     def take(self, ids: Numbers) -> list[str]:
         """Return several strings."""
-        return self._lines(ids).decode("utf-8", "surrogatepass").split("\n")[:-1]
+        return _decoded(self._lines(ids))
+
+    def part(self, low: int, high: int) -> Packed:
+        """Return the strings ``[low, high)`` as a packed table."""
+        offsets = self.offsets[low : high + 1].astype(np.int64)
+        return offsets - offsets[0], bytes(self.buffer[offsets[0] : offsets[-1]])
+
+    def chosen(self, ids: Ints) -> Strings:
+        """Return a table of several of its strings."""
+        begins, ends = self.offsets[ids].astype(np.int64), self.offsets[ids + 1].astype(np.int64)
+        return Strings(ends_of(ends - begins), memoryview(self._lines(ids)))
+
+    def blocks(self) -> Iterator[list[str]]:
+        """Yield all strings, many at a time."""
+        for low in range(0, len(self), _STRINGS_AT_ONCE):
+            yield _decoded(self.part(low, min(low + _STRINGS_AT_ONCE, len(self)))[1])
 
     def _lines(self, ids: Numbers) -> bytes:
         return self._bytes[ranges(self.offsets[ids], self.offsets[ids + 1])].tobytes()
@@ -255,7 +276,7 @@ class Strings(SortedStrings):
     @cached_property
     def everything(self) -> list[str]:
         """All strings, decoded once."""
-        return bytes(self.buffer).decode("utf-8", "surrogatepass").split("\n")[:-1]
+        return _decoded(bytes(self.buffer))
 
     @cached_property
     def _head(self) -> Callable[[int], bytes]:
@@ -351,19 +372,11 @@ def literal(glob: str) -> str:
     return re.sub(r"\\(.)", r"\1", found[0]) if found else ""
 
 
-def term_arrays(ordered: Sequence[str], postings: Ints, docs: Numbers) -> Arrays:
-    """Return length, signature and number of documents of each term.
-
-    Args:
-        ordered: The terms.
-        postings: Shape ``(terms + 1,)``: where each term's postings begin.
-        docs: Shape ``(postings,)``: the document of each, ascending within a term.
-    """
-    lengths, letters = _signatures(ordered)
-    first = fresh(docs)  # per posting: whether it is the first of its document in its term
-    first[postings[:-1]] = True
-    counts = np.add.reduceat(first.view(np.uint8), postings[:-1], dtype=np.int32) if len(ordered) else first
-    return {"term.length": lengths, "term.letters": letters, "term.docs": counts.astype(np.int32)}
+def signature_arrays(terms: Strings) -> Arrays:
+    """Return length and signature of each term."""
+    blocks = [_signatures(block) for block in terms.blocks()] or [_signatures([])]
+    lengths, letters = map(np.concatenate, zip(*blocks, strict=True))
+    return {"term.length": lengths, "term.letters": letters}
 
 
 def _signatures(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint32]]:

@@ -115,7 +115,7 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
         "verdicts": rows[:, 0].astype(np.uint8),
         "signer_of": np.asarray([place[name] for name in numbers], np.int32)[rows[:, 1]],
         "signer.offsets": offsets,
-        "signer.buffer": buffer,
+        "signer.buffer": np.frombuffer(buffer, np.uint8),
     }
 
 

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Collection, Iterator
 from functools import cache, partial
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -36,7 +37,8 @@ class FolderWalk:
     Attributes:
         signatures: The signature files in the last folder, each by the path of the item that it is named after.
         skill: The folder of the signed skill that the last folder belongs to; empty for none.
-        alone: The files of skills that have no signature as a whole, each with the folder whose names count for it.
+        alone: The files of skills that have no signature as a whole and are not alone in their folder, each with the
+            folder whose names count for it.
         names: A digest of all names in such a folder.
         problems: What could not be listed.
     """
@@ -77,6 +79,11 @@ def is_found_elsewhere(real: str, path: str, alike: Collection[str]) -> bool:
     return any(real == os.path.join(folder, path) for folder in alike)
 
 
+def _is_whole_skill(entry: os.DirEntry[str], folder: str) -> bool:
+    """Return whether what lies alone in a folder is the file of a skill, as in most; there are no names to count."""
+    return entry.name == SKILL_FILE and entry.is_file(follow_symlinks=False) and folder.isprintable()
+
+
 class ClientWalker(FolderWalk):
     """Lists the files in a folder of a client of agents.
 
@@ -99,20 +106,25 @@ class ClientWalker(FolderWalk):
         if self._leads_out:
             self.report("link-escape", ".", f"the folder is a link out, to {self._real!r}", "copy the files instead")
             return
-        of_skills = self._client.format == "skill"
+        of_skills, below = self._client.format == "skill", os.path.join(self._base, "")
         folders = [("", "", "", 0)]
         if self._client.is_fixed:
             folders.append((".github", "", "", self._client.depth))
         while folders:
             rel, top, skill, depth = folders.pop()
             try:
-                with os.scandir(os.path.join(self._base, rel)) as found:
-                    entries = sorted(found, key=lambda entry: entry.name, reverse=True)
+                with os.scandir(below + rel) as found:
+                    entries = list(found)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
                 self.unreadable(rel or ".", error)
                 continue
+            if of_skills and not top and len(entries) == 1 and rel and _is_whole_skill(entries[0], rel):
+                self.signatures, self.skill = {}, ""
+                yield [(f"{rel}/{SKILL_FILE}", entries[0])]
+                continue
+            entries.sort(key=attrgetter("name"), reverse=True)
             if rel and of_skills:
                 top = self._look_for_skill(rel, [entry.name for entry in entries], top, skill)
             skill = self.skill

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rye.index.arrays import ranges, ranked, unique
+from rye.index.arrays import pack, ranges, ranked, unique, united
 
 
 @given(st.lists(st.lists(st.integers(-(2**40), 2**40)), min_size=1, max_size=4))
@@ -36,6 +36,18 @@ def test_texts_are_ranked_as_their_bytes_are_sorted(texts: list[str]) -> None:
     ordered, places = ranked(texts)
     assert ordered == sorted(set(texts), key=lambda text: text.encode("utf-8", "surrogatepass"))
     assert [ordered[place] for place in places.tolist()] == texts
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3))
+def test_tables_are_united_as_their_texts_are_ranked(several: list[list[str]]) -> None:
+    """The same order and the same places."""
+    texts = [text for each in several for text in each]
+    table, places = united(list(map(pack, several)))
+    ordered, expected = ranked(texts)
+    assert [each.tolist() if isinstance(each, np.ndarray) else each for each in table] == [
+        each.tolist() if isinstance(each, np.ndarray) else each for each in pack(ordered)
+    ]
+    assert places.tolist() == expected.tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), max_size=6))

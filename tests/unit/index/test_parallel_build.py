@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -41,7 +42,7 @@ def root(tmp_path: Path) -> Root:
     return Root(Space.PROJECT, folder)
 
 
-SMALL = Thresholds(alone_below=8, join_alone_below=8)
+SMALL = Thresholds(alone_below=8)
 """Few files are many."""
 
 
@@ -131,10 +132,19 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_worker(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker is ended, whatever it does, and leaves no file."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__(*args, **options)  # type: ignore[call-overload]
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
     folder = tmp_path / "a"
     with build(work(root, folder), processes=2) as found:
         assert found.write is not None
-        monkeypatch.setattr(sys, "executable", str(executable(tmp_path / "python", "exec sleep 600")))
+        worker = started[-1]
+        worker.send_signal(signal.SIGSTOP)
         began = time.monotonic()
         with (
             stoppable(lambda: time.monotonic() > began + 0.3),
@@ -142,6 +152,7 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_worker(
         ):
             found.write(folder / "segment")
         assert not (folder / "segment").exists()
+    assert worker.poll() is not None
     assert not list(folder.iterdir())
 
 

@@ -33,7 +33,8 @@ def packed_for(path: Path, docs: int, tf_bits: int) -> Segment:
     """Return a segment whose postings are packed as in one with that many documents and bits of 64 for tf."""
     file, plain = container.Container(path), Segment(path)
     every = slice(0, len(plain.posting_doc))
-    arrays, bits = pack_postings(plain.slots(every), plain.frequencies(every), docs, wide_tf_bits=tf_bits)
+    piece = (plain.slots(every), plain.frequencies(every), plain.positions(every))
+    arrays, bits = pack_postings([piece], plain.totals(), docs, path.parent, wide_tf_bits=tf_bits)
     packed = path.with_name(f"{path.name}-{docs}-{tf_bits}")
     container.write(packed, file.arrays() | arrays, file.meta | {"tf_bits": bits})
     return Segment(packed)

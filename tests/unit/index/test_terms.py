@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rye.index import terms
 from rye.index.arrays import pack
 from rye.index.segment import Segment
-from rye.index.terms import Strings, perhaps_near, term_arrays
+from rye.index.terms import Strings, perhaps_near, signature_arrays
 from tests.support import naive_analysis
 from tests.unit.index.segments import item, write
 
@@ -41,7 +41,7 @@ def table(texts: list[str]) -> Strings:
     """Return a table of texts in the order of their bytes."""
     ordered = sorted(texts, key=encoded)
     offsets, buffer = pack(ordered)
-    return Strings(offsets, buffer.data)
+    return Strings(offsets, memoryview(buffer))
 
 
 def encoded(text: str) -> bytes:
@@ -69,7 +69,7 @@ def globs(draw: st.DrawFn) -> tuple[str, re.Pattern[str]]:
 def test_what_is_packed_is_read_back(texts: list[str]) -> None:
     """Strings come back in order, one by one, some, or all at once; a newline has become a space."""
     offsets, buffer = pack(texts)
-    strings = Strings(offsets, buffer.data)
+    strings = Strings(offsets, memoryview(buffer))
     expected = [text.replace("\n", " ") for text in texts]
     assert len(strings) == len(texts)
     assert strings.everything == expected
@@ -175,13 +175,13 @@ def test_attack_many_stars_over_many_words_take_one_pass(monkeypatch: pytest.Mon
 
 
 FUZZY = st.text(st.sampled_from("aAbé你😀\ud800\x00"), max_size=7)
-NO_POSTINGS = np.empty(0, np.int32)
 
 
 def near(terms: list[str], text: str, distance: int) -> set[str]:
     """Return the terms that are not left out."""
-    arrays = term_arrays(terms, np.arange(len(terms) + 1), np.zeros(len(terms), np.int32))
-    return {terms[number] for number in perhaps_near(arrays["term.length"], arrays["term.letters"], text, distance)}
+    arrays = signature_arrays(table(terms))
+    ordered = table(terms).everything
+    return {ordered[number] for number in perhaps_near(arrays["term.length"], arrays["term.letters"], text, distance)}
 
 
 @given(st.lists(FUZZY, max_size=12, unique=True), FUZZY, st.integers(0, 9))
@@ -208,19 +208,14 @@ def test_attack_terms_longer_than_a_byte_counts_are_near_each_other() -> None:
 
 def test_nothing_is_kept_of_no_terms() -> None:
     """An empty dictionary has empty arrays."""
-    arrays = term_arrays([], np.zeros(1, np.int64), NO_POSTINGS)
-    assert {name: array.tolist() for name, array in arrays.items()} == {
-        "term.length": [],
-        "term.letters": [],
-        "term.docs": [],
-    }
+    arrays = signature_arrays(table([]))
+    assert {name: array.tolist() for name, array in arrays.items()} == {"term.length": [], "term.letters": []}
     assert near([], "a", 2) == set()
 
 
-def test_nine_bytes_are_kept_of_each_term() -> None:
-    """What this costs on disk: five bytes for fuzzy words, four for the choice among too many terms."""
-    arrays = term_arrays(["a", "b"], np.asarray([0, 1, 2]), np.zeros(2, np.int32))
-    assert sum(array.nbytes for array in arrays.values()) == 2 * 9
+def test_five_bytes_are_kept_of_each_term_for_fuzzy_words() -> None:
+    """What this costs on disk."""
+    assert sum(array.nbytes for array in signature_arrays(table(["a", "b"])).values()) == 2 * 5
 
 
 PAIRS = st.tuples(*[st.lists(st.sampled_from(["aa", "bb", "aa-bb"]), max_size=3).map(" ".join)] * 2)

@@ -1,0 +1,96 @@
+"""Stems of the terms of a segment: which terms have one stem, as sorted hashes, and the inflections of a word.
+
+The dictionary holds words as written. A term that is its own stem, and the only one of it, needs no row: looking the
+stem up in the dictionary finds it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from operator import ne
+
+import numpy as np
+import numpy.typing as npt
+import Stemmer
+
+from rye._process import check_cancelled
+from rye.index.analysis import stem, without_accents
+from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, fresh, ranges, smallest, unique
+from rye.index.terms import Strings
+
+_PAIRS = 1 << 16
+"""Pairs of stems that are compared at a time."""
+
+
+def stem_arrays(terms: Strings) -> Arrays:
+    """Return the arrays ``stem.*`` of a segment: hashes of stems, sorted, and a term of each.
+
+    A term that is its own stem, and the only one of it, is left out: the dictionary finds it.
+    """
+    stemmer = Stemmer.Stemmer("english", 0)  # hardly a word comes twice, so it need keep none
+    stems: list[bytes] = []  # a text of many for each block, as so many strings would take much memory
+    sizes, hashes, differs = [], [np.empty(0, np.uint32)], [np.empty(0, bool)]
+    for block in terms.blocks():
+        check_cancelled()
+        basic = block if all(map(str.isascii, block)) else list(map(without_accents, block))
+        found = stemmer.stemWords(basic)
+        differs.append(np.fromiter(map(ne, block, found), bool, len(block)))
+        stems.append("\n".join(found).encode("utf-8", "surrogatepass"))
+        lines = stems[-1].split(b"\n")
+        hashes.append(np.fromiter(map(zlib.crc32, lines), np.uint32, len(block)))
+        sizes.append(np.fromiter(map(len, lines), np.int64, len(block)) + 1)
+    hashed, ends = np.concatenate(hashes), np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
+    text = b"\n".join(stems)
+    # stems that are the same have one hash, so they are neighbours in its order, but for the few of another stem there
+    order = np.argsort(hashed, kind="stable")
+    pairs = np.flatnonzero(fresh(hashed[order])[1:] == 0)
+    one, other = order[pairs], order[pairs + 1]
+    units = np.frombuffer(text, np.uint8)
+    blocks = range(0, len(pairs), _PAIRS)
+    same = np.concatenate(
+        [np.empty(0, bool), *(_equal(units, ends, one[at : at + _PAIRS], other[at : at + _PAIRS]) for at in blocks)]
+    )
+    several = np.zeros(len(hashed), bool)
+    several[one[same]] = several[other[same]] = True
+    for collision in unique(hashed[one[~same]]).tolist():
+        group = order[slice(*np.searchsorted(hashed[order], [collision, collision + 1]))].tolist()
+        found_in = [text[ends[at] : ends[at + 1] - 1] for at in group]
+        several[[at for at, stem in zip(group, found_in, strict=True) if found_in.count(stem) > 1]] = True
+    kept = order[(several | np.concatenate(differs))[order]]
+    return {"stem.hash": hashed[kept], "stem.term": smallest(kept)}
+
+
+def _equal(text: npt.NDArray[np.uint8], ends: Ints, one: Ints, other: Ints) -> Bools:
+    """Return which pairs of strings of a text, each behind the end of the one before, are the same."""
+    sizes = ends[one + 1] - ends[one]
+    same: Bools = sizes == ends[other + 1] - ends[other]
+    one, other, sizes = one[same], other[same], sizes[same]
+    differs = text[ranges(ends[one], ends[one] + sizes - 1)] != text[ranges(ends[other], ends[other] + sizes - 1)]
+    counts = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])[ends_of(sizes - 1)])
+    same[same] = counts == 0
+    return same
+
+
+def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: Array) -> tuple[list[int], int]:
+    """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1.
+
+    Args:
+        text: The word, folded.
+        terms: All terms.
+        hashes: The first array of :func:`stem_arrays`.
+        numbers: The other.
+    """
+    root = stem(text)
+    wanted = zlib.crc32(root.encode("utf-8", "surrogatepass"))
+    found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
+    # all terms whose stem has this hash stand together; those of another stem are passed over
+    while at < len(hashes) and hashes.item(at) == wanted:
+        term = numbers.item(at)
+        word = terms[term]
+        if stem(word) == root:
+            found.append(term)
+            itself = term if word == text else itself
+        at += 1
+    if not found and stem(root) == root and (alone := terms.find(root)) >= 0:
+        return [alone], alone if text == root else -1
+    return found, itself
