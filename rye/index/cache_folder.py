@@ -25,6 +25,7 @@ from pathlib import Path
 
 from rye._process import check_cancelled, remove_at_end
 from rye.errors import EnvironmentFault
+from rye.signing import real_path
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = N
     Raises:
         EnvironmentFault: It belongs to someone else, others may write to it, or it is a link into the project.
     """
-    digest = hashlib.sha256(f"{source}\0{os.path.realpath(root)}".encode("utf-8", "surrogateescape")).hexdigest()
+    digest = hashlib.sha256(f"{source}\0{real_path(root)}".encode("utf-8", "surrogateescape")).hexdigest()
     folder = cache / _FORMAT
     for part in (folder, folder / digest[:32]):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -88,9 +89,8 @@ def check_root(
         try:
             store.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
-            note = ManifestFinding(
-                "manifest-unsaved", f"the record of this manifest could not be saved: {fault.message}"
-            )
+            words = f"the record of this manifest could not be saved: {fault.message}"
+            note = ManifestFinding("manifest-unsaved", words)
             check = replace(check, findings=(note, *check.findings))
     problems = tuple(observed.unread.values())
     return replace(check, source=root.source, root=str(root.path), problems=problems, digest=_digest(files))
@@ -182,15 +182,12 @@ def write_root(
     spaces.check_writable(root)
     place = SpaceName(str(root.space), root.bundle)
     SpaceKeys(place, trust, signing.system_clock()).check_timestamp(root_keys)
-    observed = _observe_all(root)
-    files = {} if new else store.read_manifest(root.path)
+    observed, files = _observe_all(root), {} if new else store.read_manifest(root.path)
     if not new and not any(name.endswith(".root.json") for name in files):
         if store.was_seen(root.path):
-            raise SigningError(
-                "manifest-untrusted",
-                f"there is no manifest in {root.path}, but one was seen before",
-                hint="restore config/manifest, or begin anew with --new; its readers must then check with --reset",
-            )
+            words = f"there is no manifest in {root.path}, but one was seen before"
+            hint = "restore config/manifest, or begin anew with --new; its readers must then check with --reset"
+            raise SigningError("manifest-untrusted", words, hint=hint)
         files = {}  # without a root, which comes last, it never was a manifest
     changes = _changes(files, observed, trust) if files else ()
     written = write_manifest(
@@ -205,7 +202,7 @@ def write_root(
         name=_default_audience(root),
         fresh=MAX_DAYS if root.space is spaces.Space.SYSTEM else FRESH_DAYS,  # nobody refreshes what was published
     )
-    return _save(root, written, changes, observed)
+    return _save(root, written, changes, observed=observed, trust=trust)
 
 
 def _check_days(days: int) -> None:
@@ -236,7 +233,8 @@ def refresh_root(
             raise _untrusted(one)
     from rye.manifest.write import refresh_manifest
 
-    return _save(root, refresh_manifest(files, signers=signers, now=now, days=days), (), observed)
+    written = refresh_manifest(files, signers=signers, now=now, days=days)
+    return _save(root, written, (), observed=observed, trust=trust)
 
 
 def _present(root: Root) -> dict[str, bytes]:
@@ -247,11 +245,8 @@ def _present(root: Root) -> dict[str, bytes]:
 
 
 def _differs(found: ManifestFinding) -> SigningError:
-    return SigningError(
-        "manifest-differs",
-        f"the items are not those that the manifest lists: {found.message}",
-        hint="rye manifest check shows all; nothing was signed",
-    )
+    message = f"the items are not those that the manifest lists: {found.message}"
+    return SigningError("manifest-differs", message, hint="rye manifest check shows all; nothing was signed")
 
 
 def _untrusted(found: ManifestFinding) -> SigningError:
@@ -285,7 +280,7 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     _changes(written.files, observed, trust)
     if changes := tuple(one for one in compare(written.items, observed.all) if one.code != "uncovered"):
         raise _differs(changes[0])
-    return _save(root, written, changes, observed)
+    return _save(root, written, changes, observed=observed, trust=trust)
 
 
 def _observe_all(root: Root) -> Observed:
@@ -317,11 +312,16 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     return tuple(one for one in check.findings if one.code == "uncovered" or one.code.startswith("item-"))
 
 
-def _save(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], seen: Observed) -> ManifestWritten:
+def _save(
+    root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], *, observed: Observed, trust: TrustSet
+) -> ManifestWritten:
+    """Write the files, and remember their versions if they pass: whoever signed the newest has seen it."""
     folder = str(store.replace_manifest(root.path, written.files))
+    with suppress(EnvironmentFault):  # the next check says what cannot be kept
+        check_root(root, trust=trust, now=signing.system_clock(), observed=observed)
     facts = {each.name: getattr(written, each.name) for each in fields(SignedRoles)}
-    facts["signed"] = tuple(item.path for item in signed_by_listing({item.path: item for item in seen.all}))
-    facts |= {"audience": written.audience, "folder": folder, "changes": changes, "listed": len(seen.found)}
+    facts["signed"] = tuple(item.path for item in signed_by_listing({item.path: item for item in observed.all}))
+    facts |= {"audience": written.audience, "folder": folder, "changes": changes, "listed": len(observed.found)}
     return ManifestWritten(source=root.source, **facts)
 
 

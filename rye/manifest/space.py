@@ -18,7 +18,7 @@ from rye.manifest.model import FILE, TRUST, ListedItem, ManifestFinding
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import CACHE, FOLDER, LINK, MAX_FILES, MODULES, PLAIN, PRIVATE_KEYS, FileMode, all_files
 from rye.spaces.client_walker import folders_alike, is_found_elsewhere
-from rye.spaces.model import LIBRARY, is_of_ryeos
+from rye.spaces.model import LIBRARY, is_of_ryeos, is_within
 from rye.spaces.read import Read, is_detached, read_chunks, skill_of, suffix_of
 from rye.spaces.signed import Detached, read_signed
 
@@ -103,7 +103,11 @@ class Observed:
         The user's own keys are left out.
         """
         unread: dict[str, str] = {}
-        for number, file in enumerate(all_files(self.root)):
+        root = self.root
+        leads_out = root.client and not is_within(signing.real_path(root.path), signing.real_path(root.around))
+        if leads_out and root.space is not Space.USER:
+            return unread  # a link out, which the walk has reported
+        for number, file in enumerate(all_files(root)):
             if isinstance(file, OSError):
                 path = os.path.relpath(str(file.filename), self.root.path)
                 unread[path] = f"{self.root.source}: {path}: the folder cannot be read: {file.strerror}"
@@ -126,7 +130,7 @@ class Observed:
         A link with the name of an item that the walk did not take for one leads to a folder.
         """
         if self.root.client is not None:
-            real = os.path.realpath(self.root.path / file.path) if file.mode == LINK else ""
+            real = signing.real_path(self.root.path / file.path) if file.mode == LINK else ""
             return bool(real) and is_found_elsewhere(real, file.path, folders_alike(self.root))
         top, _, rest = file.path.partition("/")
         *folders, name = rest.split("/")

@@ -132,7 +132,13 @@ class Setup:
         )
 
     def _review(self, layout: Layout, unsigned: Sequence[VerifiedItem]) -> list[str]:
-        """Return ``type:id`` of what is signed, a skill with its folder, and keep the digests of what there is."""
+        """Return ``type:id`` of what is signed, a skill with its folder, and keep the digests of what there is.
+
+        What lost its signature since the last commit, or since the manifest, is not signed anew.
+        """
+        from rye.verify.fixes import Fixes
+
+        fixes = Fixes.find()
         digests = {each.path: each.digest for each in unsigned}
         refs = []
         for root, file, skill in files_to_sign(tuple(map(_place_to_sign, unsigned)), layout, "project")[0]:
@@ -142,6 +148,8 @@ class Setup:
                 why = signing.unlistable(files)
             except ItemError as error:
                 why = error.message
+            if fixes.was_signed(str(root.path), file.rel_path):
+                why = "its signature is gone since the last commit, or since the manifest: see rye verify"
             if why or path not in digests:
                 self._warnings.append(f"left as it is: {path}: {why or 'it is signed already'}")
                 continue

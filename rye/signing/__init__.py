@@ -29,7 +29,7 @@ from rye.signing.evidence import disagreements, inspect, uncovered_lines, with_d
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
-from rye.signing.ownership import SAFE_FOLDERS, Ownership, others_below, others_control, own, ownership_of
+from rye.signing.ownership import SAFE_FOLDERS, Ownership, others_below, others_control, own, ownership_of, real_path
 from rye.signing.reasons import REASONS, Reason, reach_of, trust_status
 from rye.signing.skill import SKILL_SIGNATURE, Skill, SkillFile, read_list, sign_skill, unlistable
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
@@ -91,6 +91,7 @@ __all__ = [
     "reach_of",
     "read_list",
     "read_trust_bytes",
+    "real_path",
     "refuse_key_text",
     "refuse_links",
     "remembering_verify",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,14 @@ from rye.errors import EnvironmentFault
 
 SAFE_FOLDERS: Final = "RYE_SAFE_FOLDERS"
 """The variable that names folders which are the user's own whoever owns them; ``*`` for all."""
+
+
+def real_path(path: str | os.PathLike[str]) -> str:
+    """Return a path with its links followed, up to one that may not be read, such as those below ``/proc``."""
+    try:
+        return os.path.realpath(path)
+    except OSError as error:
+        return os.path.abspath(str(error.filename))  # noqa: PTH100 - os.path.realpath raises nothing else
 
 
 Ownership = tuple[int, int, int]
@@ -130,3 +138,20 @@ def refuse_others(path: Path) -> None:
     if why := others_control(path, group=True):
         hint = f"chown or chmod it so that only you can write there, or name it in {SAFE_FOLDERS}"
         raise EnvironmentFault("unsafe-owner", f"{path} {why}, and is not read", hint=hint)
+
+
+def refuse_inside(home: Path | None, checkouts: Iterable[str]) -> None:
+    """Refuse a user space that lies in a checkout, whose own keys would be the user's.
+
+    The root of the file system is no checkout.
+
+    Raises:
+        EnvironmentFault: ``user-in-project``.
+    """
+    around = "" if home is None else real_path(home.parent)
+    for checkout in checkouts:
+        real = real_path(checkout)
+        if real != os.path.dirname(real) and f"{around}{os.sep}".startswith(f"{real}{os.sep}"):  # noqa: PTH120
+            message = f"the user space {home} lies in the project {checkout}, which could so bring keys that count"
+            hint = "set HOME or USER_SPACE to a folder outside the project, or name keys with --trust"
+            raise EnvironmentFault("user-in-project", message, hint=hint, path=str(home))

@@ -25,7 +25,7 @@ from typing import Final
 
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.keys import refuse_key_text
-from rye.signing.ownership import refuse_others
+from rye.signing.ownership import real_path, refuse_inside, refuse_others
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
 
@@ -128,6 +128,7 @@ def load_trust(
     bundles: Mapping[str, Path] | None = None,
     vouching: Path | None = None,
     named: Sequence[Path] = (),
+    checkouts: Sequence[str] = (),
 ) -> TrustLoad:
     """Read the trust files of all spaces.
 
@@ -142,6 +143,7 @@ def load_trust(
         vouching: Root of the one of them whose own trust files count for its items: rye's own, and while a bundle is
             inspected or signed.
         named: Trust files, or folders of them, that the caller trusts for this run.
+        checkouts: Folders in which no user space may lie: what brings its own keys would vouch for itself.
 
     Returns:
         The set, and what could not be read.
@@ -154,7 +156,7 @@ def load_trust(
     for path in named:
         found.add_named(path)
     if user is not None:
-        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, home=user)
+        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, home=user, checkouts=checkouts)
     anchors = tuple(found.entries)
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
@@ -189,9 +191,8 @@ class _Found:
                 self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
         elif not os.path.exists(path):
             refuse_key_text(str(path))
-            raise NotFoundError(
-                "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
-            )
+            message = f"there is no trust file {path}"
+            raise NotFoundError("trust-not-found", message, hint="name a trust file or a folder of them")
         else:
             self.entries.append(parse_trust_file(read_trust_bytes(path), scope=TrustScope.NAMED, source=str(path)))
 
@@ -206,13 +207,15 @@ class _Found:
         vouches: bool = False,
         anchors: Sequence[TrustEntry] = (),
         more: Sequence[Path] = (),
+        checkouts: Sequence[str] = (),
     ) -> None:
         """Read the trust files of a folder, and ``more``; of a ``root``, none that a link leads out of it to.
 
-        Below the ``home`` of a user, none that others own or can write, themselves or by a folder on the way.
+        Below the ``home`` of a user, none that others own or can write, or that lies in one of the ``checkouts``.
         """
         paths = [*more]
         try:
+            refuse_inside(home, checkouts)
             for place in () if home is None else (*(home / each for each in reversed(TRUSTED_FOLDER.parents)), folder):
                 refuse_others(place)
             _refuse_leading_out(folder, root)
@@ -268,8 +271,8 @@ def _refuse_leading_out(path: Path, root: Path | None) -> None:
 
 def leads_out(path: Path, root: Path) -> bool:
     """Return whether a path below a root leads out of it through links."""
-    base = os.path.realpath(root)
-    return not os.path.realpath(path).startswith(base.rstrip(os.sep) + os.sep)
+    base = real_path(root)
+    return not real_path(path).startswith(base.rstrip(os.sep) + os.sep)
 
 
 def trust_paths(folder: Path) -> list[Path]:
@@ -333,8 +336,7 @@ def _checkout(here: Path) -> Path:
 
 def _is_within(folder: Path, base: Path) -> bool:
     """Return whether a folder is another one or below it, however either is spelled."""
-    real = folder.resolve()
-    return any(above.samefile(base) for above in (real, *real.parents))
+    return any(above.samefile(base) for above in (folder.resolve(), *folder.resolve().parents))
 
 
 def write_atomically(path: Path, data: bytes, *, ready: Callable[[], None] = lambda: None) -> None:
@@ -371,9 +373,8 @@ def write_atomically(path: Path, data: bytes, *, ready: Callable[[], None] = lam
             temporary.unlink(missing_ok=True)
         sync_folder(target.parent)
     except OSError as fault:
-        raise EnvironmentFault(
-            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint=_REMEDIES.get(fault.errno or 0, _REMEDY)
-        ) from fault
+        hint = _REMEDIES.get(fault.errno or 0, _REMEDY)
+        raise EnvironmentFault("cannot-write", f"{path} cannot be written: {fault.strerror}", hint=hint) from fault
 
 
 def sweep(folder: Path) -> None:

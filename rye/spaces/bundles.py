@@ -16,6 +16,7 @@ from rye._resources import items_root
 from rye.errors import ArgumentError, NotFoundError
 from rye.items import ItemType
 from rye.items.formats import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
+from rye.signing import real_path
 from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space
 
@@ -168,7 +169,7 @@ def named_root(folder: Path) -> Root:
 
 def is_own(root: Root) -> bool:
     """Return whether a root is the folder of rye's own items, by its place: a package can claim any id."""
-    return root.space is Space.SYSTEM and os.path.realpath(root.path) == os.path.realpath(items_root())
+    return root.space is Space.SYSTEM and real_path(root.path) == real_path(items_root())
 
 
 class RootCollector:
@@ -182,7 +183,7 @@ class RootCollector:
 
     def add(self, root: Root) -> None:
         """Add a root; a second bundle of the same id gets a number, because bundles are pinned by their ids."""
-        place = os.path.realpath(root.path)
+        place = real_path(root.path)
         shares = self._places.setdefault(place, set())
         if root.categories in shares or (shares and not root.categories):
             return

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from rye.errors import ItemError
 from rye.items.formats import OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS_FOLDER, ClientFolder
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 from rye.spaces.beside import CACHE, MODULES, code_of_client
 from rye.spaces.discover import has_skills
 from rye.spaces.model import Root, Space, is_within, spelled_as
@@ -66,7 +66,7 @@ class FolderWalk:
 
 def folders_alike(root: Root) -> frozenset[str]:
     """Return the real paths of the folders in which clients keep files of the same format as in a root of theirs."""
-    around, wanted = os.path.realpath(root.around), root.client and root.client.format
+    around, wanted = real_path(root.around), root.client and root.client.format
     places = (each for each in (OF_USERS if root.space is Space.USER else OF_PROJECTS) if each.place)
     folders = {each.place: os.path.join(around, each.place) for each in places if each.format == wanted}
     if SKILLS_FOLDER in folders and not has_skills(Path(folders[SKILLS_FOLDER])):
@@ -97,8 +97,8 @@ class ClientWalker(FolderWalk):
         self._base = os.fspath(root.path)
         self._client = client
         self._beside = beside
-        self._real = os.path.realpath(self._base)
-        self._leads_out = root.space is not Space.USER and not is_within(self._real, os.path.realpath(root.around))
+        self._real = real_path(self._base)
+        self._leads_out = root.space is not Space.USER and not is_within(self._real, real_path(root.around))
         self._alike = cache(partial(folders_alike, root))
 
     def folders(self) -> Iterator[Listed]:
@@ -187,7 +187,7 @@ class ClientWalker(FolderWalk):
         """List a link to a file inside; report one that a client may follow to what is not listed under its own id."""
         if self._client.is_fixed and not named:  # folders behind links are looked for below the project
             return
-        real = os.path.realpath(entry.path)
+        real = real_path(entry.path)
         inside = is_within(real, self._real)
         try:
             status = os.stat(entry.path)

@@ -22,6 +22,7 @@ from rye.items.formats import (
     SKILLS_FOLDER,
     ClientFolder,
 )
+from rye.signing import real_path
 from rye.spaces.model import FOLDER, Root, Space, is_within
 
 NAMED_OTHERS = 3
@@ -62,11 +63,11 @@ def find_project(start: Path, *, user: Path | None = None) -> Path | None:
     for folder in (begin, *begin.parents):
         if os.path.lexists(folder / FOLDER) and not (user is not None and _is_users(folder, user)):
             return check_project(folder, user=user)
-    home = user and os.path.realpath(user)
+    home = user and real_path(user)
     found = [
         folder
         for folder in (begin, *begin.parents)
-        if os.path.realpath(folder) != home and client_roots(Space.PROJECT, folder, OF_PROJECTS)
+        if real_path(folder) != home and client_roots(Space.PROJECT, folder, OF_PROJECTS)
     ]
     return next((folder for folder in found if os.path.lexists(folder / ".git")), found[0] if found else None)
 
@@ -89,12 +90,12 @@ def client_roots(
         bundle: As in :class:`Root`.
     """
     found: dict[tuple[str, str], Root] = {}
-    around = os.path.realpath(folder)
+    around = real_path(folder)
     for each in known:
         if each.client not in clients:
             continue
         path = Path(os.path.abspath(folder), each.place)  # noqa: PTH100 - links stay as they are
-        real = os.path.realpath(path)
+        real = real_path(path)
         if not each.place:
             there = any(os.path.lexists(path / name) for name in FIXED_NAMES)
         elif each.place == SKILLS_FOLDER:
@@ -124,12 +125,12 @@ def check_project(folder: Path, *, user: Path | None = None) -> Path:
 
 
 def _leads_to_users(folder: Path, user: Path) -> bool:
-    return os.path.realpath(folder / FOLDER) == os.path.realpath(user / FOLDER)
+    return real_path(folder / FOLDER) == real_path(user / FOLDER)
 
 
 def _is_users(folder: Path, user: Path) -> bool:
     """Return whether a folder's ``.ai`` is the user's, and not a link to it that lies in another folder."""
-    own = not os.path.islink(folder / FOLDER) or os.path.realpath(folder) == os.path.realpath(user)
+    own = not os.path.islink(folder / FOLDER) or real_path(folder) == real_path(user)
     return own and _leads_to_users(folder, user)
 
 
@@ -201,8 +202,8 @@ def check_writable(root: Root, below: Iterable[str] = ()) -> None:
     ):
         hint = f"review what lies there; then export {signing.SAFE_FOLDERS}={quote(str(path))}"
         raise EnvironmentFault("unsafe-owner", warning, hint=hint, path=str(path))
-    real = os.path.realpath(path)
-    if root.space is not Space.USER and not is_within(real, os.path.realpath(root.around)):
+    real = real_path(path)
+    if root.space is not Space.USER and not is_within(real, real_path(root.around)):
         message = f"{str(path)!r} is a link out of the folder it lies in, to {real!r}; nothing is written there"
         hint = "go into the folder that it leads to and work there"
         raise EnvironmentFault("project-elsewhere", message, hint=hint, path=str(path))

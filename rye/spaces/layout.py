@@ -13,7 +13,7 @@ from rye import signing, spaces
 from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
 from rye.items.formats import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
-from rye.signing import TrustLoad
+from rye.signing import TrustLoad, real_path
 from rye.spaces import Root, Space
 
 AUDIENCE: Final = "RYE_AUDIENCE"
@@ -111,14 +111,18 @@ class Layout:
             NotFoundError: A named one does not exist.
             SigningError: A named one cannot be understood.
         """
+        others = {
+            root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle and not root.client
+        }
+        home, around = real_path(self.user.parent), (str(path.parent) for path in others.values())
         load = signing.load_trust(
             user=self.user,
             project=None if self.project is None else self.project / spaces.FOLDER,
-            others={
-                root.bundle: root.path
-                for root in self.roots
-                if root.space == "project" and root.bundle and not root.client
-            },
+            others=others,
+            checkouts=[
+                *([] if self.project is None else [str(self.project)]),
+                *(each for each in around if real_path(each) != home),
+            ],
             bundles={root.bundle: root.path for root in self.roots if root.space == "system" and not root.client},
             vouching=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items.formats import FIXED_FILES, FIXED_NAMES, MARKS, OF_PROJECTS, SKILLS_FOLDER
+from rye.signing import real_path
 from rye.spaces.beside import named_files
 from rye.spaces.bundles import RootCollector, has_items, identify, is_looked_into
 from rye.spaces.discover import check_project, client_roots
@@ -84,7 +85,7 @@ class _Search:
     def __init__(self, folder: Path, taken: Collection[str], most: int) -> None:
         self._folder = folder
         self._most = most
-        self._real = os.path.realpath(folder)
+        self._real = real_path(folder)
         self.roots = RootCollector(taken)
         self._queue: deque[_Place] = deque()
         self._links: list[_Place] = []
@@ -153,12 +154,12 @@ class _Search:
             path = os.path.join(place.path, name)
             if path in self.left_out:
                 continue
-            if name == FOLDER and place.out and not self._holds(os.path.realpath(path)):
+            if name == FOLDER and place.out and not self._holds(real_path(path)):
                 self._escape(place.out, place.real)
             elif name == FOLDER:
                 self._add_project(Path(path))
             elif is_link:
-                self._links.append(_Place(path, os.path.realpath(path), place.out))
+                self._links.append(_Place(path, real_path(path), place.out))
             else:
                 self._enter(_Place(path, os.path.join(place.real, name), place.out))
 

@@ -17,6 +17,7 @@ from rye import signing
 from rye.errors import ItemError
 from rye.items import MAX_BYTES
 from rye.items.formats import SKILL_FILE
+from rye.signing import real_path
 from rye.spaces.model import FileStat, Root, stat_of
 
 MAX_OTHER = 268_435_456
@@ -187,7 +188,7 @@ def _open(root: Root, parts: list[str], rel_path: str) -> int:
             if error.errno not in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
                 raise
     # resolve() would do the same but call a loop of links a RuntimeError
-    real_base = Path(os.path.realpath(base))
+    real_base = Path(real_path(base))
     real = Path(os.path.realpath(root.path.joinpath(*parts), strict=True))
     if not real.is_relative_to(real_base):
         raise _escape(rel_path)

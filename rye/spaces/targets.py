@@ -19,7 +19,7 @@ from rye.errors import ArgumentError, ItemError, RyeError
 from rye.items import TYPE_OF_FOLDER
 from rye.items.formats import SKILL_FILE
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 from rye.spaces import ItemFile, ProjectsBelow, Root
 from rye.spaces.layout import Layout
 from rye.spaces.model import is_within, spelled_as
@@ -174,8 +174,8 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     written = {root: place for root in known if is_within(place, os.path.abspath(root.path))}
     if written:
         return written
-    real = os.path.realpath(place)
-    bases = {root: os.path.realpath(root.path) for root in known}
+    real = real_path(place)
+    bases = {root: real_path(root.path) for root in known}
     return {
         root: os.path.normpath(root.path / os.path.relpath(real, base))
         for root, base in bases.items()
@@ -264,7 +264,7 @@ def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile
 
 def _place(root: Root) -> tuple[str, str]:
     """Return where a root really is, and as which format its files are read."""
-    return os.path.realpath(root.path), root.client.format if root.client else ""
+    return real_path(root.path), root.client.format if root.client else ""
 
 
 def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
@@ -316,11 +316,11 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
     """
     if not os.path.isdir(path):
         return ProjectsBelow(())
-    written, real = os.path.abspath(path), os.path.realpath(path)
+    written, real = os.path.abspath(path), real_path(path)
     around = {
         root: _place(root)
         for root in known
-        if is_within(os.path.abspath(root.path), written) or is_within(os.path.realpath(root.path), real)
+        if is_within(os.path.abspath(root.path), written) or is_within(real_path(root.path), real)
     }
     found = spaces.look_below(path, taken={root.bundle for root in known})
     new = [root for root in found.roots if _place(root) not in around.values()]

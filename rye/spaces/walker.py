@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of
+from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of, real_path
 from rye.spaces.beside import MODULES, code_at
 from rye.spaces.client_walker import BAD_NAME, SKIPPED_FOLDERS, ClientWalker, FolderWalk, Listed
 from rye.spaces.discover import files_warning
@@ -150,7 +150,7 @@ class _Walker(FolderWalk):
         self._beside = beside
         self._library = LIBRARY if is_of_ryeos(root) else ""
         self._base = os.fspath(root.path)
-        self._real_base = os.path.realpath(self._base)
+        self._real_base = real_path(self._base)
         self._folders: list[_Folder] = []
         self._links: list[_Folder] = []
         self._seen: set[str] = set()
@@ -265,7 +265,7 @@ class _Walker(FolderWalk):
         is_folder = stat.S_ISDIR(status.st_mode)
         if name in SKIPPED_FOLDERS or not (is_folder or named):
             return
-        real = os.path.realpath(path)
+        real = real_path(path)
         if not real.startswith(self._real_base + os.sep):
             self.report("link-escape", rel, "the link leads out of the space root", "copy the files instead")
         elif not name.isprintable():

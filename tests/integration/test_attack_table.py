@@ -248,6 +248,18 @@ def detached_signature_removed(arena: Arena) -> Found:
 
 
 @attack
+def signature_removed_before_init(arena: Arena) -> Found:
+    """An item is altered and its line taken away, so that ``rye init``, which signs what is unsigned, signs it."""
+    project = arena.sim.project
+    for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all")):
+        subprocess.run(["git", *words], cwd=project, check=True)
+    arena.hello.write_bytes(b'"""Say evil."""\n')
+    assert main(["init", "--yes", "--project", str(project)]) == 0
+    assert b"rye:signed" not in arena.hello.read_bytes()
+    return arena.verify()
+
+
+@attack
 def detached_signature_swapped_under_the_index(arena: Arena) -> Found:
     """The item's own file is untouched: what the index knows of it must change all the same, and so must each hit."""
     signature = arena.sim.add("project", DATA, DATA_TEXT).with_name("data.json.sig")
@@ -640,6 +652,24 @@ def old_manifest_served_again(arena: Arena) -> Found:
     _sign_later(arena)
     arena.list_items()
     assert arena.verify().status == 0
+    arena.put_manifest(old_files)
+    arena.hello.write_bytes(old_item)
+    return arena.verify()
+
+
+@attack
+def old_manifest_served_to_its_writer(arena: Arena) -> Found:
+    """The same on the machine that wrote or refreshed the newest, and looked at nothing since."""
+    command = ["--project", str(arena.sim.project)]
+    assert main(["manifest", "write", *command]) == 0
+    old_files, old_item = arena.manifest(), arena.hello.read_bytes()
+    assert main(["manifest", "refresh", *command]) == 0
+    refreshed = arena.manifest()
+    arena.put_manifest(old_files)
+    assert arena.verify().codes == {"manifest-rollback"}
+    arena.put_manifest(refreshed)
+    _sign_later(arena)
+    assert main(["manifest", "write", *command]) == 0
     arena.put_manifest(old_files)
     arena.hello.write_bytes(old_item)
     return arena.verify()
@@ -1727,6 +1757,21 @@ def successor_claimed_outside_a_namespace(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def user_space_in_the_checkout(arena: Arena) -> Found:
+    """The home folder of a build lies in the checkout, or is it, and brings keys of the user's."""
+    arena.sim.trust(EVE)
+    arena.hello.write_bytes(sign(TEXT.encode(), EVE))
+    found = Found(0, frozenset())
+    for home in (arena.sim.project, arena.sim.project / "home"):
+        shutil.copytree(arena.sim.root("user") / "config/keys/trusted", home / ".ai/config/keys/trusted")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("USER_SPACE", str(home))
+            found = arena.verify()
+        assert found.codes == {"project-key"}
+    return found
+
+
 # What is run, shown and ranked
 
 
@@ -2370,6 +2415,30 @@ def folder_of_a_client_that_is_a_link(arena: Arena) -> Found:
         "pdf",
         "pdf/scripts/fill",
     }
+    assert arena.verify("--strict") == arena.verify()
+    return arena.verify()
+
+
+@attack
+def link_that_nobody_may_read(arena: Arena) -> Found:
+    """Links to one that only its owner may read: with any of them, each command ended with an error of the system."""
+    closed = Path("/proc/1/cwd")
+    try:
+        closed.readlink()
+    except PermissionError:
+        pass
+    except OSError:
+        pytest.skip("there is no /proc")
+    else:
+        pytest.skip("every link may be read")
+    for place in ("notes", "AGENTS.md", ".claude/skills", ".ai/config/keys/trusted/x.toml"):
+        link = arena.sim.project / place
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(closed)
+        assert "system" not in arena.verify("--strict").codes
+        assert main(["search", "hello", "--project", str(arena.sim.project)]) == 0
+        if place != "AGENTS.md":
+            link.unlink()
     return arena.verify()
 
 

@@ -65,10 +65,12 @@ class Arena:
         return inventory.find_root(layout)
 
     def list_items(self, *signers: SigningKey, **options: Any) -> None:
-        """Write the project's manifest, by default with ann's key."""
+        """Write the project's manifest, by default with ann's key, on a machine of hers: this one has not seen it."""
         layout, root = self.root()
         trust = replace(layout, audience=options.pop("audience", "")).load_trust().trust
-        inventory.write_root(root, signers=signers or (ANN,), trust=trust, **options)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("RYE_STATE_DIR", str(self.sim.folder / "her-state"))
+            inventory.write_root(root, signers=signers or (ANN,), trust=trust, **options)
 
     def manifest(self) -> dict[str, bytes]:
         """Return the files of the project's manifest."""
