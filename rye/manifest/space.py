@@ -100,7 +100,7 @@ class Observed:
     def read_others(self) -> dict[str, str]:
         """Read and record all other files, and the modes of items; return what could not be read, and why.
 
-        The user's own keys are left out.
+        The user's own keys are left out, and the byte code of rye's own tools, which an installer made.
         """
         unread: dict[str, str] = {}
         root = self.root
@@ -116,7 +116,7 @@ class Observed:
                 break
             elif file.path in self.found:
                 self.found[file.path] = replace(self.found[file.path], mode=file.mode)
-            elif file.path in self.trusted or file.path in self.unread or self._is_own_key(file):
+            elif file.path in self.trusted or file.path in self.unread or self._is_own(file):
                 continue
             elif not self._is_item(file):
                 self._read_other(file, unread)
@@ -138,6 +138,10 @@ class Observed:
         skipped = {MODULES, CACHE, *([LIBRARY] if top == "tools" and is_of_ryeos(self.root) else ())}
         walked = file.mode != LINK and not any(each[0] == "." or each in skipped for each in folders)
         return kind is not None and walked and is_item_file(kind, name)
+
+    def _is_own(self, file: FileMode) -> bool:
+        """Return whether a file is a key of the user's, or byte code of rye's own tools."""
+        return self._is_own_key(file) or (f"/{CACHE}/" in file.path and spaces.is_own(self.root))
 
     def _is_own_key(self, file: FileMode) -> bool:
         """Return whether a file is a key of the user's, and nothing else, in the folder of their keys."""

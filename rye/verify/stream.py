@@ -14,7 +14,7 @@ from rye.errors import ItemError
 from rye.manifest import with_listed
 from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
-from rye.spaces.beside import MODULES, named_files
+from rye.spaces.beside import CACHE, MODULES, named_files
 from rye.spaces.layout import Layout
 from rye.spaces.targets import Target, read_targets
 from rye.verify.check import Shadowing, Verifier, with_duplicates
@@ -86,6 +86,8 @@ class OutcomeStream:
         for root, paths in self._beside.items():
             covers = [target.covers for target in self.targets if root in target.roots]
             modules = () if root.client else (f"{MODULES}/",)  # above the tools
+            if spaces.is_own(root):  # installers compile rye's own tools with the rest of the package
+                paths = [path for path in paths if f"/{CACHE}/" not in path]  # noqa: PLW2901
             yield root, [path for path in paths if path in modules or any(each(root, path) for each in covers)]
 
     def __iter__(self) -> Iterator[Outcome]:

@@ -200,14 +200,14 @@ def test_a_path_is_looked_up(sim: SpaceSim) -> None:
     folder = str(sim.root("project") / "tools" / "b")
     assert [each.places for each in given] == [(str(tool),), (folder,), (str(data),), ()]
     for named in (texts, texts[:1], texts[2:3]):
-        found = [each.path for each in stream_outcomes(named, layout(sim)) if not isinstance(each, Unchecked)]
+        paths = [each.path for each in stream_outcomes(named, layout(sim)) if not isinstance(each, Unchecked)]
         wider = [str(sim.path("project", "tools/b/good.py"))] if named == texts else []
         expected = [
             *([str(tool)] if str(tool) in named else []),
             *([str(data)] if f"{data}.sig" in named else []),
             *wider,
         ]
-        assert sorted(found) == sorted(expected)
+        assert sorted(paths) == sorted(expected)
 
 
 def test_skills_that_are_named_one_by_one_are_not_compared_with_each_other(
