@@ -60,6 +60,10 @@ class DamagedError(Exception):
     """The file is not a readable container. Callers of this room never see it: the index is rebuilt instead."""
 
 
+class OutdatedError(DamagedError):
+    """The file is of another format version: nothing is wrong with it, but this version of rye cannot read it."""
+
+
 def damage_text(error: Exception) -> str:
     """Describe damage to an index, for a warning, given the error that it raised."""
     return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
@@ -229,7 +233,7 @@ class Container:
         header = json.loads(raw)
         if header["version"] != FORMAT_VERSION:
             message = f"{self._name} has format version {header['version']}, this is {FORMAT_VERSION}"
-            raise DamagedError(message)
+            raise OutdatedError(message)
         start = _data_start(length)
         if len(self._map) != start + header["bytes"]:
             raise self._damaged("it is cut short or too long")

@@ -25,7 +25,7 @@ from rye import spaces
 from rye._process import check_cancelled
 from rye.errors import EnvironmentFault
 from rye.index.cache_folder import write_faults
-from rye.index.container import SYMPTOMS, DamagedError, damage_text
+from rye.index.container import SYMPTOMS, DamagedError, OutdatedError, damage_text
 from rye.index.file_list import FileList, Files, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Snapshot, Store
 from rye.spaces import ItemFile, Root
@@ -106,8 +106,9 @@ class SpaceIndex:
         try:
             self._snapshot = self._store.open()
         except DamagedError as error:
-            logger.warning("index of %s: %s", self.root.source, error)
-            self._rebuild_reason = str(error)
+            if not isinstance(error, OutdatedError):
+                logger.warning("index of %s: %s", self.root.source, error)
+                self._rebuild_reason = str(error)
             self._snapshot = None
         self._first = self._first or self._snapshot
         return self._snapshot
