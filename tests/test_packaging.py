@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Mapping
 from email.parser import HeaderParser
@@ -84,6 +85,26 @@ def test_the_wheel_holds_the_package_the_grammar_and_every_item(wheel: Mapping[s
     others = {name for name in wheel if name not in shipped}
     assert all(name.startswith("rye_search-") for name in others), others
     assert "rye/py.typed" in wheel
+
+
+def test_the_wheel_installs_manual_pages_and_completion(wheel: Mapping[str, bytes]) -> None:
+    """A page for each command, and what ``rye completion`` prints, where shells look for it."""
+    places = {name.partition(".data/data/share/")[2]: data.decode() for name, data in wheel.items()}
+    assert '.TH "RYE\\-SEARCH" 1' in places["man/man1/rye-search.1"]
+    for place in ("bash-completion/completions/rye", "zsh/site-functions/_rye", "fish/vendor_completions.d/rye.fish"):
+        assert "_RYE_COMPLETE" in places[place]
+
+
+def test_the_licence_of_every_dependency_is_listed() -> None:
+    """Each package that rye or an extra for its users installs has a row on the page of releases."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = {
+        re.split(r"[<>=\[]", each)[0] for each in (*project["dependencies"], *extras["semantic"], *extras["minilm"])
+    }
+    page = (ROOT / "items/knowledge/rye/releases.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+`) \| \S.* \|", page, re.MULTILINE)
+    assert needed <= {name for row in rows for name in re.findall(r"`(.+?)`", row)}
 
 
 def test_the_wheel_says_what_it_is(wheel: Mapping[str, bytes]) -> None:
