@@ -167,4 +167,5 @@ def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem]) 
             _make_harmless(each, first, {} if depth and each.type == "code_inline" else targets)
     elif token.type == "code_inline" and (own := targets.get(token.content)):
         attributes = Markup(" ").join(Markup('{}="{}"').format(*each) for each in own.attributes.items())
-        token.type, token.content = "html_inline", Markup("<a {}><code>{}</code></a>").format(attributes, token.content)
+        link = Markup("<a {}><code>{}</code></a>").format(attributes, token.content)
+        token.type, token.content = "html_inline", str(link)  # a Markup would escape what is written around it
