@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rye.items import Item
-from tests.benchmarks import engines, facets, meaning, refresh, registry, relations
+from tests.benchmarks import documents, engines, facets, meaning, refresh, registry, relations
 from tests.benchmarks.asking import KINDS, SENTENCE, Query, queries, values_of, words_of
 from tests.benchmarks.corpus import BLOCK, LONG, Corpus
 from tests.benchmarks.ours import Rye
@@ -48,6 +48,15 @@ def test_there_are_queries_of_every_kind_and_always_the_same() -> None:
     """So many of each kind."""
     assert queries(FEW, CORPUS.vocabulary, EACH) == ASKED
     assert [query.kind for query in ASKED] == [kind for kind in KINDS for _ in range(EACH)]
+
+
+def test_documents_are_read_from_files_by_every_engine(tmp_path: Path) -> None:
+    """They are the same each time, and each engine answers every kind of query about them."""
+    assert documents.Documents().document(7) == documents.Documents().document(7)
+    found = documents.measure(40, each=1, rounds=1, folder=tmp_path)
+    assert {"rye", "FTS5"} <= found["engines"].keys()
+    assert all(set(one["pages"]) == set(documents.KINDS) for one in found["engines"].values())
+    assert "40 documents" in documents.tables(found)
 
 
 def as_plain(item: Item) -> list[list[str]]:
