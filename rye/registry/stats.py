@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 from rye import signing
 from rye._report import Report
+from rye.index.file_list import FileList
 from rye.index.reader import Reader
 from rye.search.facets import Figures, figures_of
 from rye.search.predicates import States
+from rye.spaces import Root
 
 if TYPE_CHECKING:
     from rye.registry.state import State
+
+_LARGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,7 @@ class SpaceStats(Report):
         source, root: Which, and where.
         figures: Of its items.
         files, file_bytes: Files that are items by their name, and their size.
+        largest: Items of the largest files, as ``type:id``, with their bytes.
         unreadable: How many of these are no items, or could not be read.
         index_bytes: Size of its index.
         index_age: Seconds since the index last changed.
@@ -34,6 +41,7 @@ class SpaceStats(Report):
     figures: Figures
     files: int
     file_bytes: int
+    largest: Mapping[str, int]
     unreadable: int
     index_bytes: int
     index_age: float
@@ -73,9 +81,21 @@ def stats_of(state: State, space: str) -> Stats:
                 figures=count(Reader([(root, snapshot)])),
                 files=len(sizes),
                 file_bytes=sum(sizes),
+                largest=_largest(root, snapshot.file_list),
                 unreadable=len(snapshot.file_list.problems),
                 index_bytes=sum(path.stat().st_size for path in snapshot.folder.glob("*") if path.is_file()),
                 index_age=round(max(time.time() - snapshot.written, 0.0), 3),
             )
         )
     return Stats(tuple(spaces), count(reader), state.stale(space), (*state.warnings, *state.empty(space)))
+
+
+def _largest(root: Root, files: FileList) -> dict[str, int]:
+    """Return the items of the largest files that are items, the largest first."""
+    unread = {problem.path for problem in files.problems}
+    found = zip(files.files.sizes(), files.files.paths, strict=True)
+    largest: dict[str, int] = {}
+    for size, path in nlargest(_LARGEST, (each for each in found if each[1] not in unread)):
+        file = root.file(path)
+        largest.setdefault(f"{file.item_type}:{file.item_id}", size)
+    return largest

@@ -34,8 +34,8 @@ def installed_version() -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return ``1 item``, ``2 items``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Return ``1 item``, ``2,000 items``."""
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size(count: int) -> str:
@@ -81,11 +81,11 @@ def signed_by(signature: Signature) -> str:
         parts.append(f"{'with' if proven else 'names'} key {signature.signer[:16]}")
     if signature.signed_at:
         dated = proven and signature.format == "v2"
-        parts.append(f"at {signature.signed_at}" if dated else f"says at {signature.signed_at}")
+        parts.append(f"at {signature.signed_at}" if dated else f"dated {signature.signed_at} (not proven)")
     if signature.format:
         parts.append(f"as {signature.format}")
     if signature.audience:
-        parts.append(f"{'for' if proven else 'says for'} {signature.audience}")
+        parts.append(f"for {signature.audience}{'' if proven else ' (not proven)'}")
     return inline(", ".join(parts))
 
 

@@ -102,10 +102,10 @@ class Demand:
             return PolicyFault("undated", f"a {signature.format} line does not sign its time, so its age is not known")
         signed = datetime.fromisoformat(signature.signed_at)
         if signed > now + _SKEW:
-            return PolicyFault("dated-ahead", f"its signer says at {signature.signed_at}, which is in the future")
+            return PolicyFault("dated-ahead", f"its signature is dated {signature.signed_at}, which is in the future")
         oldest = max(filter(None, (self.not_before, now - self.max_age if self.max_age else None)))
         if signed < oldest:
-            words = f"its signer says at {signature.signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}"
+            words = f"its signature is dated {signature.signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}"
             return PolicyFault("too-old", words)
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from rye.surface.text import warning_notes
 from rye.web.address import Visit, WebPage, read_arguments
 
 if TYPE_CHECKING:
-    from rye.registry import ManifestReport, Registry, SearchResult, TrustedKey, TrustReport
+    from rye.registry import ManifestReport, Registry, SearchResult, Stats, TrustedKey, TrustReport
 
 _LISTED = 10
 _SIGNERS = 8
@@ -68,10 +69,17 @@ def make(visit: Visit) -> WebPage:
                 "months": list(_by_month(registry, given)),
                 "signers": list(_by_signer(registry, stats.total.signers, given)),
                 "newest": registry.search("", **_EVERY | {"limit": _LISTED}, sort_by="date", **given).results,
+                "largest": heapq.nlargest(_LISTED, _sizes(stats)),
                 "standings": list(_standings(registry, given)),
                 "notes": list(warning_notes(stats.warnings, stale=stats.stale)),
             },
         )
+
+
+def _sizes(stats: Stats) -> Iterator[tuple[int, str, str]]:
+    """Yield the size, name and source of the largest items of each space."""
+    for space in stats.spaces:
+        yield from ((size, item, space.source) for item, size in space.largest.items())
 
 
 def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:

@@ -48,6 +48,10 @@ def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
     assert dict(project.figures.types) == {"tool": 3, "knowledge": 1, "directive": 1}
     assert dict(project.figures.verdicts) == {"unsigned": 3, "trusted": 1, "untrusted": 1}
     assert (project.figures.ambiguous, project.figures.duplicates, project.unreadable, project.files) == (2, 0, 1, 6)
+    sizes = {path.name: path.stat().st_size for path in sim.root("project").rglob("*.*")}
+    del sizes["bad.md"], sizes["twin.sh"]  # no item, and the smaller file of two that share a name
+    assert list(project.largest.values()) == sorted(sizes.values(), reverse=True)
+    assert project.largest["tool:demo/twin"] == sizes["twin.py"]
     assert project.file_bytes == sum(path.stat().st_size for path in sim.root("project").rglob("*") if path.is_file())
     assert (by_source["user"].figures.superseded, by_source["user"].figures.deprecated) == (1, 1)
     assert project.index_bytes > 0 <= project.index_age < 60

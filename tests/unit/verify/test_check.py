@@ -273,7 +273,8 @@ def test_a_helper_needs_no_index_to_start() -> None:
 
 def test_a_registry_of_nothing_has_nothing_to_verify(tmp_path: Path) -> None:
     """No item at all is not well: status 2."""
-    run = Registry(tmp_path, user=tmp_path, bundles=()).check()
+    (tmp_path / "project").mkdir()
+    run = Registry(tmp_path / "project", user=tmp_path / "home", bundles=()).check()
     assert list(run) == []
     assert run.status == 2
     assert Origin("user", "", "tool", "a").space == "user"
