@@ -58,6 +58,9 @@ BYTES_AT_ONCE = 32 << 20
 ALONE_BELOW = 2_000
 """Fewer files than this are read by this process alone."""
 
+BYTES_OF_A_FILE = 4_096
+"""So many bytes count as one file more, as what is in them takes as long as opening one."""
+
 PIECES_EACH = 2
 """Pieces for each process, at least, so that none waits long for another at the end; each analyzes words anew."""
 
@@ -136,7 +139,8 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
     Raises:
         CancelledError: It has been cancelled; workers are ended, and nothing that was written for it is left.
     """
-    count = min(cores() if processes is None else processes, max(1, len(task.files) * 2 // task.thresholds.alone_below))
+    work = len(task.files) + sum(task.sizes) // BYTES_OF_A_FILE
+    count = min(cores() if processes is None else processes, max(1, work * 2 // task.thresholds.alone_below))
     pieces = _pieces(task, count)
     if len(pieces) <= 1:
         builder = SegmentBuilder()

@@ -210,7 +210,8 @@ _SPACE = re.compile(r"\s")
 _SPAN = re.compile(r"`(?<!``)(\w[\w.-]{1,300})`(?!`)")
 _LINK = re.compile(r"\]\(<?([\w.-][^:()\s<>#?]{0,300}\.[a-z]{2,4})(?:#[^()\s<>]{0,300})?>?(?:[ \t][^()\n]{0,300})?\)")
 _WIKI = re.compile(r"\[\[(\w[^\[\]|\n]{0,300})(?:\|[^\[\]\n]{0,300})?\]\]")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"\n {0,3}(`{3,}|~{3,})([^\n]*)")
+"""In text with a newline before it, so that places are those of the text less one; ``^`` would be tried everywhere."""
 _TRAILING = ".,:;!?-#&=+"
 _PLACEHOLDERS = frozenset("{<$*")
 _LONGEST = 300
@@ -307,10 +308,10 @@ def _fences(body: str) -> list[int]:
     """Return where fenced code begins and ends, one after the other."""
     borders: list[int] = []
     mark = ""  # the fence that is open: it is closed by one of the same character, at least as long
-    for match in _FENCE.finditer(body) if "```" in body or "~~~" in body else ():
+    for match in _FENCE.finditer(f"\n{body}") if "```" in body or "~~~" in body else ():
         if mark and match[1].startswith(mark) and not match[2].strip():
             mark = ""
-            borders.append(match.end())
+            borders.append(match.end() - 1)
         elif not mark and not (match[1][0] == "`" and "`" in match[2]):
             mark = match[1]
             borders.append(match.start())

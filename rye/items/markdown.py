@@ -18,9 +18,10 @@ _STATES_METADATA = re.compile(r"^(?:name|title|description|category|version)[ \t
 _DIRECTIVE = re.compile(r"^[ \t]*+(?:(`{3,}|~{3,})([^\n]*)|(<directive)(?=[\s>/]))", re.MULTILINE)
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
 _BLOCK = re.compile(
-    r"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?$|(`{3,}|~{3,})([^\n]*)|(=++|-++)[ \t]*+$|(<!--))",
+    r"\n {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?$|(`{3,}|~{3,})([^\n]*)|(=++|-++)[ \t]*+$|(<!--))",
     re.MULTILINE,
 )
+"""In text with a newline before it, so that places are those of the text less one; ``^`` would be tried everywhere."""
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
 _NO_PARAGRAPH = re.compile(
     r" {0,3}(?:>|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|<(?!\w++://|mailto:)[A-Za-z/!?]|\||:?-+:?[ \t]*\||\[[^\]]+\]:)"
@@ -157,6 +158,8 @@ def _directive(found: _Metadata) -> _Metadata | None:
 
 def _locate_directive(text: str) -> tuple[int, tuple[str, int] | None] | None:
     """Return where ``<directive`` begins a line, bare or in an XML fence, and that fence's mark and start."""
+    if "<directive" not in text:
+        return None
     fence: tuple[str, int] | None = None
     readable = True
     for match in _DIRECTIVE.finditer(text):
@@ -195,33 +198,34 @@ def _headings(body: str) -> Iterator[_Heading]:
     """
     fence, begin = "", _NOWHERE
     line = counted = seen = 0
-    for match in _BLOCK.finditer(body):
-        if match.start() < seen:
+    for match in _BLOCK.finditer(f"\n{body}"):
+        start, end = match.start(), match.end() - 1  # of the line, and in the body
+        if start < seen:
             continue  # in a comment
         marks, text, mark, info, underline, comment = match.groups()
         if comment:
             if not fence:
-                seen, begin = _after_comment(body, match.start(6)), _NOWHERE
+                seen, begin = _after_comment(body, match.start(6) - 1), _NOWHERE
             continue
-        start, level = match.start(), 0 if fence else len(marks or "")
+        level = 0 if fence else len(marks or "")
         if underline and not fence:
             above = _paragraph(body, seen, start, begin)
             if above >= 0 and not _closes_metadata(body, above, underline):
+                text = " ".join(map(str.strip, body[above:start].split("\n"))).strip()
                 start, level = above, 1 if underline[0] == "=" else 2
-                text = " ".join(map(str.strip, body[above : match.start()].split("\n"))).strip()
         elif mark and not fence and mark[0] == "`" and "`" in info:
             continue  # a span of code in a paragraph
         if level:
             line += body.count("\n", counted, start)
             counted = start
-            lines = 1 + body.count("\n", start, match.end())
-            yield _Heading(level, text if underline else _heading_text(text or ""), line, lines, start, match.end())
+            lines = 1 + body.count("\n", start, end)
+            yield _Heading(level, text if underline else _heading_text(text or ""), line, lines, start, end)
         begin = _after(underline, above, start) if underline and not fence and not level else _NOWHERE
         if fence and mark and mark.startswith(fence) and not info.strip():
             fence = ""
         elif mark and not fence:
             fence = mark
-        seen = match.end() + 1
+        seen = end + 1
 
 
 def _after_comment(body: str, start: int) -> int:

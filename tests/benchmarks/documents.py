@@ -6,7 +6,8 @@ process of its own, and measures
 - build: seconds, processor seconds, bytes on disk, and the most memory of the process and of its largest helper (of
   peers, the texts are part of it);
 - unchanged: a refresh of rye that finds nothing to do, beside a bare walk, of each the best round;
-- pages: a page of ten, of rye with its files read, verified and marked, of the peers as the numbers of documents.
+- pages: a page of ten, of rye with its files read, verified and marked but no look for changes, of the peers as the
+  numbers of documents.
 
 The documents are of this project's own pages, put together anew: blocks of prose, lists, tables and code. What they
 have in common with real skills is numbers, taken from 3,414 of them: how long they are, how many words are their own,
@@ -147,6 +148,7 @@ def child(name: str, folder: Path, rounds: int) -> None:
             pairs.append((middle - began, time.perf_counter() - middle))
         bare, unchanged = map(min, zip(*pairs, strict=True))
         more = {"walk_ms": round(bare * 1e3, 2), "unchanged": round(unchanged / bare, 2)}
+    registry.max_staleness = 600.0  # pages are asked without a look for changes
     ask = (lambda query: registry.search(text_of(query), relax=False)) if peer is None else peer.open(place)
     pages: dict[str, list[float]] = {}
     for query in asked:
