@@ -149,6 +149,7 @@ class Place:
     max_staleness: float = 0.0
     embedder: str | None = None
     embed_seconds: float = math.inf
+    index: str | None = None
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Place:
@@ -183,6 +184,7 @@ class Place:
             progress=progress,
             embedder=self.embedder,
             embed_seconds=self.embed_seconds,
+            index=self.index,
         )
 
 

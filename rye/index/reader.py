@@ -109,6 +109,11 @@ class Reader:
         part, local = self.locate(doc)
         return TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
 
+    def path_of(self, doc: int) -> str:
+        """Return the path of a document below its root."""
+        part, local = self.locate(doc)
+        return part.segment.paths[local]
+
     @cached_property
     def times(self) -> Floats:
         """Shape ``(size,)``: seconds since 1970 of the last change, NaN where unknown."""

@@ -101,6 +101,11 @@ _PLACES = _named(
         metavar="NAME",
     ),
     embed_seconds=EMBED_SECONDS,
+    index=Parameter(
+        "Search a registry on a cluster in place of the spaces: `opensearch+https://HOST:9200/NAME`",
+        notes="see `rye/cluster`",
+        metavar="ADDRESS",
+    ),
 )
 _FORMS = _named(
     as_json=_flag("Answer as one JSON object, errors too", notes="see `rye/results`", flags="--json"),
@@ -191,7 +196,7 @@ COMMANDS: Mapping[str, _Table] = {
         | parameters_of(SearchOptions)
         | _DATES
         | _PATHS
-        | _of(*_BY_MEANING, forms=tuple(_FORMS))
+        | _of(*_BY_MEANING, "index", forms=tuple(_FORMS))
     ),
     "sections": (
         _named(query=_words("The query", required=True, completes="query"))
@@ -251,6 +256,15 @@ COMMANDS: Mapping[str, _Table] = {
     "index": (
         _named(action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear")))
         | _of("project", "bundles", "cache_dir", "embedder")
+    ),
+    "publish": (
+        _named(
+            address=_argument("The registry: `opensearch+https://HOST:9200/NAME`"),
+            shards=Parameter("Pieces of the index of items", 1, low=1, high=1024, kind="integer"),
+            replicas=Parameter("Further copies of each piece", 1, low=0, high=16, kind="integer"),
+            dry_run=_flag("Say what would be sent, and send nothing", flags="--dry-run"),
+        )
+        | _of("project", "bundles", "clients", "cache_dir", "max_staleness")
     ),
     "init": (
         _named(

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from rye.registry.stats import SpaceStats, Stats
     from rye.registry.watch import Watch
     from rye.registry.well_known import SkillsExport, export_skills
+    from rye.remote.publish import PublishReport
     from rye.search.clauses import Clause
     from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
@@ -93,12 +94,13 @@ __all__ = [
     "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Choice", "Clause",
     "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LoadedItem", "ManifestReport",
-    "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport",
-    "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse", "SearchResult",
-    "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup", "SetupReport",
-    "Severity", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus", "Stats",
-    "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
-    "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience", "check_project",
+    "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
+    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
+    "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup",
+    "SetupReport", "Severity", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
+    "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
+    "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience",
+    "check_project",
     "check_root", "check_signers", "concerns", "contrast", "copy_item", "cosign_root", "declared_inputs",
     "describe_seen", "dump", "export_skills", "find_bundle", "find_project", "find_root", "forget_seen",
     "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope",
@@ -113,6 +115,7 @@ _NAMES = {
     "rye.index.refresh": "RefreshReport",
     "rye.index.schema": "TYPE_NAMES",
     "rye.index.vector_report": "VectorReport",
+    "rye.remote.publish": "PublishReport",
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",

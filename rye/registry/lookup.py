@@ -161,3 +161,9 @@ def why_of(state: State, request: Request, item: str, context: Callable[[State, 
         found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
     read_as = reading(item, f"{found.type}:{found.id}")
     return replace(found, warnings=(*state.warnings, *read_as, *found.warnings))
+
+
+def keys_of(reader: Reader, item_id: str, space: str) -> tuple[str, ...]:
+    """Return ``type:id`` of every item of a space with this id, whatever its type."""
+    rows = ((kind, part) for kind in TYPE_NAMES for part, _ in reader.having_key(kind, item_id))
+    return tuple(sorted({f"{kind}:{item_id}" for kind, part in rows if space in ("all", part.root.space)}))

@@ -25,7 +25,6 @@ from rye.embedding import Embedder
 from rye.errors import NotFoundError, RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
-from rye.index.schema import TYPE_NAMES
 from rye.index.vector_store import LOCK_WAIT
 from rye.parameters import (
     COMMANDS,
@@ -40,7 +39,7 @@ from rye.parameters import (
     complete,
     takes,
 )
-from rye.registry.lookup import check_space, check_type, find_item, why_of
+from rye.registry.lookup import check_space, check_type, find_item, keys_of, why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes, as_choice
 from rye.search.engine import Search, SearchContext
@@ -58,9 +57,11 @@ if TYPE_CHECKING:
     from rye.keys.trust_changes import TrustReport
     from rye.manifest.model import ManifestReport
     from rye.registry.relations import Relations
+    from rye.registry.remote import RemoteRegistry
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
+    from rye.remote.publish import PublishReport
     from rye.search.explain import Why
     from rye.search.results import SectionResponse
     from rye.verify.policy import Policy
@@ -97,6 +98,7 @@ class Registry:
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
+        index: Address of a registry on a cluster, which :meth:`search` searches instead; most else refuses then.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -120,6 +122,7 @@ class Registry:
         cancelled: Cancelled | None = None,
         embedder: str | Embedder | None = None,
         embed_seconds: float = math.inf,
+        index: str | None = None,
     ) -> None:
         self._find = partial(
             Layout.find,
@@ -147,6 +150,12 @@ class Registry:
             cancelled=cancelled,
         )
 
+        self._remote: RemoteRegistry | None = None
+        if index is not None:
+            from rye.registry.remote import RemoteRegistry
+
+            self._remote = RemoteRegistry(index)
+
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources searched, highest priority first: ``project``, ``user``, ``system:<bundle>``."""
@@ -173,7 +182,16 @@ class Registry:
             EnvironmentFault: The cache folder is not safe to use.
         """
         request = make_request(query, options)
+        if self._remote is not None:
+            return self._remote.search(request, self._layout, self._named_trust)
         return self._answer(request.space, lambda state: Search(request, self._context(state, request)).run())
+
+    def publish(self, index: str, *, shards: int = 1, replicas: int = 1, dry_run: bool = False) -> PublishReport:
+        """Publish the items of all spaces to a cluster, as :meth:`rye.registry.remote.RemoteRegistry.publish` does."""
+        from rye.registry.remote import RemoteRegistry
+
+        cluster = RemoteRegistry(index, progress=self._progress)
+        return self._with_state(partial(cluster.publish, shards=shards, replicas=replicas, dry_run=dry_run))
 
     def list_items(
         self,
@@ -194,10 +212,6 @@ class Registry:
             offset: Items to skip.
             sort_by: ``score`` (by space, then id), ``name`` or ``date``.
             include_superseded: Also list items marked superseded, deprecated or yanked.
-
-        Raises:
-            ArgumentError: An argument is not valid.
-            EnvironmentFault: The cache folder is not safe to use.
         """
         check(COMMANDS["list"]["limit"], limit)
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
@@ -346,14 +360,8 @@ class Registry:
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
-        where = "all" if space is None else space
-        check_space(where)
-
-        def found(state: State) -> set[str]:
-            rows = ((kind, part) for kind in TYPE_NAMES for part, _ in state.everywhere.having_key(kind, item_id))
-            return {f"{kind}:{item_id}" for kind, part in rows if where in ("all", part.root.space)}
-
-        return tuple(sorted(self._with_state(found)))
+        check_space(where := "all" if space is None else space)
+        return self._with_state(lambda state: keys_of(state.everywhere, item_id, where))
 
     def skill(self, uri: str, *, shadowed: bool = False) -> FoundSkill:
         """Read and verify every file of the skill that a ``skill://`` address leads into; also say which file it names.
@@ -488,15 +496,7 @@ class Registry:
         )
 
     def stats(self, space: str = "all") -> Stats:
-        """Return what there is in figures: items by type, verdict and signer, terms, sizes, copies and shadows.
-
-        Args:
-            space: ``all``, ``project``, ``user`` or ``system``.
-
-        Raises:
-            ArgumentError: There is no such space.
-            EnvironmentFault: The cache folder is not safe to use.
-        """
+        """Return what there is in figures: items by type, verdict and signer, terms, sizes, copies and shadows."""
         check_space(space)
         from rye.registry.stats import stats_of
 
@@ -509,6 +509,9 @@ class Registry:
         return Trust(self._layout, named=self._named_trust).list()
 
     def _with_state(self, work: Callable[[State], T]) -> T:
+        if self._remote is not None:
+            raise self._remote.refusal()
+
         def answered(state: State) -> T:
             try:
                 return work(state)
@@ -526,7 +529,6 @@ class Registry:
             require: Whether a space without a manifest is a finding; of bundles only if they, or ``system``, are named.
 
         Raises:
-            ArgumentError: There is no such space.
             EnvironmentFault: What was last seen cannot be read.
         """
         check_space(space)
@@ -575,11 +577,8 @@ class Registry:
             UnavailableError: The embedder cannot be used.
             EnvironmentFault: The vectors cannot be written.
         """
-
-        def made(state: State) -> VectorReport:
-            return self._vectors.report(state.everywhere, state.warnings, wait=LOCK_WAIT)
-
-        return self._indexes.answer(made, 0.0)
+        report = partial(self._vectors.report, wait=LOCK_WAIT)
+        return self._indexes.answer(lambda state: report(state.everywhere, state.warnings), 0.0)
 
     @property
     def lacks_vectors(self) -> bool:

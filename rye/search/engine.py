@@ -14,18 +14,18 @@ from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS
 from rye.index.vectors import Meaning, no_meaning
-from rye.items.scope import EVERY_SCOPE
+from rye.items.scope import EVERY_SCOPE, Scope
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_relations, asks_verdict
 from rye.search.docset import Docs
-from rye.search.facets import count_facets, require_facets
+from rye.search.facets import Facet, count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
 from rye.search.hints import Hints, answerable, explain_stage
-from rye.search.named_items import named_inside, referred_to
+from rye.search.named_items import ItemNames, named_inside, referred_to
 from rye.search.order import Answer, ranked
-from rye.search.page import Hydrator, PageBuilder
+from rye.search.page import Hydrator, PageBuilder, texts_of
 from rye.search.pasted import verbatim, without_invisible
 from rye.search.plan import ANY_LIMIT, AS_WRITTEN, FEW, Plan, Stage, did_you_mean, in_field, make_plan
 from rye.search.predicates import States, in_scope
@@ -34,7 +34,7 @@ from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
 from rye.search.semantic import SemanticScores, SemanticSearch
-from rye.search.settle import Settler, as_misnamed
+from rye.search.settle import MOST_READ, Settler, as_misnamed
 from rye.signing import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
@@ -78,9 +78,10 @@ class Search:
         visible, unseen = without_invisible(request.query)
         self.request = request._replace(query=visible)
         self.context, self.reader = context, context.reader
+        self.names: ItemNames = context.reader
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
         self.weights = weights_for(context.reader, context.overrides)
-        self._dictionary = Dictionary(context.reader, searched_fields(request.level))
+        self._dictionary = self.dictionary(request.level)
         self._filters: list[bound.Bound] | None = None
         self._matchers: Matchers = {}  # stages have most in common
         self._dropped = list(unseen)
@@ -121,17 +122,17 @@ class Search:
         if answer.stage == "any":
             suggestion = self._relax(plan).suggestion()
         elif not answer.near and ((total <= FEW and not answer.exact) or answer.stage not in AS_WRITTEN):
-            suggestion = did_you_mean(plan, answer.evaluation, 0 if answer.stage == "fuzzy" else total, self._count)
+            suggestion = did_you_mean(plan, self.dictionary(None), 0 if answer.stage == "fuzzy" else total, self._count)
         self._warnings += explain_stage(answer, plan, total, self._relax)
-        self._note_cuts(answer.evaluation)
-        self._warnings += Hints(request, plan, total, self.reader, self._count, self.allowed)
+        self.note_cuts(answer.evaluation)
+        self._warnings += Hints(request, plan, total, self.holds, self._count, self.allowed)
         return self.respond(
             answer,
             request.query,
             answer.stage,
             [*map(SearchWarning, self.warnings(plan)), *self._replaced],
             did_you_mean=suggestion,
-            facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
+            facets=self.facets(answer, total),
         )
 
     def respond(self, answer: Answer, query: str, stage: str, warnings: Sequence[str], **facts: Any) -> SearchResponse:
@@ -166,12 +167,12 @@ class Search:
         """Return the answer among the documents that scope and filters allow, by meaning where that is wanted."""
         if found := self._by_meaning(plan, allowed):
             return found
-        answers, named = list[Answer](), self._named(allowed, plan)
+        answers, named = list[Answer](), self.named(allowed, plan)
         for stage in self._stages(plan):  # the first with enough hits after all filters answers
-            complete = answers[-1].found.numbers if answers else _NOTHING
-            answers.append(self._answer(stage, plan, allowed, named, complete=complete))
+            before = answers[-1].found if answers else None
+            answers.append(self.answer_stage(stage, plan, allowed, named, before=before))
             if answers[-1].total >= stage.enough:
-                wider = stage.wider and self._answer(stage.wider, plan, allowed, named, complete=complete)
+                wider = stage.wider and self.answer_stage(stage.wider, plan, allowed, named, before=before)
                 return wider if wider and wider.total > answers[-1].total else answers[-1]
         return next((answer for answer in reversed(answers) if answer.total), answers[0])
 
@@ -181,10 +182,13 @@ class Search:
         hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, matter)
         return PageBuilder(evaluation, hydrator, self.request.explain)
 
+    def facets(self, answer: Answer, total: int) -> dict[str, Facet]:
+        """Count the facets of an answer."""
+        wanted = self.request.facets
+        return count_facets(self.reader, self.states, self._reachable(answer, total), wanted) if wanted else {}
+
     def _reachable(self, answer: Answer, total: int) -> Ints:
         """Return the documents, ascending, that paging can reach; they are counted for facets alone."""
-        if not self.request.facets:
-            return _NOTHING
         docs = answer.found.numbers
         if answer.total == total:
             return docs
@@ -214,7 +218,14 @@ class Search:
                 bind(plan.main, self._context(self.request.query, plan.main))
         except QueryError as error:
             plan = as_misnamed(self.request, plan, error, self.metadata_keys())
-        return Settler(self.request, self.evaluate, allowed).settle(plan)
+        return self._settler(allowed).settle(plan)
+
+    def _settler(self, allowed: Docs) -> Settler:
+        return Settler(self.request, self.evaluate, allowed, self.texts)
+
+    def texts(self, docs: Docs) -> Iterator[str]:
+        """Yield the texts of the first of some documents."""
+        return texts_of(self.reader, docs.numbers[:MOST_READ].tolist())
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(self._unknown, lambda: self._relax(plan).query)
@@ -222,13 +233,15 @@ class Search:
     def _unknown(self, word: str) -> bool:
         return not self._dictionary.knows(word)
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints, *, complete: Ints) -> Answer:
+    def answer_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints, *, before: Docs | None) -> Answer:
+        """Return the answer of one stage; ``before`` is what the stage before it found."""
         evaluation = self.evaluate(stage.ast, plan)
+        complete = _NOTHING if before is None else before.numbers
         found, size = evaluation.docs() & allowed, self.reader.size
         if stage.name in AS_WRITTEN:
             if plan.words and len(found) > 1 and (phrase := verbatim(self.request.query)):
                 complete = (found & self.evaluate(phrase, plan).docs()).numbers
-            whole = self._referred(plan, allowed)
+            whole = self.referred(plan, allowed)
             if len(whole):
                 found, named = found | Docs(size, numbers=whole), unique(named, whole)
         exact = _NOTHING
@@ -286,7 +299,7 @@ class Search:
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
-        request = self.request = Settler(self.request, self.evaluate, allowed).in_mode(plan, self.context.can_embed)
+        request = self.request = self._settler(allowed).in_mode(plan, self.context.can_embed)
         if request.mode.name == "keyword":
             return None
         semantic = self.semantic(plan)
@@ -295,9 +308,9 @@ class Search:
         if near is None:
             return None
         asked, found = Docs(self.reader.size, numbers=near.docs), near.hits()
-        exact = self._referred(plan, asked)
+        exact = self.referred(plan, asked)
         if near.hybrid and found and plan.words:
-            exact = unique(exact, self._named(asked, plan))
+            exact = unique(exact, self.named(asked, plan))
         found |= Docs(self.reader.size, numbers=exact)
         answer = self._ordered(request.mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not request.mode.narrows:
@@ -308,9 +321,12 @@ class Search:
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
+        return Evaluation(self.reader, self.bound_query(node, plan), self.weights, self.states, matchers=self._matchers)
+
+    def bound_query(self, node: ast.Node, plan: Plan) -> bound.Bound:
+        """Bind a query, together with what ``fields`` adds."""
         nodes = [bind(node, self._context(self.request.query, node)) or bound.Everything(), *self._fixed(plan)]
-        query = nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
-        return Evaluation(self.reader, query, self.weights, self.states, matchers=self._matchers)
+        return nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
 
     def _context(self, text: str, node: ast.Node) -> Context:
         dropped = self._dropped if self.request.lenient else None
@@ -328,7 +344,7 @@ class Search:
             nodes += [node] if node is not None else []
         return nodes
 
-    def _note_cuts(self, evaluation: Evaluation) -> None:
+    def note_cuts(self, evaluation: Evaluation) -> None:
         """Warn of words that stand for more terms than were looked up, and of references that are not known."""
         if any(map(asks_relations, (evaluation.query, *self.filters()))) and (unknown := self.states.graph().unknown):
             self._warnings.append(unknown)
@@ -361,21 +377,29 @@ class Search:
             docs &= Evaluation(self.reader, node, self.weights, self.states).docs()
         return docs
 
-    def _named(self, allowed: Docs, plan: Plan) -> Ints:
+    def holds(self, scope: Scope) -> bool:
+        """Return whether there is an item in a part of a scope."""
+        return bool(in_scope(self.reader, scope).any())
+
+    def dictionary(self, level: int | None) -> Dictionary:
+        """Return the words of the fields of a level."""
+        return Dictionary(self.reader, searched_fields(level))
+
+    def named(self, allowed: Docs, plan: Plan) -> Ints:
         """Return the documents that words of a sentence name."""
         if len(plan.bag) < 2:
             return _NOTHING
-        return self._let_through(named_inside(self.reader, plan.bag, self._dictionary), plan, allowed)
+        return self.let_through(named_inside(self.names, plan.bag, self._dictionary), plan, allowed)
 
-    def _referred(self, plan: Plan, allowed: Docs) -> Ints:
+    def referred(self, plan: Plan, allowed: Docs) -> Ints:
         """Return the documents that the query as a whole refers to, and warn where it is read as another name."""
-        docs, name = referred_to(self.reader, self.request.query)
-        found = self._let_through(docs, plan, allowed) if self.request.relax or not name else _NOTHING
+        docs, name = referred_to(self.names, self.request.query)
+        found = self.let_through(docs, plan, allowed) if self.request.relax or not name else _NOTHING
         if name and len(found) and (message := f"read as a reference to {name}") not in self._warnings:
             self._warnings.append(message)
         return found
 
-    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Ints:
+    def let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Ints:
         """Return those of some documents that scope, filters and ``fields`` let through."""
         if not len(docs):
             return docs

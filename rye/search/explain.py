@@ -235,7 +235,7 @@ class Explainer(Search):
             reasons = [] if hit else [MissReason("unreadable", "", self._warnings[-1])]
         above, below = (None, None) if hit is None or index is None else self._neighbours(hit, index)
         self._warnings += explain_stage(found, self.plan, self.total, self._relax)
-        self._note_cuts(found.evaluation)
+        self.note_cuts(found.evaluation)
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],
             id=part.segment.ids[local],

@@ -280,6 +280,11 @@ class Weights:
         return self.w[fields] / self._norm(fields, np.tile(np.arange(1 << LENGTH_BITS), len(self.w)))
 
 
+def plain_weights(average: Floats) -> Weights:
+    """Return the documented weights, given the mean lengths of the fields."""
+    return Weights(_W, _B, average)
+
+
 _plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()
 
 
@@ -288,7 +293,7 @@ def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
     if not any(overrides):
         found = _plain.get(reader)
         if found is None:
-            found = _plain[reader] = Weights(_W, _B, reader.average_lengths)
+            found = _plain[reader] = plain_weights(reader.average_lengths)
         return found
     table = [
         [chosen.get(kind, {}).get(name, field.weight) for name, field in TEXT_FIELDS.items()]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rye.errors import QueryError
-from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.parameters import SearchOptions, parameters_of
@@ -18,7 +17,6 @@ from rye.search.docset import Docs
 from rye.search.fields import canonical, nearest
 from rye.search.order import Answer
 from rye.search.plan import SENTENCE, Plan
-from rye.search.predicates import in_scope
 from rye.search.relax import Relaxed
 from rye.search.request import Request
 
@@ -39,7 +37,7 @@ class Hints:
         request: What was asked.
         plan: How it was read.
         total: How many hits it has.
-        reader: The items searched.
+        holds: Returns whether there is an item in a part of a scope.
         count: Returns how many hits a query has under the same scope and filters.
         allowed: Returns the documents that the scope and given filters let through.
     """
@@ -47,7 +45,7 @@ class Hints:
     request: Request
     plan: Plan
     total: int
-    reader: Reader
+    holds: Callable[[Scope], bool]
     count: Callable[[ast.Node, Plan], int]
     allowed: Callable[[Mapping[str, Any]], Docs]
 
@@ -98,14 +96,11 @@ class Hints:
     def _scopes(self) -> Iterator[str]:
         """Yield a warning for each scope that holds no item."""
         for scope in self.request.scopes if self.request.scopes is not EVERY_SCOPE else ():
-            if self._holds(scope):
+            if self.holds(scope):
                 continue
             meant = parse_scope(str(scope).casefold())[0]
-            guess = f"; did you mean {meant}? case matters there" if self._holds(meant) and meant != scope else ""
+            guess = f"; did you mean {meant}? case matters there" if self.holds(meant) and meant != scope else ""
             yield f"the scope {scope} holds no item{guess}"
-
-    def _holds(self, scope: Scope) -> bool:
-        return bool(in_scope(self.reader, scope).any())
 
     def _folded(self, path: str) -> str:
         """Return a path in small letters where it names no item as written."""

@@ -6,12 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from rye import query
 from rye.errors import QueryError
 from rye.index import analysis
-from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
 from rye.parameters import ParameterError
@@ -27,7 +24,6 @@ from rye.search.pasted import (
 )
 from rye.search.relax import Dictionary
 from rye.search.request import Request
-from rye.search.score import Evaluation
 
 
 def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
@@ -323,15 +319,12 @@ def _near(node: ast.Node, distance: int) -> ast.Node:
     raise ParameterError("bad-proximity", [("proximity",)], "needs", rest, hint="write NEAR into the query: a NEAR/5 b")
 
 
-_ALL_FIELDS = np.ones(len(INDEXED_FIELDS), bool)
-
-
-def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
+def did_you_mean(plan: Plan, dictionary: Dictionary, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
     """Return a query that finds more than ``total`` hits, or nothing.
 
     ``count`` returns how many hits a query has under the same scope and filters.
     """
-    corrected = _corrected(plan.main, Dictionary(evaluation.reader, _ALL_FIELDS))
+    corrected = _corrected(plan.main, dictionary)
     if corrected != plan.main and count(corrected, plan) > total:
         return str(corrected)
     if plan.words or total:

@@ -52,15 +52,16 @@ _ROUNDING = 1e-4
 
 
 class Scored:
-    """One positive term query with what it counts for: ``weight`` is ``boost · idf``."""
+    """One positive term query with what it counts for among ``count`` items: ``weight`` is ``boost · idf``."""
 
-    __slots__ = ("idf", "matcher", "query", "weight")
+    __slots__ = ("df", "idf", "matcher", "query", "weight")
 
-    def __init__(self, query: TermQuery, matcher: Matcher, idf: float) -> None:
+    def __init__(self, query: TermQuery, matcher: Matcher, df: int, count: int) -> None:
         self.query = query
         self.matcher = matcher
-        self.idf = idf
-        self.weight = query.boost * idf
+        self.df = df
+        self.idf = idf(count, df)
+        self.weight = query.boost * self.idf
 
     def contributions(self, tf: T) -> T:
         """``boost · idf · tf~ / (k1 + tf~)`` per document."""
@@ -162,7 +163,7 @@ class Evaluation:
         """Return the positive term queries with their weights."""
         if self._scored is None:
             count, terms = self.reader.count, [pair for pair in self._terms if not pair[1].excluded]
-            self._scored = [Scored(term, matcher, idf(count, len(matcher.docs()))) for term, matcher in terms]
+            self._scored = [Scored(term, matcher, len(matcher.docs()), count) for term, matcher in terms]
             self._norm = sum([row.weight for row in self._scored])
         return self._scored
 
@@ -281,7 +282,7 @@ class Evaluation:
                 ClauseTrace(
                     clause=row.query.label(),
                     field=names[field],
-                    df=len(row.matcher.docs()),
+                    df=row.df,
                     idf=row.idf,
                     boost=row.query.boost,
                     tf=value,

@@ -5,7 +5,7 @@ It is read as written, or as a sentence or text where that finds nothing or an i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +14,6 @@ from rye.errors import QueryError
 from rye.query import ast
 from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
-from rye.search.page import texts_of
 from rye.search.pasted import as_text, has_marks, is_pasted, may_be_verbatim, may_name_no_field, verbatim, why_text
 from rye.search.plan import Plan, fuzzed, read_as_text, text_plan
 from rye.search.request import Request
@@ -49,11 +48,13 @@ class Settler:
         request: What was asked.
         evaluate: Returns the evaluation of a query, together with the ``fields`` of a plan.
         allowed: What scope and filters let through.
+        texts: Yields the texts of the first of some items.
     """
 
     request: Request
     evaluate: Callable[[ast.Node, Plan], Evaluation]
     allowed: Docs
+    texts: Callable[[Docs], Iterator[str]]
 
     def settle(self, plan: Plan) -> Plan:
         """Return a plan, or its other reading where the query finds nothing as written.
@@ -115,8 +116,7 @@ class Settler:
 
         Signs are in no index, so of the first hits that have the rest the files are read.
         """
-        evaluation = self.evaluate(ast.Field(field, node) if field else node, plan)
-        docs = evaluation.docs() & self.allowed
+        docs = self.evaluate(ast.Field(field, node) if field else node, plan).docs() & self.allowed
         if not docs or not marks:
             return bool(docs)
-        return any(has_marks(text, marks) for text in texts_of(evaluation.reader, docs.numbers[:MOST_READ].tolist()))
+        return any(has_marks(text, marks) for text in self.texts(docs))

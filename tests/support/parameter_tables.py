@@ -108,7 +108,7 @@ def place_rows() -> Iterator[list[str]]:
         yield [flags(each), meaning(each, "cli"), ", ".join(dict.fromkeys(name.split()[0] for name in takers))]
 
 
-PLACES = ("project", "bundles", "trust", "cache_dir", "max_staleness", "embedder", "embed_seconds")
+PLACES = ("project", "bundles", "trust", "cache_dir", "max_staleness", "embedder", "embed_seconds", "index")
 OPTIONS = "| Option | Default | Meaning |"
 TABLES: Mapping[tuple[str, str, str], Callable[[], Iterable[list[str]]]] = {
     ("python-api", "search", "| Parameter | Type | Default | Meaning |"): lambda: python_rows(

@@ -51,6 +51,7 @@ _PLACES: Mapping[str, str] = {
     "stats": "items.stats",
     "query": "search.query",
     "index": "service.index",
+    "publish": "service.publish",
     "init": "create.init",
     "new": "create.new",
     "import": "create.import_command",
@@ -76,6 +77,7 @@ search: Find items by words, phrases, fields and verdicts.
     rye search '*' --filter 'version>=2.0' --ids     # every item of version 2 or newer, as type:id
     rye search 'deploy*' --facets type,tag,verdict   # counts by which to narrow it down
     rye search is:trusted --space system --json      # the whole answer for a program
+    rye search deploy --index opensearch+https://search.example:9200/skills   # on a cluster
 sections: Find whole sections, by meaning and by words.
     rye sections how are keys revoked                        # the sections that answer that, with their texts
     rye sections 'deploy a service' --max-chars 8000 --json  # what fits an agent's context
@@ -112,6 +114,9 @@ index: Show, rebuild or clear the search index.
     rye index status   # where the index of each space is and how large
     rye index rebuild  # read every file again
     rye index clear    # delete it; the next search builds it anew
+publish: Publish the items of all spaces to a cluster.
+    rye publish opensearch+https://search.example:9200/skills            # as a new generation, swapped in when whole
+    rye publish opensearch+https://search.example:9200/skills --dry-run  # how much would be sent
 init: Set up a project: take in, write the policy, sign, search.
     rye init --dry-run                                   # list all that would be done
     rye init                                             # list it, ask, and do it

@@ -40,6 +40,26 @@ def index(action: str, **options: Any) -> int:
     return status
 
 
+@command("publish", params=params_of("publish"))
+def publish(address: str, shards: int, replicas: int, **options: Any) -> int:
+    """Publish the items of all spaces, but those in folders of clients, to a registry on a cluster.
+
+    The generation before serves until the new one is whole. What was killed is gone on with.
+
+    Exit status: 0 done, 2 error.
+    """
+    place, dry_run = Place.take(options), options["dry_run"]
+    shape = {"shards": shards, "replicas": replicas}
+    report = ask(place, lambda registry: registry.publish(address, dry_run=dry_run, **shape), doing="publishing")
+    if options["as_json"]:
+        say_json(report.to_dict())
+    else:
+        from rye.cli.render.index import render_published
+
+        show([render_published(report)], warning_lines(report.warnings, Terminal.of(sys.stderr)))
+    return 0
+
+
 _Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
 """JSON, lines, warnings and exit status of an action."""
 

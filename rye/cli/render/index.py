@@ -11,7 +11,7 @@ from rye.cli.terminal import Terminal
 from rye.surface.text import ago, plural, size
 
 if TYPE_CHECKING:
-    from rye.registry import RefreshReport, SpaceStatus, Stats, VectorReport
+    from rye.registry import PublishReport, RefreshReport, SpaceStatus, Stats, VectorReport
 
 _SHOWN_SIGNERS = 5
 
@@ -108,3 +108,11 @@ def render_vectors(report: VectorReport) -> str:
     """Return how many vectors there are now."""
     made = f"{plural(report.vectors, 'vector')} of {plural(report.items, 'item')}, made by {inline(report.model)}"
     return f"{made}; {plural(report.missing, 'item')} without" if report.missing else made
+
+
+def render_published(report: PublishReport) -> str:
+    """Return a sentence on what was published."""
+    done = "would be sent" if report.dry_run else "sent"
+    left = f"; left out: {', '.join(map(inline, report.left_out))}" if report.left_out else ""
+    counts = f"{report.added:,} {done}, {report.copied:,} taken over, {report.removed:,} no longer there"
+    return f"{inline(report.registry)}: {plural(report.items, 'item')}; {counts}{left}"

@@ -37,7 +37,7 @@ def meant(over: Reader, text: str) -> str:
     def count(node: ast.Node, _plan: Plan) -> int:
         return int(evaluation(over, node).docs().mask.sum())
 
-    return did_you_mean(plan, found, int(found.docs().mask.sum()), count)
+    return did_you_mean(plan, Dictionary(found.reader, searched_fields(None)), int(found.docs().mask.sum()), count)
 
 
 @pytest.mark.parametrize(

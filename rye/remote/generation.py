@@ -1,0 +1,239 @@
+"""One generation of a registry on a cluster, as a search reads it: words, counts and sets of items, and their names.
+
+A generation never changes, so all that is looked up in one is kept as long as it serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rye.index.arrays import Bools, Ints
+from rye.index.reader import Reader
+from rye.index.schema import SEPARATOR, TEXT_FIELDS
+from rye.query import ast
+from rye.remote.cluster import Cluster, Published, reading
+from rye.remote.compiler import MOST_TERMS, Compiler, Term, lookup, terms_asked
+from rye.remote.conditions import NOTHING, Clause, all_of, any_of, cannot, none_of
+from rye.search import bound
+from rye.search.bind import words_of
+from rye.search.bound import TermQuery, patterns
+from rye.search.docset import Docs
+from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
+from rye.search.fields import plain_weights
+from rye.search.relax import Dictionary
+
+_NOTHING: Ints = np.empty(0, np.int64)
+_MOST_NAMED = 1_000
+_KEPT = 100_000
+
+
+class WordLists:
+    """The words that parts of queries stand for, looked up in the dictionary of one generation and kept."""
+
+    def __init__(self, cluster: Cluster, index: str) -> None:
+        self._cluster = cluster
+        self._index = index
+        self._known: dict[tuple[Pattern, bool], dict[str, Term]] = {}
+        self.cut: set[Pattern] = set()
+        """Parts that stand for more than :data:`rye.search.expand.MAX_EXPANSIONS` words; the most frequent are kept."""
+
+    def look_up(self, wanted: Mapping[tuple[Pattern, bool], Bools]) -> Mapping[tuple[Pattern, bool], dict[str, Term]]:
+        """Return the words of some parts, each with whether it is excluded, and the fields they are looked for in.
+
+        Raises:
+            UnavailableError: ``not-on-cluster``: too many words.
+        """
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        missing = [key for key in wanted if key not in self._known]
+        order = {"_source": False, "sort": [{"df": "desc"}, {"word": "asc"}], "track_total_hits": False}
+        shape = order | {"docvalue_fields": ["word", "df", "fields"]}
+        bodies = [
+            {"query": {"bool": {"filter": [lookup(one)]}}, "size": (MOST_TERMS if out else MAX_EXPANSIONS) + 1} | shape
+            for one, out in missing
+        ]
+        for key, answer in zip(missing, self._cluster.searches(self._index, bodies), strict=True):
+            with self._cluster.faults(), reading():
+                rows = [hit["fields"] for hit in answer["hits"]["hits"]]
+                found = {str(row["word"][0]): (int(row["df"][0]), int(row["fields"][0])) for row in rows}
+            self._known[key] = self._weighed(key[0], found, excluded=key[1], is_everywhere=bool(wanted[key].all()))
+        return self._known
+
+    def _weighed(
+        self, pattern: Pattern, found: dict[str, tuple[int, int]], *, excluded: bool, is_everywhere: bool
+    ) -> dict[str, Term]:
+        most = MOST_TERMS if excluded else MAX_EXPANSIONS
+        if len(found) > most:
+            if excluded or not is_everywhere:
+                raise cannot(f"look for {pattern.text!r} there: too many words", "write more letters of it")
+            self.cut.add(pattern)
+            if pattern.how is not How.GLOB and pattern.text not in found:
+                raise cannot(f"look for {pattern.text!r}: too many words", "write more letters of it")
+            found = {word: found[word] for word in sorted(found, key=lambda word: word != pattern.text)[:most]}
+        weighed = {word: Term(_weight_of(pattern, word), *facts) for word, facts in found.items()}
+        return {word: term for word, term in weighed.items() if term.weight > 0}
+
+
+def _weight_of(pattern: Pattern, word: str) -> float:
+    """Return what a word counts for as one that a part stands for."""
+    from rapidfuzz.distance import Levenshtein
+
+    if word == pattern.text or pattern.how in (How.EXACT, How.GLOB):
+        return 1.0
+    if pattern.how is How.INFLECTED:
+        return INFLECTION_WEIGHT
+    return 1.0 - Levenshtein.distance(word, pattern.text) / max(len(pattern.text), 1)
+
+
+class Generation:
+    """One generation of a registry.
+
+    Attributes:
+        cluster, snapshot: Where it is, and what is noted there.
+        weights: The weights of the fields, with its mean lengths.
+        lists: Its dictionary.
+        dfs: In how many items a term query is found, by its pattern and fields.
+    """
+
+    def __init__(self, cluster: Cluster, snapshot: Published) -> None:
+        self.cluster = cluster
+        self.snapshot = snapshot
+        self.weights = plain_weights(snapshot.average)
+        self.lists = WordLists(cluster, snapshot.words)
+        self.dfs: dict[tuple[bound.TextPattern, bytes], int] = {}
+
+    def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
+        """Return the words that a part stands for."""
+        key = (pattern, False)
+        return self.lists.look_up({key: np.ones(len(TEXT_FIELDS), bool)})[key]
+
+    def compiler(self, query: bound.Bound) -> Compiler:
+        """Return what compiles a query, with its words looked up."""
+        wanted: dict[tuple[Pattern, bool], Bools] = {}
+        for term, excluded in terms_asked(query):
+            for pattern in patterns(term.pattern):
+                before = wanted.get((pattern, excluded))
+                wanted[pattern, excluded] = term.fields if before is None else before & term.fields
+        return Compiler(self.lists.look_up(wanted), self.weights)
+
+    def counts(self, clauses: Sequence[Clause]) -> list[int]:
+        """Return how many items each clause matches."""
+        return self.cluster.count(self.snapshot.items, clauses)
+
+    def fields(self, clauses: Sequence[Clause], names: Sequence[str], most: int) -> list[list[tuple[str, ...]]]:
+        """Return keyword fields of the first items that each clause matches."""
+        shape = {"size": most, "_source": False, "docvalue_fields": list(names), "sort": ["_doc"]}
+        bodies = [{"query": {"bool": {"filter": [clause]}}} | shape for clause in clauses]
+        with self.cluster.faults(), reading():
+            return [
+                [tuple(str(hit["fields"][name][0]) for name in names) for hit in answer["hits"]["hits"]]
+                for answer in self.cluster.searches(self.snapshot.items, bodies)
+            ]
+
+
+class Found(Docs):
+    """A set of items of a generation: a clause, counted when first asked unless ``count`` is known."""
+
+    __slots__ = ("_of", "clause")
+
+    def __init__(self, generation: Generation, clause: Clause, count: int = -1) -> None:
+        super().__init__(0, numbers=_NOTHING)
+        self._of = generation
+        self._count = 0 if clause == NOTHING else count
+        self.clause = clause
+
+    def __len__(self) -> int:
+        if self._count < 0:
+            self._count = self._of.counts([self.clause])[0]
+        return self._count
+
+    def __and__(self, other: Docs) -> Found:
+        return Found(self._of, all_of([self.clause, clause_of(other)]))
+
+    def __or__(self, other: Docs) -> Found:
+        return Found(self._of, any_of([self.clause, clause_of(other)]))
+
+    def __invert__(self) -> Found:
+        return Found(self._of, none_of(self.clause))
+
+
+def clause_of(docs: Docs) -> Clause:
+    """Return the clause of a set; all sets of a search on a cluster have one."""
+    if not isinstance(docs, Found):
+        message = "a set of numbers is none of the cluster"
+        raise TypeError(message)
+    return docs.clause
+
+
+def marked(marks: Sequence[str]) -> Clause:
+    """Return the clause for the items with these marks."""
+    return {"terms": {"mark": list(marks)}} if marks else NOTHING
+
+
+class RemoteDictionary(Dictionary):
+    """The words of a generation, in all fields."""
+
+    def __init__(self, generation: Generation) -> None:
+        super().__init__(Reader(()), np.ones(len(TEXT_FIELDS), bool))
+        self._of = generation
+
+    def frequency(self, part: str, how: How = How.INFLECTED) -> int:
+        """Return in how many items a part stands, added up over the terms it expands to."""
+        return sum(term.df for term in self._of.words_of(Pattern(part, how)).values())
+
+    def has(self, text: str) -> bool:
+        """Return whether some item has a word as a whole."""
+        phrase = words_of(text)
+        if phrase is None:
+            return False
+        term = TermQuery(phrase, self._fields, 1.0, "", ast.Word(text))
+        return self._of.counts([self._of.compiler(term).match(term)])[0] > 0
+
+    def nearest(self, part: str, start: str = "") -> tuple[str, float]:
+        """Return the term nearest to a part among those with a start, and its weight."""
+        from rapidfuzz.distance import OSA
+
+        found = self._of.words_of(Pattern(part, How.FUZZY, start=start))
+        rows = [(1.0 - OSA.distance(part, word) / len(part), term.df, word) for word, term in found.items()]
+        weight, _, word = max(rows, default=(0.0, 0, ""))
+        return word, weight
+
+
+class RemoteNames:
+    """The names of items of a generation; their numbers are given as they are found.
+
+    Attributes:
+        marks: The mark of each item, by number.
+    """
+
+    def __init__(self, generation: Generation) -> None:
+        self._of = generation
+        self.marks: list[str] = []
+        self._facts: list[tuple[str, ...]] = []
+        self._known: dict[tuple[str, str], Ints] = {}
+
+    def having(self, key: str, value: str) -> Ints:
+        """Return the items with one exact keyword term, ascending."""
+        if (key, value) not in self._known:
+            keys = ("id", "name")  # whoever asks for one asks for the other
+            clauses: list[Clause] = [{"term": {"entry": f"{each}{SEPARATOR}{value}"}} for each in keys]
+            found = self._of.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
+            for each, rows in zip(keys, found, strict=True):
+                self._known[each, value] = np.asarray(sorted(map(self._number, rows)), np.int64)
+        return self._known[key, value]
+
+    def _number(self, row: tuple[str, ...]) -> int:
+        if row[0] not in self.marks:
+            self.marks.append(row[0])
+            self._facts.append(row[1:])
+        return self.marks.index(row[0])
+
+    def key_of(self, doc: int) -> tuple[str, str]:
+        """Return ``(type, id)`` of an item."""
+        return self._facts[doc][0], self._facts[doc][1]
+
+    def path_of(self, doc: int) -> str:
+        """Return the path of an item below its root."""
+        return self._facts[doc][2]

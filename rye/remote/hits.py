@@ -1,0 +1,200 @@
+"""FetchedHits of a cluster: their bytes are fetched, parsed and inspected here, and indexed by themselves to be scored.
+
+Nothing else that the cluster says of a hit is shown: not its title, not its score, and no verdict.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rye.errors import ItemError
+from rye.index.file_list import FileList, Files, SegmentRow
+from rye.index.reader import Reader
+from rye.index.schema import SEPARATOR, TYPE_NAMES, ItemPlace, clean
+from rye.index.segment import Segment
+from rye.index.segment_builder import SegmentBuilder
+from rye.index.store import LiveSegment, Snapshot
+from rye.items import MAX_BYTES
+from rye.remote.cluster import reading, shown
+from rye.remote.conditions import Clause, all_of, none_of
+from rye.remote.generation import Generation, marked
+from rye.search import bound
+from rye.search.expand import Terms
+from rye.search.predicates import States
+from rye.search.score import Evaluation, Scored
+from rye.signing import Origin
+from rye.spaces import Root
+from rye.spaces.signed import ReadItem, parse_item
+
+TIES = ("priority", "id", "type", "path", "root")
+"""The fields that decide between hits that are equal otherwise."""
+
+NOWHERE = Path(os.devnull) / "cluster"
+"""The place of the roots of a cluster: no file can be there."""
+
+_FACTS = ("mark", "id", "type", "path", "root", "time", "by_name")
+_MOST_COPIES = 1_000
+
+
+class Row(NamedTuple):
+    """One hit.
+
+    Attributes:
+        mark: What the cluster calls it.
+        read: The item, from its bytes.
+        root, path: Where it was published from.
+        score: The cluster's, in :data:`rye.remote.compiler.UNIT`, with the tier on top.
+        time, by_name: What it is ordered by, by date and by name.
+        tie: The values of :data:`TIES`.
+    """
+
+    mark: str
+    read: ReadItem
+    root: Root
+    path: str
+    score: int
+    time: float
+    by_name: str
+    tie: tuple[int, str, str, str, int]
+
+
+class FetchedHits:
+    """Fetches hits of one generation.
+
+    Attributes:
+        left_out: Sentences on those whose bytes are no item.
+    """
+
+    def __init__(self, generation: Generation, scratch: Path) -> None:
+        self._of = generation
+        self._scratch = scratch
+        self._read: dict[tuple[str, str], ReadItem] = {}
+        self._roots = [
+            Root(space, NOWHERE / str(space) / bundle, bundle) for space, bundle in generation.snapshot.roots
+        ]
+        self.left_out: list[str] = []
+
+    def read(self, root: Root, path: str, *_: object, **__: object) -> ReadItem:
+        """Return an item that was fetched, as :meth:`rye.search.page.ItemCache.read` reads one."""
+        return self._read[root.source, path]
+
+    def matching(self, clause: Clause, size: int, order: Sequence[Any] = ("_doc",)) -> list[Row]:
+        """Return the first items that a clause matches."""
+        return self.ranked({"bool": {"filter": [clause]}}, order, 0, size)[0]
+
+    def ranked(self, query: Clause, order: Sequence[Any], start: int, size: int) -> tuple[list[Row], int]:
+        """Return a page of a query, and how many match."""
+        body = {
+            "query": query,
+            "from": start,
+            "size": size,
+            "sort": list(order),
+            "track_scores": True,
+            "track_total_hits": True,
+            "_source": ["raw", "detached"],
+            "docvalue_fields": list(_FACTS),
+        }
+        cluster = self._of.cluster
+        answer = cluster.search(self._of.snapshot.items, body)
+        with cluster.faults(), reading():
+            total = int(answer["hits"]["total"]["value"])
+            rows = [self._row(hit) for hit in answer["hits"]["hits"][:size]]
+        return [row for row in rows if row is not None], total
+
+    def copies(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the other items with the type and id of some, in whatever space."""
+        if not rows or not self._of.snapshot.has_copies:
+            return []
+        keys = [f"key{SEPARATOR}{clean(f'{row.read.item.type}:{row.read.item.id}')}" for row in rows]
+        others = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]
+        return self.matching(all_of(others), _MOST_COPIES)
+
+    def _row(self, hit: Mapping[str, Any]) -> Row | None:
+        """Parse one hit; None, and a warning, where its bytes are no item."""
+        fields = {name: hit["fields"][name][0] for name in _FACTS if name in hit["fields"]}
+        kind, item_id, path, number = str(fields["type"]), str(fields["id"]), str(fields["path"]), int(fields["root"])
+        if kind not in TYPE_NAMES or not 0 <= number < len(self._roots) or not path.isprintable():
+            raise ValueError(shown(f"{kind}:{item_id}"))
+        source, root = hit["_source"], self._roots[number]
+        try:
+            data = base64.b64decode(source["raw"], validate=True)
+            detached = base64.b64decode(source["detached"], validate=True) if "detached" in source else None
+        except binascii.Error as error:
+            raise ValueError(str(error)) from None
+        if len(data) > MAX_BYTES:
+            raise ValueError(shown(f"{kind}:{item_id} is too large"))
+        try:
+            read = parse_item(data, Origin(root.space, root.bundle, kind, item_id), path, detached=detached)
+        except ItemError as error:
+            self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
+            return None
+        tie = (root.priority, item_id, kind, path, number)
+        time, score = float(fields.get("time", -np.inf)), float(hit.get("_score") or 0.0)
+        return Row(str(fields["mark"]), read, root, path, round(score), time, str(fields["by_name"]), tie)
+
+    def indexed(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
+        """Return an index of a few items, and the number of each there by its mark."""
+        snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
+        for at, root in enumerate(self._roots):
+            here = [row for row in rows if row.tie[-1] == at]
+            if not here:
+                continue
+            builder = SegmentBuilder()
+            for number, row in enumerate(here, base):
+                builder.add(row.read.item, ItemPlace(root.space, root.bundle, row.path), row.read.evidence)
+                numbers[row.mark] = number
+                self._read[root.source, row.path] = row.read
+            with TemporaryDirectory(dir=self._scratch) as folder:
+                path = Path(folder) / "page"
+                builder.write(path)
+                segment = Segment(path)
+            live = LiveSegment(SegmentRow("page", len(here)), segment, np.ones(len(here), bool))
+            files = FileList(Files((), np.zeros((0, 4), np.int64)))
+            snapshots.append((root, Snapshot(root.path, 0, (live,), files)))
+            base += len(here)
+        return Reader(snapshots), numbers
+
+
+class HitEvaluation(Evaluation):
+    """A query over a few hits, scored with the frequencies of their whole generation.
+
+    Args:
+        generation: Where they are from.
+        reader: The hits.
+        query: The query.
+        states: Their states.
+        dfs: The document frequency of each positive term query.
+    """
+
+    def __init__(
+        self, generation: Generation, reader: Reader, query: bound.Bound, *, states: States, dfs: Sequence[int]
+    ) -> None:
+        super().__init__(reader, query, generation.weights, states)
+        count, terms = generation.snapshot.size, [pair for pair in self._terms if not pair[1].excluded]
+        self._scored = [Scored(term, matcher, df, count) for (term, matcher), df in zip(terms, dfs, strict=True)]
+        self._norm = sum(row.weight for row in self._scored)
+        for _, matcher in terms:
+            expanded = matcher.terms()
+            for pattern in expanded.keys() & generation.lists.cut:
+                expanded[pattern] = _limited(reader, expanded[pattern], generation.words_of(pattern))
+
+
+def _limited(reader: Reader, found: Terms, kept: Mapping[str, Any]) -> Terms:
+    """Return those terms of a part that a search of the whole generation keeps."""
+    choices = []
+    for part, (ids, weights) in zip(reader.parts, found.choices, strict=True):
+        keep = np.fromiter((word in kept for word in part.segment.terms.take(ids)), bool, len(ids))
+        choices.append((ids[keep], weights[keep]))
+    return Terms(reader, tuple(choices))
+
+
+Weigh = Callable[[Reader], HitEvaluation]
+"""Returns the evaluation of a query over some hits."""

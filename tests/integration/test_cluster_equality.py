@@ -1,0 +1,284 @@
+"""The same questions to both engines: a real OpenSearch cluster answers as the embedded engine does, to the byte.
+
+``RYE_TEST_CLUSTER`` names a cluster that may be written to, as ``127.0.0.1:9200``; ``RYE_TEST_CLUSTER_ITEMS`` and
+``RYE_TEST_CLUSTER_EACH`` say how many items, and how many questions of each kind.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pytest
+
+from rye import Registry, query
+from rye.errors import RyeError
+from rye.index.terms import escape
+from rye.query import ast
+from tests.benchmarks import laying, ours
+from tests.benchmarks.asking import queries
+from tests.benchmarks.corpus import Corpus
+
+CLUSTER = os.environ.get("RYE_TEST_CLUSTER", "")
+ITEMS = int(os.environ.get("RYE_TEST_CLUSTER_ITEMS", "2000"))
+EACH = int(os.environ.get("RYE_TEST_CLUSTER_EACH", "2"))
+
+pytestmark = pytest.mark.skipif(not CLUSTER, reason="RYE_TEST_CLUSTER names no OpenSearch cluster to write to")
+
+
+class Both(NamedTuple):
+    """One project, as it is on disk and as it is on the cluster."""
+
+    folder: Path
+    name: str
+    home: Registry
+    away: Registry
+
+    @property
+    def address(self) -> str:
+        """The registry on the cluster."""
+        return f"opensearch+http://{CLUSTER}/{self.name}"
+
+    def cluster(self) -> Any:
+        """Return a client of the cluster, to look behind the curtain."""
+        from opensearchpy import OpenSearch
+
+        host, _, port = CLUSTER.partition(":")
+        return OpenSearch([{"host": host, "port": int(port)}])
+
+    def clear(self) -> None:
+        """Remove what was published."""
+        client = self.cluster()
+        for index in client.indices.get(index=f"{self.name}-*"):
+            client.indices.delete(index=index)
+
+
+def both(folder: Path) -> Both:
+    """Publish the project in a folder; return both of its registries."""
+    name = f"test-{uuid4().hex[:12]}"
+    places: dict[str, Any] = {"user": folder / "home", "bundles": (), "cache_dir": folder / "cache", "embedder": "none"}
+    address = f"opensearch+http://{CLUSTER}/{name}"
+    home = Registry(folder / "project", **places)
+    home.publish(address, replicas=0)
+    return Both(folder, name, home, Registry(folder / "project", index=address, **places))
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Yield generated items of every type."""
+    folder = tmp_path_factory.mktemp("generated")
+    laying.lay(Corpus(40).items(ITEMS), folder)
+    found = both(folder)
+    yield found
+    found.clear()
+
+
+def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
+    """Return the whole answer as JSON, but for its time, and for paths and the warning that say where it is from."""
+    try:
+        found = registry.search(text, **options).to_dict()
+    except RyeError as error:
+        return error.code
+    del found["took_ms"]
+    found["warnings"] = [each for each in found["warnings"] if "are the word of opensearch+" not in each]
+    for each in found["results"]:
+        del each["path"]
+    return json.loads(json.dumps(found))
+
+
+class Questions:
+    """Generated questions of every kind."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)  # noqa: S311 - no secret
+        self.corpus = Corpus(40)
+        self.items = self.corpus.items(ITEMS)
+
+    @cached_property
+    def plain(self) -> list[str]:
+        """Words of the texts."""
+        kinds = ("term common", "term medium")
+        return [one.words[0] for one in queries(self.items, self.corpus.vocabulary, 40, kinds)]
+
+    @cached_property
+    def compounds(self) -> list[str]:
+        """Words of several parts."""
+        words = self.corpus.vocabulary.words
+        return [word for word in words if any(ch in "_-./" or ch.isupper() for ch in word)][:400]
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield text and options."""
+        for one in queries(self.items, self.corpus.vocabulary, EACH):
+            filters = {"filters": {"type": one.item_type}} if one.item_type else {}
+            yield ours.text_of(one), {"offset": one.offset, **filters}
+        for _ in range(EACH):
+            yield from ((text, {}) for text in self._texts())
+            yield from self._optioned()
+
+    def _texts(self) -> Iterator[str]:
+        rng, some = self.rng, self.rng.choices(self.plain, k=12)
+        a, b, c, d = some[:4]
+        compound, item = rng.choice(self.compounds), rng.choice(self.items)
+        yield from (compound, item.id, f"{item.type}:{item.id}", f"-{a} NOT {compound}", f"{a} -{b} -{c[:4]}*")
+        yield from (f'"{a} {b}"~{rng.randint(2, 30)}', f'"{a} {b} {c}"~{rng.randint(20, 60)}', f'"{a} {a}"~20')
+        yield f"{a} NEAR/{rng.randint(5, 30)} {b} NEAR/{rng.randint(5, 30)} {c}"
+        yield f"{a} NEAR/{rng.randint(2, 30)} {a}"
+        yield f'({a} OR "{b} {c}" OR {d[:4]}*) NEAR/{rng.randint(3, 20)} {compound}'
+        yield f"title:{a} OR description:({b} {c}) OR tags:{d}"
+        yield f"{a}^3 OR title:{b}^0.5 OR {c}~1^2"
+        yield from (f"{a[:2]}?{b[:1]}*", f"{compound.lower()[:3]}*/*ser*", f"{a[:5]}~", f"{a[:2]}{a[3:]} {b}")
+        yield f"version:[1.{rng.randint(0, 9)} TO 2.{rng.randint(0, 9)}}} updated:>=20{rng.randint(19, 25)}-02 {a}"
+        yield f"(author:{rng.choice(['ada*', '*.dev', 'grace.ops'])} OR status:draft) -type:tool {a}"
+        yield from (
+            f"symbols:* {a} tool_type:*",
+            "created:2018-05 updated:{2020 TO 2021-04-15]",
+            f"author:gracee.ops~ {a}",
+        )
+        yield f'"{" ".join(item.body.split()[10:14])}"'.replace("#", "")
+        yield from (
+            f"({a} OR {b}) ({c} OR -{d}) {a[:5]}*",
+            f"{a} {b} {c}",
+            f"how do i {' '.join(some[:6])}",
+            "is:shadowed",
+        )
+
+    def _optioned(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        a, b = self.rng.choices(self.plain, k=2)
+        yield from (("", {"filters": {"author": "ada.ops"}}), (a, {"sort_by": "date", "offset": 10}))
+        yield from ((a, {"sort_by": "name"}), (a, {"include_superseded": True}), (a, {"limit": 1000}))
+        yield from ((a, {"facets": "type,tag,author,category:20,version"}), (f"{a} OR {b}", {"explain": True}))
+        yield from ((a, {"scope": "tool"}), (a[:4], {"prefix": True}), (a[:6], {"fuzzy": {"enabled": True}}))
+        yield from (("*", {"fields": {"title": a}}), (f"{a} {b}", {"proximity": {"max_distance": 8}}))
+        yield from ((f"{a} {b}qqx", {"facets": "type"}), (f"{a}qx", {"relax": False}), ("nofield:x", {}))
+
+
+def test_generated_questions_have_the_same_answers(generated: Both) -> None:
+    """Match sets, order, scores, totals, stages, facets, marks, hints and errors."""
+    asked = list(Questions(7))
+    differ = [
+        (text, options)
+        for text, options in asked
+        if answer(generated.home, text, options) != answer(generated.away, text, options)
+    ]
+    assert differ == []
+    assert len(asked) > 49 * EACH
+
+
+ODD = (
+    *("İstanbul ISTANBUL istanbul ıstanbul", "Straße STRASSE strasse ﬁle ﬂow", "naïve naive nai\u0308ve NAÏVE"),
+    *("日本語 検索 エンジン 日本語検索", "ｶﾞﾗｽ ガラス が か\u3099", "हिन्दी खोज इंजन", "עִבְרִית עברית"),
+    *("👩‍💻 emoji 🚀rocket", "a\u00a0b\u2003c\u3000d\u0085e", "x" * 254 + " " + "y" * 255 + " " + "z" * 300),
+    *("ж" * 260 + " " + "漢" * 300, "fooBar_bazQux-quux.corge/graultGarply", "HTTPServer2Go XMLHttpRequest iOS16Beta"),
+    *("C++ c# .net don't rock'n'roll", "co\u00adoperate soft\u00adhyphen", "Ǆungla ǆungla Ǆ", "ΣΊΣΥΦΟΣ Σίσυφος"),
+    *("pipe|bar a|b|c", "1.2.3 v2.0-beta 10,000 ½ ² ①", "e\u0301" * 40, "\u200bzero\u200dwidth\ufeff"),
+    *(
+        "running runs ran runner",
+        "_private __dunder__ -flag --long-flag /usr/local/bin/",
+        "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 ＦＵＬＬ　ｗｉｄｔｈ",
+    ),
+    *("ŉ ǰ ΐ ẖ ﬀ", "a.b.c.d/e.f_g-h", "ａ＿ｂ ａ．ｂ", "unit\x1fsep test\x1ftest", "ⅷ ⅧⅨ Ⅻ", "ꭰꭱ ᏣᎳᎩ"),
+)
+
+
+def _odd_queries() -> Iterator[str]:
+    yield from ("weight:>=-2", "weight:[-3 TO 2.5}", "weight:<0", "version:>9", "note:*", "note:i*", "-note:f*")
+    for text in ODD:
+        words = text.split()
+        for word in (one[:300] for one in words[:4]):
+            nodes: list[ast.Node] = [ast.Word(word), ast.Phrase(word), ast.Fuzzy(word[:60]), ast.Fuzzy(word[:40], 2)]
+            nodes += [ast.Field(name, ast.Word(word)) for name in ("title", "tags")]
+            nodes += [ast.Field("note", ast.Phrase(text[:50])), ast.And((ast.Word(word), ast.Not(ast.Word("and"))))]
+            if len(word) > 1:
+                globs = (f"{escape(word[:-1])}?", f"{escape(word[:2])}*", f"*{escape(word[1:3])}*")
+                nodes += map(ast.Wildcard, globs)
+            yield from map(str, nodes)
+        yield str(ast.Phrase(" ".join(words[:3]), 4))
+        yield str(ast.Near((ast.Word(words[0][:200]), ast.Word(words[-1][:200])), (6,)))
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Yield items in odd texts."""
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "cache").mkdir(mode=0o700)
+    (folder / "home").mkdir()
+    place = folder / "project" / ".ai" / "knowledge" / "odd"
+    place.mkdir(parents=True)
+    for number, text in enumerate(ODD):
+        other = ODD[(number * 7 + 3) % len(ODD)]
+        head: dict[str, Any] = {"title": text[:60], "tags": [text.split()[0][:200], "two"], "version": f"{number}.1"}
+        head |= {"weight": number - 5.5, "note": text[:50]}
+        lines = "\n".join(f"{name}: {json.dumps(value)}" for name, value in head.items())
+        body = f"# {text}\n\n{other} and {text}\n\n{text} {other}\n"
+        (place / f"item-{number}.md").write_text(f"---\n{lines}\n---\n\n{body}", encoding="utf-8")
+    found = both(folder)
+    yield found
+    found.clear()
+
+
+def test_odd_texts_have_the_same_answers(odd: Both) -> None:
+    """Other scripts, marks, folding that changes lengths, very long words, spaces of all kinds."""
+    asked = list(dict.fromkeys(_odd_queries()))
+    assert all(query.parse(text) for text in asked[:5])
+    answers = {text: (answer(odd.home, text, {}), answer(odd.away, text, {})) for text in asked}
+    differ = {text: away for text, (home, away) in answers.items() if home != away}
+    # so many ways to leave letters out of a long run without spaces are not written out
+    assert differ == dict.fromkeys([text for text in differ if text.startswith("漢" * 40)], "not-on-cluster")
+
+
+def _verdicts(one: Both, text: str) -> dict[str, str]:
+    return {hit.id: str(hit.signature.verdict) for hit in one.away.search(text, limit=20).results}
+
+
+def test_a_lying_cluster_changes_no_bytes_unnoticed(tmp_path: Path) -> None:
+    """Changed bytes are tampered, and those of another item misplaced."""
+    laying.lay(Corpus(40).items(40), tmp_path)
+    one = both(tmp_path)
+    client, index = one.cluster(), ""
+    try:
+        assert set(_verdicts(one, "").values()) == {"trusted"}
+        ((index, _),) = client.indices.get_alias(name=one.name).items()
+        hits = client.search(index=index, body={"size": 100})["hits"]["hits"]
+        knowledge = [hit for hit in hits if hit["_source"]["type"] == "knowledge"][:3]
+        first, second, third = (hit["_source"] for hit in knowledge)
+        changed = base64.b64decode(first["raw"]) + b"\nand more\n"
+        client.index(index=index, id=knowledge[0]["_id"], body=first | {"raw": base64.b64encode(changed).decode()})
+        client.index(index=index, id=knowledge[1]["_id"], body=second | {"raw": third["raw"]}, refresh=True)
+        found = {hit["id"]: _verdicts(one, f"knowledge:{hit['id']}").get(hit["id"]) for hit in (first, second, third)}
+        assert found == {first["id"]: "tampered", second["id"]: "misplaced", third["id"]: "trusted"}
+    finally:
+        one.clear()
+
+
+def test_a_publish_sends_what_changed_and_says_what_it_would_do(tmp_path: Path) -> None:
+    """The name stands for the new generation once that is whole; the one before is kept, older ones are not."""
+    items = Corpus(40).items(60)
+    laid = laying.lay(items[:50], tmp_path)
+    one = both(tmp_path)
+    try:
+        again = one.home.publish(one.address, replicas=0)
+        assert (again.added, again.copied, again.removed, again.items) == (0, 0, 0, 50)
+        for item in items[50:]:
+            laid.write(item)
+        laid.write(items[0], more="\nchanged\n").touch()
+        (tmp_path / "project" / ".ai" / items[1].type.folder / f"{items[1].id}.md").unlink(missing_ok=True)
+        (tmp_path / "project" / ".ai" / items[1].type.folder / f"{items[1].id}.py").unlink(missing_ok=True)
+        would = one.home.publish(one.address, replicas=0, dry_run=True)
+        assert one.away.search("", limit=1000, include_superseded=True).total == 50
+        done = one.home.publish(one.address, replicas=0)
+        figures = (done.added, done.copied, done.removed, done.items)
+        assert figures == (would.added, would.copied, would.removed, would.items) == (11, 48, 2, 59)
+        everything = {"limit": 1000, "include_superseded": True}
+        assert answer(one.home, "", everything) == answer(one.away, "", everything)
+        laid.write(items[2], more="\nchanged\n")
+        one.home.publish(one.address, replicas=0)
+        assert len(one.cluster().indices.get(index=f"{one.name}-*")) == 4
+    finally:
+        one.clear()

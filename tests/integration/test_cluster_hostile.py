@@ -1,0 +1,238 @@
+"""A cluster is a stranger: what a server may answer, and what becomes of it here."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye import Registry
+from rye.errors import EnvironmentFault, NotFoundError, RyeError, UnavailableError
+from rye.index.schema import TEXT_FIELDS
+from rye.remote import cluster
+
+pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
+
+Reply = tuple[int, dict[str, str], bytes]
+META = {
+    "format": 1,
+    "count": 3,
+    "average": [1.0] * len(TEXT_FIELDS),
+    "keys": ["type"],
+    "roots": [["project", ""]],
+    "withdrawn": False,
+    "copies": False,
+}
+WHOLE = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": 0}, "hits": []}}
+JSON = {"Content-Type": "application/json"}
+
+
+def reply(answer: object, status: int = 200) -> Reply:
+    """Return an answer in JSON."""
+    return status, JSON, json.dumps(answer).encode()
+
+
+class Server:
+    """A server of one's own: answers what a test wants, and counts what it is asked."""
+
+    def __init__(self, search: Callable[[int], Reply]) -> None:
+        self.mapping: Reply = reply({"r-1": {"mappings": {"_meta": {"rye": META}}}})
+        self.asked: list[str] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                outer.asked.append(self.path)
+                status, headers, data = outer.mapping
+                if "_msearch" in self.path:
+                    status, headers, data = search(body.count(b"\n") // 2)
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(data))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = _answer  # noqa: N815 - as http.server names them
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        """The registry on it."""
+        return f"opensearch+http://127.0.0.1:{self.http.server_address[1]}/r"
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Callable[[int], Reply]], Server]]:
+    """Return what starts a server; all are stopped."""
+    servers: list[Server] = []
+
+    def start(search: Callable[[int], Reply]) -> Server:
+        servers.append(Server(search))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+def registry(tmp_path: Path, address: str) -> Registry:
+    """Return the registry on a server, seen from an empty project."""
+    (tmp_path / "project" / ".ai").mkdir(parents=True, exist_ok=True)
+    return Registry(tmp_path / "project", user=tmp_path, bundles=(), cache_dir=tmp_path / "cache", index=address)
+
+
+Serve = Callable[[Callable[[int], Reply]], Server]
+
+
+def whole(count: int) -> Reply:
+    """Return whole answers without a hit."""
+    return reply({"responses": [WHOLE] * count})
+
+
+def test_an_empty_answer_is_an_answer(serve: Serve, tmp_path: Path) -> None:
+    """The others differ from this one by their fault alone."""
+    found = registry(tmp_path, serve(whole).address).search("deploy", relax=False)
+    assert (found.total, found.results) == (0, ())
+    assert any("are the word of opensearch+http" in text for text in found.warnings)
+
+
+FAULTS = {
+    "a shard failed": WHOLE | {"_shards": {"failed": 1, "failures": [{"reason": {"reason": "node \x1b[31mlost"}}]}},
+    "timed out": WHOLE | {"timed_out": True},
+    "an error": {"error": {"reason": "all shards failed"}, "status": 503},
+    "no shards named": {name: value for name, value in WHOLE.items() if name != "_shards"},
+    "no object": ["hits"],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_part_of_an_answer_is_no_answer(fault: str, serve: Serve, tmp_path: Path) -> None:
+    """Also where one of several answers sent together is the incomplete one."""
+    server = serve(lambda count: reply({"responses": [WHOLE] * (count - 1) + [FAULTS[fault]]}))
+    with pytest.raises(EnvironmentFault) as raised:
+        registry(tmp_path, server.address).search("deploy")
+    assert raised.value.code == "cluster-incomplete"
+    assert raised.value.hint
+    assert "\x1b" not in str(raised.value)
+
+
+BAD: dict[str, Callable[[int], Reply]] = {
+    "too few answers": lambda _: reply({"responses": []}),
+    "no JSON": lambda _: (200, JSON, b"{"),
+    "deep JSON": lambda _: (200, JSON, b"[" * 100_000 + b"]" * 100_000),
+    "another shape": lambda _: reply([1, 2]),
+    "an error": lambda _: reply({"error": {"reason": "no \x07such index"}}, 404),
+    "numbers as text": lambda count: reply({"responses": [WHOLE | {"hits": {"total": {"value": "x"}}}] * count}),
+    "hits without fields": lambda count: reply(
+        {"responses": [WHOLE | {"hits": {"total": {"value": 1}, "hits": [{"_id": "a"}]}}] * count}
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_nonsense_is_an_error_that_names_the_cluster(fault: str, serve: Serve, tmp_path: Path) -> None:
+    """Never a traceback, and no control character of the server."""
+    with pytest.raises(EnvironmentFault) as raised:
+        registry(tmp_path, serve(BAD[fault]).address).search("deploy")
+    assert raised.value.code == "cluster-error"
+    assert str(raised.value).isprintable()
+
+
+def test_a_redirect_is_not_followed(serve: Serve, tmp_path: Path) -> None:
+    """Neither to another host nor to the same."""
+    other = serve(whole)
+    server = serve(lambda _: (302, {"Location": f"http://127.0.0.1:{other.http.server_address[1]}/_msearch"}, b""))
+    with pytest.raises(EnvironmentFault):
+        registry(tmp_path, server.address).search("deploy")
+    assert not other.asked
+
+
+def test_an_answer_has_a_greatest_size(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is beyond it is not read."""
+    monkeypatch.setattr(cluster, "MAX_ANSWER", 10_000)
+    server = serve(lambda _: (200, JSON, b" " * 20_000))
+    with pytest.raises(EnvironmentFault, match="more than 10,000 bytes"):
+        registry(tmp_path, server.address).search("deploy")
+
+
+@pytest.mark.parametrize(
+    ("meta", "error"),
+    [
+        (META | {"format": 99}, "cluster-format"),
+        ({}, "cluster-format"),
+        (META | {"average": [0.0]}, "cluster-error"),
+        (META | {"roots": [["nowhere", ""]]}, "cluster-error"),
+    ],
+)
+def test_what_is_noted_of_a_generation_is_checked(
+    meta: dict[str, Any], error: str, serve: Serve, tmp_path: Path
+) -> None:
+    """It decides over weights and origins."""
+    server = serve(whole)
+    server.mapping = reply({"r-1": {"mappings": {"_meta": {"rye": meta}}}})
+    with pytest.raises(EnvironmentFault) as raised:
+        registry(tmp_path, server.address).search("deploy")
+    assert raised.value.code == error
+
+
+def test_a_registry_that_is_not_there_and_a_server_that_is_not(serve: Serve, tmp_path: Path) -> None:
+    """Two errors that say which."""
+    server = serve(whole)
+    server.mapping = reply({"error": {"reason": "no such index"}, "status": 404}, 404)
+    with pytest.raises(NotFoundError) as missing:
+        registry(tmp_path, server.address).search("deploy")
+    assert missing.value.code == "no-registry"
+    server.http.shutdown()
+    server.http.server_close()
+    with pytest.raises(EnvironmentFault) as gone:
+        registry(tmp_path, server.address).search("deploy")
+    assert gone.value.code == "cluster-unreachable"
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("x", {"mode": "semantic"}),
+        ("x", {"mode": "hybrid"}),
+        ("x", {"level": 1}),
+        ("x", {"facets": "verdict"}),
+        ("is:trusted", {}),
+        ("references:a", {}),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_refused(query: str, options: dict[str, Any], serve: Serve, tmp_path: Path) -> None:
+    """With an error that names it; nothing is left out silently."""
+    with pytest.raises(UnavailableError) as raised:
+        registry(tmp_path, serve(whole).address).search(query, **options)
+    assert raised.value.code == "not-on-cluster"
+    assert raised.value.hint
+
+
+OTHERS: dict[str, Callable[[Registry], object]] = {
+    "list": lambda one: one.list_items(),
+    "load": lambda one: one.load("tool", "a"),
+    "sections": lambda one: one.sections("a"),
+    "similar": lambda one: one.similar("tool:a"),
+    "stats": lambda one: one.stats(),
+    "why": lambda one: one.why("a", "tool:a"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_else_a_registry_does_is_not_done_on_the_spaces_instead(name: str, tmp_path: Path) -> None:
+    """The answer would be of other items."""
+    with pytest.raises(RyeError) as raised:
+        OTHERS[name](registry(tmp_path, "opensearch+http://127.0.0.1:9/r"))
+    assert raised.value.code == "not-on-cluster"

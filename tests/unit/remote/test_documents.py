@@ -1,0 +1,102 @@
+"""What a cluster is given of an item, and the keys whose byte order is that of values."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.errors import ArgumentError
+from rye.index import analysis
+from rye.index.schema import ItemPlace, version
+from rye.items import ItemType, parse
+from rye.remote.cluster import Address, shown
+from rye.remote.documents import date_key, document, number_key, settings, terms_of, version_key
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+VERSIONS = st.from_regex(r"v?[0-9]{1,3}(\.[0-9]{1,3}){0,3}(-[0-9a-zA-Z]{1,3}(\.[0-9a-zA-Z]{1,3})?)?", fullmatch=True)
+
+
+@given(FINITE, FINITE)
+def test_number_keys_are_in_the_order_of_numbers(one: float, other: float) -> None:
+    """Negative ones too; zeros of both signs are equal."""
+    assert (number_key(one) < number_key(other)) == (one < other)
+    assert (number_key(one) == number_key(other)) == (one == other)
+
+
+@given(st.floats(-6e10, 2.5e11), st.floats(-6e10, 2.5e11))
+def test_date_keys_are_in_the_order_of_moments(one: float, other: float) -> None:
+    """From the year 1 to 9999, to the microsecond."""
+    assert (date_key(one) <= date_key(other)) or one > other
+
+
+@given(VERSIONS, VERSIONS)
+def test_version_keys_are_in_the_order_of_versions(one: str, other: str) -> None:
+    """Pre-releases come before their release."""
+    first, second = version(one), version(other)
+    assert first is not None
+    assert second is not None
+    assert (version_key(first) < version_key(second)) == (first < second)
+    assert (version_key(first) == version_key(second)) == (first == second)
+
+
+@given(st.text(max_size=60))
+def test_what_the_cluster_splits_are_the_terms_of_the_text(text: str) -> None:
+    """At their positions, joined forms at that of their first part."""
+    sent, size = terms_of(text)
+    given_terms = [(term, at) for at, group in enumerate(sent.split()) for term in group.split("|")]
+    expected, base = list[tuple[str, int]](), 0
+    for chunk in analysis.chunks(analysis.normalize(text)):
+        tokens = analysis.analyze_chunk(chunk)
+        expected += [(token.term, base + token.offset) for token in tokens]
+        base += max((token.offset for token in tokens), default=-1) + 1
+    assert sorted(given_terms) == sorted(expected)
+    assert size == base == len(sent.split())
+
+
+def test_every_field_of_a_document_is_in_the_mapping() -> None:
+    """It is strict: an unknown field would refuse the document."""
+    head = "name: Roll back\nversion: 1.2\nweight: -3\ntags: [ops, ci]\nupdated: 2026-02-18"
+    text = f"---\n{head}\n---\n\n# Roll back\n\nSteps"
+    item = parse(
+        text.encode(), item_type=ItemType.KNOWLEDGE, item_id="ops/back", suffix=".md", path="knowledge/ops/back.md"
+    )
+    found = document(item, ItemPlace("project", "", "knowledge/ops/back.md"), text.encode(), b"signature")
+    assert found.keys() <= settings(1, 0)["mappings"]["properties"].keys()
+    assert {"tags\0ops", "version\x001.2", "id\0ops/back", "key\0knowledge:ops/back"} <= set(found["entry"])
+    assert any(key.startswith("weight\0n") for key in found["order"])
+    assert (found["n_title"], found["t_title"]) == (2, ["roll back"])
+
+
+def test_addresses() -> None:
+    """With and without a port."""
+    assert Address.parse("opensearch+https://search.example/skills") == (True, "search.example", 9200, "skills")
+    assert str(Address.parse("opensearch+http://[::1]:9201/a/")) == "opensearch+http://[::1]:9201/a"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://host/a",
+        "opensearch+https://host",
+        "opensearch+https://user:secret@host/a",
+        "opensearch+https://host/a?b",
+        "opensearch+https://host/A",
+        "opensearch+https://host/a*",
+        "opensearch+https://host:99999/a",
+        "opensearch+http://host/a",
+        "opensearch+http://127.0.0.1.example/a",
+    ],
+)
+def test_what_is_no_address_or_not_encrypted_is_refused(text: str) -> None:
+    """The error does not repeat a password."""
+    with pytest.raises(ArgumentError) as raised:
+        Address.parse(text)
+    assert raised.value.code == "bad-index"
+    assert "secret" not in str(raised.value)
+
+
+def test_words_of_a_cluster_are_shown_without_control_characters() -> None:
+    """And cut."""
+    assert shown("a\x1b[31mb\n") == "a?[31mb?"
+    assert len(shown("x" * 10_000)) < 1_000
