@@ -44,6 +44,22 @@ def is_as_written(path: Path) -> bool:
     return same and opened.meta == META and bytes(opened.buffer("bytes")) == b"some text"
 
 
+def test_an_array_made_piece_by_piece_is_written_as_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same bytes, though more than may be in memory stands in a file, which has no name."""
+    monkeypatch.setattr(container, "IN_MEMORY", 64)
+    numbers = np.arange(1000, dtype=np.uint16)
+    pieces = container.Pieces(np.uint16, tmp_path)
+    for at in range(0, 1000, 7):
+        pieces.append(numbers[at : at + 7].astype(np.int64))
+    assert list(tmp_path.iterdir()) == []
+    container.write(tmp_path / "pieces", {**ARRAYS, "x": pieces}, META)
+    container.write(tmp_path / "whole", ARRAYS | {"x": numbers}, META)
+    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert is_as_written(tmp_path / "pieces")
+
+
 def test_arrays_and_meta_come_back(file: Path) -> None:
     """Values, dtypes and shapes are the same, also of empty arrays; nothing can be written through a view."""
     opened = Container(file)

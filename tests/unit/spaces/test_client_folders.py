@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,20 @@ def test_folders_of_clients_count_after_ai(tmp_path: Path) -> None:
         *("project", "project:.claude/skills", "project:.cursor/rules", "project:files"),
         *("user", "user:.agents/skills"),
     ]
+
+
+@pytest.mark.parametrize("beside", ["run.sh", ".env", "scripts/run.sh", "SKILL.sig", "_x"])
+def test_the_status_of_a_skill_of_one_file_changes_with_what_comes_beside_it(tmp_path: Path, beside: str) -> None:
+    """And is what it was once that is gone; other skills keep theirs."""
+    lay(tmp_path, ".claude/skills/pdf/SKILL.md", ".claude/skills/csv/SKILL.md", ".claude/skills/csv/inner/SKILL.md")
+    (root,) = (one for one in spaces.client_roots(Space.PROJECT, tmp_path, OF_PROJECTS))
+    before = dict(zip(*spaces.walk_stat(root)[:2], strict=True))
+    lay(tmp_path, f".claude/skills/pdf/{beside}")
+    after = dict(zip(*spaces.walk_stat(root)[:2], strict=True))
+    assert {path for path in before if before[path] != after[path]} == {"pdf/SKILL.md"}
+    shutil.rmtree(tmp_path / ".claude/skills/pdf" / beside.partition("/")[0], ignore_errors=True)
+    (tmp_path / ".claude/skills/pdf" / beside).unlink(missing_ok=True)
+    assert dict(zip(*spaces.walk_stat(root)[:2], strict=True)) == before
 
 
 def test_clients_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
