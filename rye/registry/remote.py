@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rye.errors import UnavailableError
 from rye.index.reader import Reader
 from rye.manifest import with_listed
+from rye.parameters import COMMANDS, check
 from rye.remote.cluster import Address, Cluster
 from rye.remote.generation import Generation
 from rye.remote.publish import Publisher, PublishReport
@@ -81,9 +82,14 @@ class RemoteRegistry:
             dry_run: Only say what would be done.
 
         Raises:
+            ArgumentError: ``shards`` or ``replicas`` is out of bounds.
             EnvironmentFault: The cluster is at fault, or a file changed meanwhile.
             UnavailableError: The client for clusters is not installed.
         """
+        shards, replicas = (
+            check(COMMANDS["publish"]["shards"], shards),
+            check(COMMANDS["publish"]["replicas"], replicas),
+        )
         every = state.everywhere.snapshots
         reader = Reader([(root, snapshot) for root, snapshot in every if root.client is None])
         states = States(reader, reader, lambda: state.trust.trust, system_clock())

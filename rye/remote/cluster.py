@@ -47,13 +47,13 @@ class Address(NamedTuple):
     name: str
 
     @classmethod
-    def parse(cls, text: str) -> Address:
+    def parse(cls, text: object) -> Address:
         """Read ``opensearch+https://host:9200/name``; ``http`` only for this machine.
 
         Raises:
             ArgumentError: ``bad-index``.
         """
-        found = _ADDRESS.fullmatch(text)
+        found = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
         hint = "write it like opensearch+https://host:9200/registry"
         if found is None or not 0 < int(found["port"] or 9200) < 1 << 16:
             raise ArgumentError("bad-index", "index is no address of a cluster", hint=hint)

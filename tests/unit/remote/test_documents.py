@@ -77,6 +77,8 @@ def test_addresses() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        None,
+        5,
         "https://host/a",
         "opensearch+https://host",
         "opensearch+https://user:secret@host/a",
@@ -88,7 +90,7 @@ def test_addresses() -> None:
         "opensearch+http://127.0.0.1.example/a",
     ],
 )
-def test_what_is_no_address_or_not_encrypted_is_refused(text: str) -> None:
+def test_what_is_no_address_or_not_encrypted_is_refused(text: object) -> None:
     """The error does not repeat a password."""
     with pytest.raises(ArgumentError) as raised:
         Address.parse(text)
