@@ -132,7 +132,8 @@ class Cluster:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Turn what can go wrong between here and the cluster into errors of rye."""
+        """Turn what can go wrong between here and the cluster into errors of rye; so is a missing client."""
+        _ = self.client
         from opensearchpy.exceptions import ConnectionError as Unreachable
         from opensearchpy.exceptions import OpenSearchException, TransportError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -199,6 +200,15 @@ def test_a_registry_that_is_not_there_and_a_server_that_is_not(serve: Serve, tmp
     with pytest.raises(EnvironmentFault) as gone:
         registry(tmp_path, server.address).search("deploy")
     assert gone.value.code == "cluster-unreachable"
+
+
+def test_without_the_client_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an extra."""
+    monkeypatch.setitem(sys.modules, "opensearchpy", None)
+    with pytest.raises(UnavailableError) as raised:
+        registry(tmp_path, "opensearch+http://127.0.0.1:9/r").search("deploy")
+    assert raised.value.code == "no-cluster-client"
+    assert "[cluster]" in raised.value.hint
 
 
 @pytest.mark.parametrize(
