@@ -242,16 +242,23 @@ _LABEL_COLOURS = {
 _PROSE = frozenset({"warning", "not checked", "note"})
 
 
+def folded(text: str, terminal: Terminal, *, first: str = "", others: str = "") -> str:
+    """Return text broken at its spaces where the terminal ends, the lines indented like two texts."""
+    if terminal.width is None or cells(first) + cells(text) <= terminal.width:
+        return text
+    from textwrap import TextWrapper
+
+    how = TextWrapper(terminal.width, first, others, break_long_words=False, break_on_hyphens=False)
+    return how.fill(text).lstrip()
+
+
 def note_line(label: str, text: str, terminal: Terminal, *, indent: int = 0) -> str:
     """Return a line about an answer, its label in colour; prose is broken at words, a command to be copied is not."""
-    colour = "red" if label.startswith("error[") else _LABEL_COLOURS.get(label.partition("[")[0])
+    is_error = label.startswith("error[")
+    colour = "red" if is_error else _LABEL_COLOURS.get(label.partition("[")[0])
     text, before = inline(text), " " * indent
-    first = " " * (indent + len(label) + 2)
-    if terminal.width is not None and label in _PROSE and len(first) + cells(text) > terminal.width:
-        from textwrap import TextWrapper
-
-        how = TextWrapper(terminal.width, first, f"{before}  ", break_long_words=False, break_on_hyphens=False)
-        text = how.fill(text).lstrip()
+    if is_error or label in _PROSE or (label == "hint" and "rye " not in text):
+        text = folded(text, terminal, first=" " * (indent + len(label) + 2), others=f"{before}  ")
     shown = terminal.style(text, bold=label == "did you mean")
     return f"{before}{terminal.style(f'{label}:', colour, bold=colour == 'red')} {shown}" if label else before + shown
 
@@ -353,7 +360,8 @@ def confirm(question: str) -> bool:
     """
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise EOFError
-    return click.confirm(question, err=True)
+    asked = folded(f"{question} [y/N]:", Terminal.of(sys.stderr))
+    return click.confirm(asked, show_default=False, prompt_suffix=" ", err=True)
 
 
 def require_yes(question: str, *, hint: str) -> None:

@@ -134,7 +134,7 @@ def system_roots(
 
 
 def named_roots(
-    folders: Iterable[Path | str], *, taken: Collection[str] = ()
+    folders: Iterable[Path | str], *, known: Sequence[Root] = ()
 ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
     """Return the roots of the bundles in folders, importing nothing, and warnings about folders that hold none.
 
@@ -143,12 +143,12 @@ def named_roots(
 
     Args:
         folders: Where to look.
-        taken: Bundle ids that are already in use.
+        known: Roots that there are already: one that lies in a folder is returned as it is known.
 
     Raises:
         NotFoundError: ``bundle-not-found``.
     """
-    collector = RootCollector(taken)
+    collector = RootCollector({root.bundle for root in known}, known)
     collector.add_folders([Path(folder) for folder in folders])
     return collector.result()
 
@@ -175,7 +175,8 @@ def is_own(root: Root) -> bool:
 class RootCollector:
     """Collects roots: each bundle id once, each folder once unless bundles divide it by categories."""
 
-    def __init__(self, taken: Collection[str] = ()) -> None:
+    def __init__(self, taken: Collection[str] = (), known: Sequence[Root] = ()) -> None:
+        self._known = {(os.path.realpath(root.path), root.categories): root for root in known}
         self._roots: list[Root] = []
         self._places: dict[str, set[tuple[str, ...]]] = {}
         self._ids = {OWN, *taken}
@@ -188,6 +189,9 @@ class RootCollector:
         if root.categories in shares or (shares and not root.categories):
             return
         shares.add(root.categories)
+        if already := self._known.get((place, root.categories)):
+            self._roots.append(already)
+            return
         own = is_own(root)
         parts = [each for each in self._roots if each.bundle == root.bundle and each.space is root.space]
         if root.client and any(each.around == root.around for each in parts):

@@ -92,8 +92,9 @@ class Layout:
             ]
         roots += [spaces.user_root(home), *spaces.client_roots(Space.USER, home, OF_USERS, clients=chosen)]
         found, warnings = spaces.system_roots(bundles)
-        others, faults = spaces.named_roots(more, taken={root.bundle for root in found})
-        named = others if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
+        given, faults = spaces.named_roots(more, known=found)
+        others = tuple(root for root in given if root not in found)
+        named = given if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
         unsafe = filter(None, map(spaces.owner_warning, roots))
         faults = (*unsafe, *warnings, *faults)
         left: tuple[str, ...] = ()

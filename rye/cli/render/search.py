@@ -18,7 +18,7 @@ from rye.cli.render.parts import (
     table,
     verdict_label,
 )
-from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, note_line, pad, warning_lines
+from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, folded, note_line, pad, warning_lines
 from rye.surface.text import (
     Spans,
     header,
@@ -143,7 +143,8 @@ def render_notes(response: SearchResponse | SectionResponse, terminal: Terminal)
     yield from (note_line(label, text, terminal) for label, text in search_notes(response.to_dict(), "cli"))
 
 
-def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
+def _facts(hit: SearchResult, terminal: Terminal) -> list[str]:
+    """Return the name of a hit, its score and verdict, and in the end where it is."""
     nearness = ""
     if hit.hybrid is not None:
         nearness = f"({hit.hybrid.total:g}% total)"
@@ -157,7 +158,17 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         source_name(hit.source, hit.bundle, hit.folder),
         terminal.style("exact" if hit.exact else "", "green"),
     ]
-    yield f"{rank} {'  '.join(filter(None, facts))}"
+    return [*filter(None, facts)]
+
+
+def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
+    facts, plain = _facts(hit, terminal), "  ".join(_facts(hit, PLAIN))
+    first = len(facts)
+    if terminal.width is not None and cells(rank) + 1 + cells(plain) > terminal.width:
+        first = 2  # name and score
+    yield f"{rank} {'  '.join(facts[:first])}"
+    if facts[first:]:
+        yield _INDENT + "  ".join(facts[first:])
     named = "title" if hit.title else "description"
     if getattr(hit, named):
         yield from _indented(getattr(hit, named), hit.highlights.get(named, ()), terminal)
@@ -165,7 +176,10 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     if shown != named and not (named == "description" and hit.description.startswith(hit.preview.rstrip("…"))):
         yield from _indented(*passage_of(hit, shown), terminal)
     if hit.hybrid is not None:
-        yield from (_INDENT + line for line in hybrid_lines(hit.hybrid.to_dict()))
+        yield from (
+            _INDENT + folded(line, terminal, first=_INDENT, others=_INDENT)
+            for line in hybrid_lines(hit.hybrid.to_dict())
+        )
     yield from (cut(_INDENT + line, terminal.width) for line in symbol_lines([each.to_dict() for each in hit.symbols]))
     yield from _hiding(hit, terminal)
     if hit.states:

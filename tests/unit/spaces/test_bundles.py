@@ -14,6 +14,7 @@ import pytest
 from rye._resources import items_root
 from rye.errors import NotFoundError
 from rye.spaces import Root, named_roots, system_roots, walk
+from rye.spaces.layout import Layout
 from tests.support.files import lay
 
 BUNDLE = '''\
@@ -153,7 +154,24 @@ def test_bundle_that_claims_the_id_of_another(tmp_path: Path) -> None:
     assert len(warnings) == 2
     assert "'rye#3'" in warnings[1]
     assert [root.bundle for root in named_roots([tmp_path / "one"])[0]] == ["rye#2"]
-    assert [root.bundle for root in named_roots([tmp_path / "three"], taken=["acme"])[0]] == ["acme#2"]
+    known, _ = named_roots([tmp_path / "three"])
+    lay(tmp_path / "four", {"bundle.py": 'B = {"bundle_id": "acme"}', ".ai/tools/x.py": ""})
+    assert [root.bundle for root in named_roots([tmp_path / "four"], known=known)[0]] == ["acme#2"]
+
+
+def test_a_bundle_that_is_named_twice_is_there_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the variable and an option, also through a link: its keys are pinned to one id, and its items listed once."""
+    lay(tmp_path / "acme", {".ai/tools/x.py": ""})
+    (tmp_path / "link").symlink_to("acme")
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path / "home")
+    monkeypatch.setenv("RYE_BUNDLES", str(tmp_path / "acme"))
+    layout = Layout.find(
+        project=None, user=tmp_path / "home", bundles=None, more=[tmp_path / "acme", tmp_path / "link"]
+    )
+    assert [root.bundle for root in layout.in_space("system") if root.bundle != "rye"] == ["acme"]
+    assert [root.bundle for root in layout.named] == ["acme"]
+    assert not layout.warnings
 
 
 def test_a_folder_that_does_not_exist_is_an_error_and_one_without_items_a_warning(tmp_path: Path) -> None:
