@@ -101,7 +101,8 @@ def registry(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Regis
     folder = tmp_path_factory.mktemp("nobody")
     for package in BUNDLES:
         pin(published / package, folder)
-    return Registry(folder, user=folder, bundles=[published], cache_dir=tmp_path_factory.mktemp("cache") / "rye")
+    project, cache = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("cache") / "rye"
+    return Registry(project, user=folder, bundles=[published], cache_dir=cache)
 
 
 def pin(bundle: Path, home: Path) -> None:
@@ -219,8 +220,9 @@ def alone(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Registry
     folder = tmp_path_factory.mktemp("alone")
     for package in BUNDLES:
         pin(published / package, folder)
+    project, cache = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("cache") / "rye"
     with no_own_items(folder):
-        return Registry(folder, user=folder, bundles=[published], cache_dir=tmp_path_factory.mktemp("cache") / "rye")
+        return Registry(project, user=folder, bundles=[published], cache_dir=cache)
 
 
 @pytest.mark.parametrize(("query", "options"), QUERIES, ids=lambda value: str(value)[:40])
@@ -267,12 +269,12 @@ def test_installed_only_their_bundle_callable_is_imported(published: Path, tmp_p
     """Where Python finds them, they are discovered; of each package its own module and that of the callable load."""
     code = (
         "import json, sys\nfrom rye import Registry\n"
-        "registry = Registry(sys.argv[1], user=sys.argv[1], cache_dir=sys.argv[2])\n"
+        "registry = Registry(sys.argv[1], user=sys.argv[2], cache_dir=sys.argv[3])\n"
         "response = registry.search('thread OR file', limit=1000)\n"
         "print(json.dumps([registry.sources, response.warnings, sorted(sys.modules)]))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path, tmp_path.parent / "installed-cache"],
+        [sys.executable, "-c", code, tmp_path, tmp_path.parent / "nobody", tmp_path.parent / "installed-cache"],
         env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{published}", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,

@@ -292,7 +292,7 @@ def test_what_a_refresh_reports(sim: SpaceSim) -> None:
         sim.write("project", f"tools/t{number}.py", tool(number))
         sim.write("user", f"tools/t{number}.py", tool(number))
     assert registry.refresh().to_dict() == {
-        "added": 10, "changed": 0, "removed": 0, "unchanged": 0, "stale": False, "warnings": []
+        "added": 10, "changed": 0, "removed": 0, "unchanged": 0, "stale": False, "temporary": False, "warnings": []
     }  # fmt: skip
     sim.write("project", "tools/t0.py", tool(77))
     sim.delete("user", "tools/t0.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -472,6 +473,7 @@ def test_a_fix_names_the_audience_of_its_command_line(
     monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
     monkeypatch.chdir(sim.project)
     for command in (["show", "tool:demo/data"], ["manifest", "write"], ["manifest", "check"]):
+        shutil.rmtree(sim.folder / "state", ignore_errors=True)  # as on the machine of a reader
         main([*command, "--audience", "acme/ops"])
     said = "".join(capsys.readouterr())
     assert "rye sign tool:demo/data --audience acme/ops" in said
