@@ -100,7 +100,8 @@ def test_the_licence_of_every_dependency_is_listed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     needed = {
-        re.split(r"[<>=\[]", each)[0] for each in (*project["dependencies"], *extras["semantic"], *extras["minilm"])
+        re.split(r"[<>=\[]", each)[0]
+        for each in (*project["dependencies"], *extras["semantic"], *extras["minilm"], *extras["cluster"])
     }
     page = (ROOT / "items/knowledge/rye/releases.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.+`) \| \S.* \|", page, re.MULTILINE)

@@ -152,5 +152,20 @@ PLUGIN: Final = ".claude-plugin"
 FIXED_NAMES: Final = tuple(_FIXED)
 """Paths of the files with a name of their own, below the folder of a project."""
 
-MARKS: Final = frozenset(each.partition("/")[0] for each in (*FIXED_NAMES, *(one.place for one in OF_PROJECTS))) - {""}
+OBEYED: Final = (
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/config.toml",
+    ".cursor/mcp.json",
+    ".cursorrules",
+    ".gemini/settings.json",
+    ".vscode/mcp.json",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+)
+"""Files in the folder of a project that a client runs or obeys, such as hooks, and that are no items."""
+
+MARKS: Final = frozenset(
+    each.partition("/")[0] for each in (*FIXED_NAMES, *OBEYED, *(one.place for one in OF_PROJECTS))
+) - {""}
 """Names in a folder without which it has no folder of a client."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,6 +17,11 @@ from rye.spaces.signed import ReadItem
 
 _TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")
 _SCALARS: Final = (str, int, float)
+
+
+_CODING = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_UTF_8 = {b"utf-8", b"utf8", b"utf_8", b"utf-8-sig", b"ascii", b"us-ascii"}
+"""The comment by which Python takes a file for text of another encoding, in its first two lines, and what is UTF-8."""
 
 
 def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
@@ -34,8 +40,13 @@ def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
     invisible = []
     if has_invisible(item.id):
         invisible = [f"the id has a character that shows nothing: {inline(item.id)}; rename the file"]
+    named = _CODING.match(signing.unsigned_bytes(read.data, ".py")) if read.suffix == ".py" else None
+    encoded = []
+    if named is not None and named[1].lower() not in _UTF_8:
+        encoded = [f"its text is UTF-8, and Python runs it as {inline(named[1].decode('ascii'))}: remove that comment"]
     return (
         *invisible,
+        *encoded,
         *unversioned,
         *_mistyped(item.metadata),
         *_succeeded_by_several(item.metadata),

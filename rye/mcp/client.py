@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,7 @@ import anyio
 import httpx2
 from mcp import Client, types
 from mcp.client import advertise
-from mcp.client.stdio import StdioServerParameters
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
@@ -29,6 +30,12 @@ MAX_SKILLS: Final = 10_000
 
 MAX_ANSWER: Final = 64 << 20
 """Bytes of one answer over HTTP."""
+
+MAX_BYTES: Final = 1 << 30
+"""Bytes of all skills of one server together."""
+
+MAX_SECONDS: Final = 900
+"""Seconds in which all of them must be read."""
 
 _PATIENCE: Final = 60
 """Seconds until an answer must be there."""
@@ -67,12 +74,15 @@ def check_server(server: str, command: Sequence[str], check: ServerCheck, token:
     try:
         if not command:
             return anyio.run(_check_url, server, token, check)
-        return anyio.run(_check, StdioServerParameters(command=command[0], args=list(command[1:])), check)
+        return anyio.run(_check_started, StdioServerParameters(command=command[0], args=list(command[1:])), check)
     except Exception as error:  # noqa: BLE001 - whatever a server or the connection to it does
         fault: BaseException = error
         while isinstance(fault, BaseExceptionGroup):
             fault = fault.exceptions[0]
         if isinstance(fault, RyeError):
+            raise fault from None
+        if isinstance(fault, TimeoutError):
+            fault = _without_end(f"takes more than {MAX_SECONDS} seconds")
             raise fault from None
         message = f"the server cannot be read: {inline(str(fault)[:500]) or type(fault).__name__}"
         hint = "check that it runs and speaks MCP; a server that asks for a token is shown that in RYE_VERIFY_TOKEN"
@@ -116,7 +126,17 @@ async def _check_url(url: str, token: str, check: ServerCheck) -> list[ServerSki
         return await _check(streamable_http_client(url, http_client=own), check)
 
 
+async def _check_started(program: StdioServerParameters, check: ServerCheck) -> list[ServerSkill]:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123, ASYNC230 - its words would pass for ours
+        return await _check(stdio_client(program, errlog=nowhere), check)
+
+
 async def _check(where: Any, check: ServerCheck) -> list[ServerSkill]:
+    with anyio.fail_after(MAX_SECONDS):
+        return await _check_all(where, check)
+
+
+async def _check_all(where: Any, check: ServerCheck) -> list[ServerSkill]:
     found: list[ServerSkill] = []
     async with Client(where, read_timeout_seconds=_PATIENCE, extensions=[advertise(EXTENSION)], cache=None) as client:
         if EXTENSION not in (client.server_capabilities.extensions or {}):
@@ -132,8 +152,11 @@ async def _check(where: Any, check: ServerCheck) -> list[ServerSkill]:
                 return found + check.finish()
             if len(found) > MAX_SKILLS:
                 break
-    message = f"the server lists more than {MAX_SKILLS:,} skills, or pages without end"
-    raise EnvironmentFault("server-unreadable", message, hint="ask who runs it")
+    raise _without_end(f"lists more than {MAX_SKILLS:,} skills, or pages without end")
+
+
+def _without_end(what: str) -> EnvironmentFault:
+    return EnvironmentFault("server-unreadable", f"the server {what}", hint="ask who runs it")
 
 
 async def _checked(client: Client, entry: Any, check: ServerCheck) -> ServerSkill:
@@ -141,6 +164,8 @@ async def _checked(client: Client, entry: Any, check: ServerCheck) -> ServerSkil
     uri = str(entry.get("uri", ""))[:300] if isinstance(entry, Mapping) else ""
     try:
         uri, files = check.wanted(entry)
+        if check.size > MAX_BYTES:
+            raise _without_end(f"has skills of more than {MAX_BYTES:,} bytes together")
         return check.check(entry, files, {name: await _read(client, name) for name in files})
     except ItemError as error:
         return check.refused(uri, error)

@@ -84,6 +84,8 @@ class ServerCheck:
         self._before = self._load()
         self._now: dict[str, dict[str, str]] = {}
         self._seen: set[str] = set()
+        self.size = 0
+        """Bytes of all files that were wanted so far."""
 
     def _load(self) -> dict[str, dict[str, str]] | None:
         try:
@@ -127,6 +129,7 @@ class ServerCheck:
             files[name] = (digest, size)
         if uri not in files or sum(size for _, size in files.values()) > MAX_SKILL:
             raise _wrong(f"its files do not include {SKILL_FILE}, or have more than {MAX_SKILL:,} bytes")
+        self.size += sum(size for _, size in files.values())
         return uri, files
 
     def refused(self, uri: str, error: ItemError) -> ServerSkill:

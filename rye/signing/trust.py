@@ -60,7 +60,7 @@ class TrustEntry:
         source: Where the file was found, for messages.
         unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
         fingerprint: That of the key.
-        signer: Owner and short fingerprint, for sentences.
+        signer: Owner and short fingerprint, for sentences; a name that only the file's own space gives is in quotes.
     """
 
     public: PublicKey
@@ -82,7 +82,9 @@ class TrustEntry:
         fingerprint = self.public.fingerprint
         object.__setattr__(self, "fingerprint", fingerprint)
         short = fingerprint[:16]
-        object.__setattr__(self, "signer", f"{self.owner} ({short})" if self.owner else short)
+        own_word = self.scope in (TrustScope.PROJECT, TrustScope.BUNDLE) and not (self.endorsed_by or self.vouches)
+        owner = f"{self.owner!r} by its own word" if own_word else self.owner
+        object.__setattr__(self, "signer", f"{owner} ({short})" if self.owner else short)
 
     @property
     def bars(self) -> bool:

@@ -12,11 +12,14 @@ import stat
 import struct
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
-from rye.items.formats import CODE, SKILL_FILE
+from rye.items.formats import CODE, OBEYED, SKILL_FILE
+from rye.spaces.bundles import is_looked_into
 from rye.spaces.model import LIBRARY, Root, is_of_ryeos
 from rye.spaces.read import OPEN_FILE, skill_of
 
@@ -66,8 +69,15 @@ class FileMode(NamedTuple):
 def all_files(root: Root) -> Iterator[FileMode | OSError]:
     """Yield every file and link below a root, folder by folder, and the error of each folder that cannot be read.
 
-    Links are not followed. A folder ``.git`` is yielded itself, and not entered.
+    Links are not followed. A folder ``.git`` is yielded itself, and not entered. In the folder of a project itself only
+    the files are looked for that clients obey.
     """
+    if root.client is not None and root.client.is_fixed:
+        yield from (
+            FileMode(path, LINK if (root.path / path).is_symlink() else PLAIN)
+            for path in obeyed(root.path, root.client.depth)
+        )
+        return
     folders = [""]
     while folders:
         folder = folders.pop()
@@ -87,6 +97,17 @@ def all_files(root: Root) -> Iterator[FileMode | OSError]:
                 yield FileMode(path, FOLDER)
             else:
                 folders.append(path)
+
+
+def obeyed(folder: Path, depth: int) -> list[str]:
+    """Return the files that clients obey and that are no items, in the folder of a project and some folders deep."""
+    found = [path for path in OBEYED if os.path.lexists(folder / path)]
+    with suppress(OSError):
+        for name in sorted(os.listdir(folder)) if depth else ():  # noqa: PTH208 - names only
+            below = folder / name
+            if is_looked_into(name) and below.is_dir() and not below.is_symlink():
+                found += [f"{name}/{path}" for path in obeyed(below, depth - 1)]
+    return found
 
 
 def is_listable(path: str, mode: str) -> bool:
@@ -275,6 +296,8 @@ def named_files(paths: Sequence[str]) -> str:
 
 def beside_warning(paths: Sequence[str]) -> str:
     """Return a sentence about files that tools may run or import."""
+    if paths[0].endswith(OBEYED):
+        return f"clients of agents obey what no signature covers: {named_files(paths)} [uncovered]"
     return f"tools may run or import what no signature covers: {named_files(paths)} [uncovered]"
 
 

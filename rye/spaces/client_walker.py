@@ -17,7 +17,7 @@ from typing import TypeAlias
 from rye.errors import ItemError
 from rye.items.formats import OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS_FOLDER, ClientFolder
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
-from rye.spaces.beside import CACHE, MODULES, code_of_client
+from rye.spaces.beside import CACHE, MODULES, code_of_client, obeyed
 from rye.spaces.discover import has_skills
 from rye.spaces.model import Root, Space, is_within, spelled_as
 
@@ -109,6 +109,8 @@ class ClientWalker(FolderWalk):
         of_skills, below = self._client.format == "skill", os.path.join(self._base, "")
         folders = [("", "", "", 0)]
         if self._client.is_fixed:
+            if self._beside is not None:
+                self._beside.extend(obeyed(Path(self._base), self._client.depth))
             folders.append((".github", "", "", self._client.depth))
         while folders:
             rel, top, skill, depth = folders.pop()

@@ -15,6 +15,7 @@ from rye.items import ItemType
 from rye.items.formats import (
     CLIENTS,
     FIXED_NAMES,
+    OBEYED,
     OF_BUNDLES,
     OF_PROJECTS,
     OF_USERS,
@@ -97,7 +98,7 @@ def client_roots(
         path = Path(os.path.abspath(folder), each.place)  # noqa: PTH100 - links stay as they are
         real = real_path(path)
         if not each.place:
-            there = any(os.path.lexists(path / name) for name in FIXED_NAMES)
+            there = any(os.path.lexists(path / name) for name in FIXED_NAMES + OBEYED)
         elif each.place == SKILLS_FOLDER:
             there = os.path.isdir(path) and has_skills(path)
         else:  # a link out that leads nowhere here may lead somewhere on the machine of another

@@ -52,8 +52,8 @@ class Manifests:
             self.stream.observe(self._read, [observed.root for observed in self._observed])
 
     def _demands(self, root: Root) -> bool:
-        """Return whether all files of a root must be covered; below a project's folder itself, of which no file is."""
-        if not (self.require or self.strict) or (root.client and root.client.is_fixed):
+        """Return whether all files of a root must be covered; in a project's folder itself those that clients obey."""
+        if not (self.require or self.strict):
             return False
         return self.stream.layout.may_demand(root) or (root.client is not None and root.space is not Space.SYSTEM)
 

@@ -18,6 +18,9 @@ from typing import Any
 import pytest
 
 from rye import signing
+from rye.errors import EnvironmentFault
+from rye.mcp import client
+from rye.registry import ServerCheck
 from rye.signing import Origin
 from tests.integration.test_mcp_http import TOKEN, service
 from tests.support.mcp_server import arguments, environment
@@ -205,6 +208,9 @@ def test_a_skill_that_is_signed_as_a_whole(sim: SpaceSim, name: str, verdict: st
     lay(sim, "pdf/run.py", "evil()\n", None)
     found = skills(verify(sim, server(sim))[1])["skill://project/pdf/SKILL.md"]
     assert "changed: run.py" in "".join(found["problems"])
+    said = Workshop(sim.folder, environment(sim)).run("verify", "--mcp", "-", "--", *server(sim))
+    assert "ask the signer for the original" in said.out
+    assert "--accept" not in said.out
 
 
 def test_a_server_over_http_is_shown_the_token_of_the_environment(sim: SpaceSim) -> None:
@@ -268,6 +274,27 @@ def test_what_a_server_says_wrongly_is_never_accepted(sim: SpaceSim, attack: str
     assert any(part in text for each in answer["skills"] for text in each["problems"]), answer
     records = "".join(path.read_text() for path in (sim.folder / "state").rglob("*.json"))
     assert ("skill://x/pdf/SKILL.md" in records) == (attack == "twice")
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_BYTES", 9), ("MAX_SECONDS", 0)])
+def test_all_skills_together_are_bounded(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    """In bytes and in seconds."""
+    (sim.folder / "hostile.py").write_text(HOSTILE)
+    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
+    monkeypatch.setattr(client, limit, value)
+    command = [sys.executable, str(sim.folder / "hostile.py"), "honest"]
+    with pytest.raises(EnvironmentFault, match=f"more than {value} "):
+        client.check_server("-", command, ServerCheck("-", signing.TrustSet(())))
+
+
+def test_what_a_server_writes_beside_its_answers_is_not_shown(sim: SpaceSim) -> None:
+    """On a terminal its standard error would pass for the words of rye."""
+    (sim.folder / "hostile.py").write_text(f"import sys\nprint('all passed', file=sys.stderr)\n{HOSTILE}")
+    shop = Workshop(sim.folder, environment(sim, RYE_STATE_DIR=str(sim.folder / "state")))
+    done = shop.run("verify", "--mcp", "-", "--", sys.executable, str(sim.folder / "hostile.py"), "honest")
+    assert "all passed" not in done.out + done.err
 
 
 @pytest.mark.parametrize(

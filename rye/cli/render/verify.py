@@ -194,5 +194,9 @@ def render_server(skills: Sequence[ServerSkill], *, verbose: bool) -> Iterator[s
         yield from (f"      changed: {inline(name)}" for name in (each.changes if each.problems else ())[:20])
     failed = sum(bool(each.problems) for each in skills)
     yield f"{plural(len(skills), 'skill')}: {len(skills) - failed} passed, {failed} failed"
-    if failed:
+    bad = [each for each in skills if each.problems and str(each.signature and each.signature.verdict) == "tampered"]
+    if bad:
+        words = "ask the signer for the original, and accept nothing until then"
+        yield f"not what was signed: {plural(len(bad), 'skill')}; {words}"
+    elif failed:
         yield "once you have reviewed them, the same with --accept accepts what the server has now"
