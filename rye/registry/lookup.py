@@ -106,6 +106,13 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
             message = f"there is no {kind} {item_id!r} in space {space}"
             hint = f"it is in {', '.join(elsewhere)}; look there, or in all spaces"
             raise NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
+    for root, snapshot in reader.snapshots:
+        for problem in snapshot.file_list.problems:
+            if f"/{problem.path}".rpartition(".")[0].endswith(f"/{item_id}"):
+                message = f"{item_type or 'item'} {item_id!r} cannot be read: {root.source}: {problem.message}"
+                raise NotFoundError(
+                    "item-not-found", message, hint="rye verify lists what cannot be read", elsewhere=()
+                )
     near = nearest_names(item_id, reader.all_keys(), item_type)
     hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
     raise NotFoundError("item-not-found", f"there is no {item_type or 'item'} {item_id!r}", hint=hint, nearest=near)

@@ -310,6 +310,27 @@ def test_pages_can_be_mounted_below_a_path(registry: Registry) -> None:
             assert client.get(address).status_code == wanted, address
 
 
+def test_long_lists_beside_an_item_are_cut(tmp_path: Path) -> None:
+    """A text of thousands of headings has a list of the first, with how many are left out; no relation, no section."""
+    sim = SpaceSim(tmp_path)
+    sim.write("project", "knowledge/long.md", "".join(f"# Part {number}\n\nText.\n\n" for number in range(1_000)))
+    with TestClient(app(sim.registry())) as client:
+        page = client.get("/item/knowledge/long").text
+    assert page.count('href="#L') == 200
+    assert "and 800 more" in page
+    assert 'id="relations"' not in page
+
+
+def test_an_item_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    """A file that is too large is no item, and its page says so."""
+    sim = SpaceSim(tmp_path)
+    sim.write("project", "knowledge/ops/huge.md", "a" * ((1 << 20) + 1))
+    with TestClient(app(sim.registry())) as client:
+        answer = client.get("/item/knowledge/ops/huge")
+    assert answer.status_code == 404
+    assert "the file has more than 1,048,576 bytes" in answer.text
+
+
 def test_the_overview_leads_to_what_it_counts(tmp_path: Path) -> None:
     """Each number is a link to a search with as many hits, of the same space; no item is not all items trusted."""
     sim = SpaceSim(tmp_path)
@@ -362,7 +383,8 @@ def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
     assert f">ann {ANN.public.fingerprint[:12]}<" in page
     assert f">unknown {key('stranger').public.fingerprint[:12]}<" in page
     for name, who in (("theirs", "A Famous Company"), ("others", "Nobody")):
-        assert f"<small>knowledge:{name}: the signature holds, but the key of {who} (" in page
+        words = f"the signature holds, but the key of '{who}' by its own word ("
+        assert f"<small>knowledge:{name}: {words}" in unescape(page)
 
 
 def test_feed_and_search_description_are_xml(client: TestClient, registry: Registry) -> None:
