@@ -54,6 +54,7 @@ class EvidenceWriter:
                 b"" if signature else one.signature,
                 one.fingerprint,
                 "",
+                one.suffix,
                 one.audience,
                 one.placement,
                 one.skill,

@@ -55,9 +55,10 @@ def _commented(envelope: str) -> re.Pattern[str]:
 
 
 _OLDER: Final = _commented(rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}}){_OWNER}")
+_SUFFIX: Final = r"\.[a-z0-9]{1,16}"
 _AUDIENCE: Final = r"[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?"
 _NEWER: Final = _commented(
-    rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})(?::({_AUDIENCE}))?"
+    rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})(?::({_SUFFIX}))?(?::({_AUDIENCE}))?"
 )
 _V2: Final = EnvelopeFormat.V2
 _TOP, _INSIDE, _BESIDE, _ = Placement
@@ -79,6 +80,7 @@ class ParsedLine(NamedTuple):
     digest: str
     signature: str
     fingerprint: str
+    suffix: str = ""
     audience: str = ""
 
 
@@ -101,7 +103,7 @@ def parse_line(line: str) -> ParsedLine | None:
     The whole line must be a comment mark, one space, one envelope, and for ``<!--`` one space and the closing ``-->``.
     """
     if match := _NEWER.fullmatch(line):
-        parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5], match[6] or "")
+        parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5], match[6] or "", match[7] or "")
     elif match := _OLDER.fullmatch(line):
         form = EnvelopeFormat.V1 if match[2] == "rye" else EnvelopeFormat.RYEOS
         parsed = ParsedLine(form, match[3], match[4], match[5], match[6])
@@ -209,6 +211,7 @@ def signed_message(
     item_type: str,
     item_id: str,
     signed_at: str,
+    suffix: str = "",
     audience: str = "",
     placement: Placement = Placement.TOP,
 ) -> bytes:
@@ -217,15 +220,16 @@ def signed_message(
     v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, after
     that of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
 
-        message = label part(type) part(id) part(time) part(digest) [part(audience)]
+        message = label part(type) part(id) part(time) part(digest) [part(suffix)] [part(audience)]
         label   = "rye:signed:v2" / "rye:signed:v2:front-matter" / "rye:signed:v2:detached"
                 / "rye:signed:v2:skill"
         part(s) = SP LEN(s) SP s
 
     where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space
-    (0x20), ``id`` in Unicode normal form C, ``time`` and ``audience`` as in the line and ``digest`` 64 hex digits. A
-    line without an audience has no part for it. The label says where the line stands. As no label holds a space and
-    each part carries its length, two different lists of parts never give the same message.
+    (0x20), ``id`` in Unicode normal form C, ``time``, ``suffix`` and ``audience`` as in the line and ``digest`` 64 hex
+    digits. What the line does not name has no part. The label says where the line stands. As no label holds a space,
+    each part carries its length, and a suffix begins with a dot and an audience does not, two different lists of parts
+    never give the same message.
 
         >>> signed_message(EnvelopeFormat.V2, "0" * 64, item_type="tool", item_id="a/b",
         ...                signed_at="2026-01-01T00:00:00Z")[:53]
@@ -236,11 +240,12 @@ def signed_message(
     label = f"{CONTEXT}:{placement}" if placement else CONTEXT
     head = f"{label} {len(item_type)} {item_type} {len(item_id)} {item_id}"
     text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
-    if audience:
-        text += f" {len(audience)} {audience}"
+    more = [part for part in (suffix, audience) if part]
+    for part in more:
+        text += f" {len(part)} {part}"
     if text.isascii():
         return text.encode("ascii")
-    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest, *([audience] if audience else []))
+    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest, *more)
     message = label.encode("ascii")
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
@@ -278,7 +283,8 @@ def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> by
 
     Args:
         data: All bytes of the file.
-        suffix: The extension, which gives the comment mark.
+        suffix: The extension, which gives the comment mark. But for Markdown, whose place for the line is its own,
+            format v2 names and binds it: files of several languages begin a comment alike.
         **terms: As in :class:`SigningTerms`.
 
     Raises:
@@ -301,7 +307,8 @@ def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> by
     inside = front_matter(data, suffix) if terms.get("form", _V2) is _V2 else 0
     head, rest, line_break = _split(data, inside)
     before, after = _HASH if inside else COMMENT_MARKS[suffix]
-    envelope = _sign(head + rest, _INSIDE if inside else _TOP, **terms)
+    bound = "" if suffix == ".md" else suffix
+    envelope = _sign(head + rest, _INSIDE if inside else _TOP, suffix=bound, **terms)
     return head + f"{before}{envelope}{after}".encode() + line_break + rest
 
 
@@ -326,6 +333,7 @@ def _sign(
     content: bytes,
     placement: Placement,
     *,
+    suffix: str = "",
     origin: Origin,
     key: SigningKey,
     form: EnvelopeFormat = _V2,
@@ -337,11 +345,12 @@ def _sign(
         raise SigningError("format", f"a {form} line cannot name the audience {audience!r}", hint="use v2")
     digest = hashlib.sha256(content).hexdigest()
     signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
-    facts = {"item_type": origin.item_type, "item_id": origin.item_id, "signed_at": signed_at, "audience": audience}
+    names = {"suffix": suffix, "audience": check_audience(audience) if audience else ""}
+    facts = {"item_type": origin.item_type, "item_id": origin.item_id, "signed_at": signed_at, **names}
     signature = encode_signature(key.sign(signed_message(form, digest, **facts, placement=placement)))
     if form is _V2:
-        envelope = f"{CONTEXT}:{signed_at}:{digest}:{signature}:{key.public.fingerprint}"
-        return f"{envelope}:{check_audience(audience)}" if audience else envelope
+        parts = (CONTEXT, signed_at, digest, signature, key.public.fingerprint, *filter(None, names.values()))
+        return ":".join(parts)
     if form is EnvelopeFormat.V1:
         return f"rye:signed:{signed_at}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
     raise SigningError("format", f"the {form} format is read, not written", hint="use v2 or v1")

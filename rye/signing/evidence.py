@@ -182,8 +182,9 @@ def inspect(
         change = line_end_change(data, envelope, line.digest)
         return _fault(content, line, "line-ends" if change else "digest", change)
     # by position, as for every file: to name them takes as long again
-    form, signed_at, digest, _, key, audience = line
-    found = (_NAMES[form], coverage, "", (), digest, signature, key, signed_at, audience, placement)
+    form, signed_at, digest, _, key, bound, audience = line
+    wrong = f"the line is for {bound}, the file ends with {suffix}" if bound and suffix not in {"", bound} else ""
+    found = (_NAMES[form], coverage, wrong, (), digest, signature, key, signed_at, bound, audience, placement)
     evidence = Evidence(content, "", "", *found)
     # 6. Whether the file is where it says it is.
     return with_declared(evidence, declared, origin) if declared else evidence
@@ -229,8 +230,8 @@ def _of_skill(data: bytes, content: str, skill: Skill, signature_file: bytes) ->
     files = [each._replace(sha256=here) if each.path == skill.path else each for each in skill.files]
     if wrong := difference(listed, files):
         return _fault(content, line, "skill-changed", wrong)
-    form, signed_at, digest, _, key, audience = line
-    found = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, audience)
+    form, signed_at, digest, _, key, _, audience = line  # no extension is signed for a skill
+    found = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, "", audience)
     return Evidence(content, "", "", *found, Placement.SKILL, skill.id)
 
 
@@ -282,7 +283,7 @@ def _what_is_wrong(envelope: RawEnvelope) -> str:
         return "it holds a carriage return"
     if parse_line(" ".join(line.replace("rye", " rye", 1).replace("-->", " -->").split())):
         return "the envelope must be set off by exactly one space"
-    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT, in v2 with :AUDIENCE or without"
+    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT, in v2 with :EXTENSION, :AUDIENCE, both or none"
 
 
 def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:

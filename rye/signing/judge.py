@@ -132,7 +132,8 @@ def judge(
         return limited
     # 8. Place.
     if moved_from or evidence.misplaced:
-        return case.found("signed-elsewhere" if moved_from else "misplaced", entry, moved_from or evidence.misplaced)
+        code = "signed-elsewhere" if moved_from else "extension" if evidence.suffix else "misplaced"
+        return case.found(code, entry, moved_from or evidence.misplaced)
     # 9. Coverage.
     if evidence.coverage is not _WHOLE:
         return case.found(_PARTIAL_CODES[evidence.coverage], entry, evidence.detail)
@@ -172,6 +173,7 @@ def _holding(entries: tuple[TrustEntry, ...], case: _Case, item_type: str, item_
         item_type=item_type,
         item_id=item_id,
         signed_at=evidence.signed_at,
+        suffix=evidence.suffix,
         audience=evidence.audience,
         placement=evidence.placement,
     )

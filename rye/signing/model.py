@@ -17,7 +17,7 @@ from rye.errors import SigningError
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-5"
+_RECORD: Final = "evidence-6"
 """First value of a record; another one is another layout."""
 
 
@@ -122,13 +122,14 @@ class Evidence(NamedTuple):
         detail: Words that go with ``code``, or with ``coverage``.
         format: ``v1``, ``v2``, ``ryeos``, or empty when there is no readable envelope.
         coverage: What the digest in the line covers.
-        misplaced: Words on how type, id, name or category disagree with the path; empty when they agree.
+        misplaced: Words on how extension, type, id, name or category disagree with the path; empty when they agree.
         claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
             Of a file that can hold no line and has no signature, of all its bytes, as a manifest may list them.
         signature: 64 raw bytes, or empty.
         fingerprint: As written in the line (16 or 64 hex).
         signed_at: As written in the line.
+        suffix: The extension that the line names; empty for none.
         audience: As written in the line; empty for none.
         placement: Where the signature stands.
         skill: Id of the skill that was signed as a whole, which the signature binds instead of the item's; else empty.
@@ -145,6 +146,7 @@ class Evidence(NamedTuple):
     signature: bytes = b""
     fingerprint: str = ""
     signed_at: str = ""
+    suffix: str = ""
     audience: str = ""
     placement: Placement = Placement.TOP
     skill: str = ""
@@ -157,7 +159,8 @@ class Evidence(NamedTuple):
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
         signature = base64.b64encode(self.signature).decode("ascii")
-        rest = (self.digest, signature, self.fingerprint, self.signed_at, self.audience, self.placement, self.skill)
+        line = (self.digest, signature, self.fingerprint, self.signed_at, self.suffix, self.audience)
+        rest = (*line, self.placement, self.skill)
         return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *map(str, rest), *self.claims]
 
     @classmethod
@@ -169,10 +172,10 @@ class Evidence(NamedTuple):
         """
         try:
             layout, content, code, detail, form, coverage, misplaced, *rest = record
-            digest, signature, key, when, audience, placement, skill, *claims = rest
+            digest, signature, key, when, suffix, audience, placement, skill, *claims = rest
             raw = base64.b64decode(signature, validate=True)
             part, ids, place = Coverage(coverage), tuple(claims), Placement(placement)
-            line = (digest, raw, key, when, audience, place, skill)
+            line = (digest, raw, key, when, suffix, audience, place, skill)
             evidence = cls(content, code, detail, form, part, misplaced, ids, *line)
         except (TypeError, ValueError):
             layout = ""

@@ -160,6 +160,11 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "# move it back, or ask its signer for one that is signed for this place",
             "rye sign {ref}  # once it says where it is now; or move it back",
         ),
+        "extension": Reason(
+            Verdict.MISPLACED,
+            "signed by {signer} for another extension, which decides what runs it: {detail}",
+            "# give the file its extension back, or ask its signer for one that is signed for this one",
+        ),
         "malformed": Reason(Verdict.TAMPERED, "the signature line is malformed: {detail}", _ORIGINAL),
         "encoding": Reason(
             Verdict.TAMPERED, "the signature in the line is not 64 bytes in canonical base64", _ORIGINAL

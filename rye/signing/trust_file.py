@@ -277,6 +277,7 @@ def endorser(data: bytes, *, stem: str, anchors: Iterable[TrustEntry]) -> str:
         item_type=origin.item_type,
         item_id=origin.item_id,
         signed_at=evidence.signed_at,
+        suffix=evidence.suffix,
     )
     for anchor in anchors:
         if anchor.fingerprint == evidence.fingerprint and anchor.public.verify(evidence.signature, message):

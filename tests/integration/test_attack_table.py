@@ -60,6 +60,7 @@ from tests.support.signed import (
     moved,
     old_envelope,
     sign,
+    unbound,
 )
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
@@ -541,7 +542,7 @@ def extension_of_another_language(arena: Arena) -> Found:
 
 @attack
 def extension_with_the_same_mark(arena: Arena) -> Found:
-    """A Python tool is called a shell script, where the manifest tells."""
+    """A Python tool is called a shell script, where a manifest tells as well."""
     arena.list_items()
     arena.sim.move("project", HELLO, "tools/demo/hello.sh")
     return arena.verify()
@@ -549,14 +550,39 @@ def extension_with_the_same_mark(arena: Arena) -> Found:
 
 @attack
 def extension_with_the_same_mark_without_manifest(arena: Arena) -> Found:
-    """The same where nothing but the line tells."""
+    """The same where nothing but the line tells; whose key it is gets no command that signs it."""
+    arena.sim.move("project", HELLO, "tools/demo/hello.sh")
+    registry = arena.sim.registry()
+    (item,) = registry.verify(space="project").items
+    with chdir(arena.sim.project):
+        assert "rye sign" not in " ".join(Fixes.find().of_item(item, item.signature.code))
+    assert registry.search("is:misplaced hello", space="project").total == 1
+    return arena.verify()
+
+
+@attack
+def extension_edited_or_stripped(arena: Arena) -> Found:
+    """The same, and the line is made to fit, or to name none."""
+    arena.sim.move("project", HELLO, "tools/demo/hello.sh")
+    moved = arena.hello.with_suffix(".sh")
+    signed = moved.read_bytes()
+    for line in (b"\n", b":.sh\n"):
+        moved.write_bytes(signed.replace(b":.py\n", line))
+        found = arena.verify()
+    return found
+
+
+@attack
+def extension_of_an_older_line(arena: Arena) -> Found:
+    """A line of format v2 from before it named the extension, as one of v1, is good for both."""
+    arena.hello.write_bytes(hashed(unbound(TEXT.encode(), arena.place())) + TEXT.encode())
     arena.sim.move("project", HELLO, "tools/demo/hello.sh")
     return arena.verify()
 
 
 @attack
 def item_under_two_extensions(arena: Arena) -> Found:
-    """A copy with the same mark: one signature is good for both, and neither can be asked for."""
+    """A copy with the same mark: neither can be asked for."""
     arena.sim.copy("project", HELLO, "tools/demo/hello.sh")
     with pytest.raises(ItemError, match="is in 2 files of project"):
         arena.sim.registry().load("tool", "demo/hello")

@@ -65,6 +65,7 @@ PIECES = st.sampled_from(
         sign(TOOL),
         sign(NOTE, suffix=".md"),
         sign(NOTE, suffix=".md", audience="acme/ops"),
+        b":.py",
     ]
 )
 BYTES = st.one_of(
@@ -158,6 +159,19 @@ def test_an_audience_cannot_be_changed(data: bytes, audience: str, other: str) -
         assert verdict(changed, trust=replace(TRUST, audience=wanted)).code == "signature"
 
 
+@given(TEXTS, st.sampled_from([".py", ".sh", ".toml", ".yaml", ".yml"]), st.sampled_from([".py", ".sh", ".yaml"]))
+def test_a_signature_counts_for_its_extension_alone(data: bytes, suffix: str, other: str) -> None:
+    """Under another extension whose comments begin alike, a file is misplaced; the line cannot be changed to fit."""
+    signed = sign(data, suffix=suffix)
+    assert verdict(signed, suffix=other).code == ("ok" if suffix == other else "extension")
+    line = find_envelope(signed)
+    assert line is not None
+    for new in {"", f":{other}"} - {f":{suffix}"}:
+        text = line.line.removesuffix(f":{suffix}") + new
+        changed = signed[: line.start] + signed[line.start : line.end].replace(line.line.encode(), text.encode())
+        assert verdict(changed + signed[line.end :], suffix=other).code == "signature"
+
+
 def signed_at(origin: Origin) -> bytes:
     """Return what a v2 signature binds of a place."""
     return signed_message(
@@ -198,15 +212,19 @@ def test_any_text_is_a_signature_or_none(text: str, form: EnvelopeFormat) -> Non
     assert raw is None or len(raw) == 64
 
 
-PARTS = st.tuples(*[st.text(alphabet="ab 12/", max_size=6)] * 4)
+PARTS = st.tuples(
+    *[st.text(alphabet="ab 12/", max_size=6)] * 4, st.sampled_from(["", ".a", ".1"]), st.sampled_from(["", "a", "1.a"])
+)
 
 
 @given(PARTS, PARTS)
 def test_different_parts_never_give_the_same_message(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     """The signed message says where each part ends, so no two lists of parts share one."""
     messages = [
-        signed_message(EnvelopeFormat.V2, digest, item_type=kind, item_id=item_id, signed_at=when)
-        for kind, item_id, when, digest in (one, other)
+        signed_message(
+            EnvelopeFormat.V2, digest, item_type=kind, item_id=item_id, signed_at=when, suffix=suffix, audience=audience
+        )
+        for kind, item_id, when, digest, suffix, audience in (one, other)
     ]
     assert (messages[0] == messages[1]) == (one == other)
 

@@ -58,7 +58,7 @@ def expected(path: Path, root: Path, bundle_id: str, trust_pems: Iterable[str]) 
 
 NEWER = re.compile(
     rb"rye:signed:v2:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ):(?P<digest>[0-9a-f]{64}):(?P<signature>[\w-]{86})"
-    rb":(?P<key>[0-9a-f]{64})(?::(?P<audience>[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?))?"
+    rb":(?P<key>[0-9a-f]{64})(?::(?P<suffix>\.[a-z0-9]{1,16}))?(?::(?P<audience>[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?))?"
 )
 MARKS = {
     ".md": (b"<!-- ", b" -->"),
@@ -116,14 +116,16 @@ def verdict_on_v2(
     keys = {name: key for pem in pems for name, key in names_of(pem)}
     if match["key"].decode() not in keys:
         return "untrusted"
-    said = match["audience"] or b""
-    parts = [*(name.encode() for name in names), match["time"], match["digest"], *([said] if said else [])]
+    said, bound = match["audience"] or b"", match["suffix"] or b""
+    parts = [*(name.encode() for name in names), match["time"], match["digest"], *filter(None, (bound, said))]
     message = label + b"".join(b" %d %b" % (len(part), part) for part in parts)
     try:
         keys[match["key"].decode()].verify(base64.urlsafe_b64decode(match["signature"] + b"=="), message)
     except InvalidSignature:
         return "tampered"
-    return "trusted" if audience in {"", said.decode()} else "untrusted"
+    if audience not in {"", said.decode()}:
+        return "untrusted"
+    return "trusted" if bound.decode() in {"", suffix} else "misplaced"
 
 
 def sha256(text: str) -> str:

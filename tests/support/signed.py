@@ -27,7 +27,9 @@ from rye.signing import (
     inspect,
     judge,
     sign_bytes,
+    sign_detached,
 )
+from rye.signing.model import Placement
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "signed"
 
@@ -92,10 +94,12 @@ def verdict(
     trust: TrustSet = TRUST,
     declared: Mapping[str, str] | None = None,
     now: datetime = NOW,
+    suffix: str = "",
 ) -> Signature:
     """Inspect and judge a file in one step."""
     where = origin or place()
-    return judge(inspect(data, origin=where, declared=declared or {}), origin=where, trust=trust, now=now)
+    evidence = inspect(data, origin=where, declared=declared or {}, suffix=suffix)
+    return judge(evidence, origin=where, trust=trust, now=now)
 
 
 def sign(
@@ -118,9 +122,15 @@ def moved(signed: bytes, data: bytes) -> bytes:
     return html(line.decode()) + data
 
 
+def unbound(data: bytes, origin: Origin | None = None) -> str:
+    """Return an envelope for line 1 as it was before lines named an extension or stood in front matter."""
+    signed = sign_detached(data, placement=Placement.TOP, origin=origin or place(), key=ANN, now=SIGNED_AT)
+    return signed.decode().strip()
+
+
 def above(data: bytes) -> bytes:
     """Sign Markdown as before front matter held the line: on line 1."""
-    return moved(sign(data, origin=NOTE_PLACE, suffix=".yaml"), data)
+    return html(unbound(data, NOTE_PLACE)) + data
 
 
 def old_envelope(covered: bytes, who: SigningKey = ANN, *, ryeos: bool = False, tail: str = "") -> str:
@@ -184,6 +194,8 @@ def _digest_of(data: bytes) -> bytes:
 GOLDEN: Mapping[str, Golden] = {
     # trusted
     "v2.py": Golden("ok", lambda: sign(TOOL)),
+    "v2-no-extension.py": Golden("ok", lambda: hashed(unbound(TOOL)) + TOOL),
+    "v2-no-extension.sh": Golden("ok", lambda: hashed(unbound(TOOL)) + TOOL),
     "v2.md": Golden("ok", lambda: sign(NOTE, origin=NOTE_PLACE, suffix=".md"), NOTE_PLACE, declare(NOTE_PLACE)),
     "v2.ts": Golden("ok", lambda: sign(b"export const a = 1;\n", suffix=".ts")),
     "v2-below-shebang.sh": Golden("ok", lambda: sign(SCRIPT, suffix=".sh")),
@@ -229,6 +241,7 @@ GOLDEN: Mapping[str, Golden] = {
         "misplaced", lambda: sign(TOOL, form=EnvelopeFormat.V1), place("demo/other"), declare(place())
     ),
     "signed-elsewhere.py": Golden("signed-elsewhere", lambda: sign(TOOL), place("demo/other"), declare(place())),
+    "extension.sh": Golden("extension", lambda: sign(TOOL)),
     # tampered
     "digest.py": Golden("digest", lambda: sign(TOOL) + b"print('more')\n"),
     "line-ends.py": Golden("line-ends", lambda: sign(TOOL).replace(b"\n", b"\r\n")),
@@ -237,6 +250,12 @@ GOLDEN: Mapping[str, Golden] = {
     "renamed.py": Golden("signature", lambda: sign(TOOL), place("demo/other")),
     "audience-stripped.py": Golden("signature", lambda: sign(TOOL, audience="acme").replace(b":acme\n", b"\n")),
     "audience-added.py": Golden("signature", lambda: sign(TOOL).replace(b"\n", b":acme/ops\n", 1), trust=FOR_OPS),
+    "extension-stripped.py": Golden("signature", lambda: sign(TOOL).replace(b":.py\n", b"\n")),
+    "extension-changed.sh": Golden("signature", lambda: sign(TOOL).replace(b":.py\n", b":.sh\n")),
+    "extension-added.py": Golden("signature", lambda: hashed(f"{unbound(TOOL)}:.py") + TOOL),
+    "extension-behind-the-audience.py": Golden(
+        "malformed", lambda: sign(TOOL, audience="acme").replace(b":.py:acme", b":acme:.py")
+    ),
     "audience-in-capitals.py": Golden("malformed", lambda: sign(TOOL, audience="acme").replace(b":acme", b":Acme")),
     "malformed.py": Golden("malformed", lambda: replace_once(sign(TOOL), b"2026-03-01T", b"2026-13-01T")),
     "above-shebang.sh": Golden("malformed", lambda: hashed(old_envelope(SCRIPT)) + SCRIPT),

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-23T07:43:22Z:e1087cce5ee5ccf87b0ea0e53ae9470a7a9582b204c4bac0fb559a2b30c96e4c:Jm8C6zOVEZLdyFrpoOWw1sRN9O2Es2UUQs6PtPqvK2_S93RfajzyIlg-XlnaVE-Wa2ms9PWbzoSzco69-eInDQ:17923db16b08bbdb96c9bb70d2ddbcdb93344a1adccdc56a848ffd39b8cb41bf
+# rye:signed:v2:2026-11-23T21:31:46Z:e1087cce5ee5ccf87b0ea0e53ae9470a7a9582b204c4bac0fb559a2b30c96e4c:ghI679gqIfoD5TtlqsgqSy1HNLbu82m7oT6UP5_8bzcep614FQbqfOwaBfD4mP8wbZr1FgjjiwxjV_opvdRSCA:0603ef5e458737751601570ef55f26ffa2984aa296d12bc8bf7d654a64112d8a:.py
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

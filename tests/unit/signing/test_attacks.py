@@ -190,7 +190,7 @@ def test_bare_hash_signature_reused_as_v2() -> None:
     reused = hashed(f"rye:signed:v2:{WHEN}:{digest}:{raw}:{name}") + TOOL
     assert (verdict(reused).verdict, verdict(reused).code) == (Verdict.TAMPERED, "signature")
     new = sign(TOOL).split(b"\n", 1)[0].decode().split(":")
-    back = hashed(f"rye:signed:{WHEN}:{digest}:{new[-2]}:{name[:16]}") + TOOL
+    back = hashed(f"rye:signed:{WHEN}:{digest}:{new[-3]}:{name[:16]}") + TOOL
     assert verdict(back).code == "signature"
 
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rye.signing import REASONS, Coverage, Evidence, inspect
+from rye.signing import REASONS, Coverage, Evidence, Signature, inspect
 from tests.support.signed import ASSETS, GOLDEN, SIGNED_AT, WHEN, Golden, verdict
+
+
+def judged(name: str, golden: Golden) -> Signature:
+    """Return the judgement on a stored file."""
+    data, suffix = (ASSETS / name).read_bytes(), f".{name.rpartition('.')[2]}"
+    return verdict(data, golden.origin, declared=golden.declared, trust=golden.trust, suffix=suffix)
 
 
 @pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=list(GOLDEN))
@@ -17,7 +23,7 @@ def test_a_golden_file_is_made_anew_byte_for_byte(name: str, golden: Golden) -> 
 @pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=list(GOLDEN))
 def test_a_golden_file_is_judged_as_its_name_says(name: str, golden: Golden) -> None:
     """The stored bytes give the reason code of the table, and its verdict."""
-    found = verdict((ASSETS / name).read_bytes(), golden.origin, declared=golden.declared, trust=golden.trust)
+    found = judged(name, golden)
     assert (found.code, found.verdict) == (golden.code, REASONS[golden.code].verdict)
 
 
@@ -43,7 +49,7 @@ def test_every_reason_code_has_a_golden_file() -> None:
 def test_facts_of_the_line_are_in_every_judgement_that_read_it() -> None:
     """Time and format are given whenever the line could be read."""
     for name, golden in GOLDEN.items():
-        found = verdict((ASSETS / name).read_bytes(), golden.origin, declared=golden.declared)
+        found = judged(name, golden)
         if golden.code in {"malformed", "two-envelopes", "no-envelope", "envelope-elsewhere"}:
             assert (found.signed_at, found.format, found.signer) == ("", "", "")
         else:

@@ -55,10 +55,11 @@ def test_the_line_stands_first_or_below_a_shebang() -> None:
 
 
 def test_the_line_of_each_format() -> None:
-    """v2 names the key in full and pads nothing; v1 is the line older readers know."""
+    """v2 names the key in full and the extension, but not that of Markdown; v1 is the line older readers know."""
     public = ANN.public
     new, old = (sign(TOOL, form=form).split(b"\n")[0].decode() for form in (EnvelopeFormat.V2, EnvelopeFormat.V1))
-    assert new.endswith(f":{public.fingerprint}")
+    assert new.endswith(f":{public.fingerprint}:.py")
+    assert sign(NOTE, suffix=".md").split(b"\n")[0].endswith(f":{public.fingerprint} -->".encode())
     assert old.endswith(f"==:{public.fingerprint[:16]}")
     assert old.startswith(f"# rye:signed:{WHEN}:")
     assert "=" not in new

@@ -85,7 +85,7 @@ def test_a_golden_file_is_judged_the_same_without_being_parsed(tmp_path: Path, n
     (file,) = walk(root)[0]
     found = Verifier(TRUST, NOW).check(root, file)
     declared = items.parse(data, item_type=kind, item_id=golden.origin.item_id, suffix=suffix).declared
-    evidence = signing.inspect(data, origin=golden.origin, declared=declared)
+    evidence = signing.inspect(data, origin=golden.origin, declared=declared, suffix=suffix)
     assert isinstance(found, VerifiedItem)
     assert found.signature == signing.judge(evidence, origin=golden.origin, trust=TRUST, now=NOW)
     assert found.digest == evidence.content_digest
