@@ -21,6 +21,7 @@ from rye.parameters.model import (
     metavar,
     parameters_of,
     refuse,
+    refuse_value,
     spelled,
     takes,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "metavar",
     "parameters_of",
     "refuse",
+    "refuse_value",
     "spelled",
     "takes",
 ]

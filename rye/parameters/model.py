@@ -232,11 +232,11 @@ def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
     elif parameter.kind == "object" and fits and not all(isinstance(key, str) for key in value):
         fits = False
     elif fits and not _is_within(parameter, value):
-        _refuse_value(parameter, path, repr(value).removesuffix(".0"))
+        refuse_value(parameter, path, repr(value).removesuffix(".0"))
     if not fits:
         of = "" if value is None or parameter.choices else f", of type {type(value).__name__}"
         near = guess(value, parameter.choices) if parameter.kind == "string" else ""
-        _refuse_value(parameter, path, f"{value!r}{of}", near)
+        refuse_value(parameter, path, f"{value!r}{of}", near)
     if parameter.parts is not None:
         return check_all(parameters_of(parameter.parts), value, path)
     if parameter.kind != "number":
@@ -255,7 +255,7 @@ def _is_within(parameter: Parameter, value: Any) -> bool:
     return bool(value >= low and (high is None or value <= high) and not (parameter.above and value == low))
 
 
-def _refuse_value(parameter: Parameter, path: tuple[str, ...], found: str, near: str = "") -> NoReturn:
+def refuse_value(parameter: Parameter, path: tuple[str, ...], found: str, near: str = "") -> NoReturn:
     """Raise the error of a value: the hint says what is valid, and the nearest of it."""
     values: list[Any] = list(parameter.choices)
     if parameter.choices:

@@ -102,6 +102,7 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     return Fixes.find(audience=audience).of_item(item, loaded.signature.code)
 
 
+_WORD = re.compile(r"\w+")
 _MARKS = re.compile(
     r"(?<!\S)(?:#{1,6}(?!\S)|`{3,}[\w+-]*|~{3,}[\w+-]*|\|(?:[ :|-]*-[ :|-]*\|)?(?!\S))|\*\*|`"
     r"|!?\[(?=[^\[\]]{1,200}\]\([^()\s]{1,200}\))|\]\([^()\s]{1,200}\)"
@@ -130,6 +131,16 @@ def passage_of(hit: SearchResult, name: str) -> tuple[str, Spans]:
     """Return the preview or description of a hit and what is to be highlighted in it, without marks of Markdown."""
     text, spans = getattr(hit, name), hit.highlights.get(name, ())
     return without_marks(text, spans) if is_markdown_file(hit.path) else (text, spans)
+
+
+def repeated(hit: SearchResult) -> str:
+    """Return which text of a hit another one says as well: ``preview``, ``description``, or nothing."""
+    title, description, preview = (
+        " ".join(_WORD.findall(text.casefold())) for text in (hit.title or hit.name, hit.description, hit.preview)
+    )
+    if preview.removeprefix(title).strip() in description:
+        return "preview"
+    return "description" if description in f"{title} {preview}" else ""
 
 
 def standing(states: Sequence[str], successor: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 from rye.errors import ArgumentError
-from rye.parameters import Parameter, parameters_of, refuse
+from rye.parameters import Parameter, parameters_of, refuse, refuse_value
 from rye.surface.requests import arguments_of
 from rye.surface.text import source_name
 
@@ -146,16 +146,17 @@ def _only(name: str, values: list[str]) -> str:
 
 
 def _value(parameter: Parameter, values: list[str]) -> Any:
-    """Return a value as the table has it; what cannot be one is left as text, which the validator refuses."""
+    """Return a value as the table has it."""
     if parameter.form == "pairs":
         return tuple(values)
     if parameter.kind == "array":
         return tuple(each for value in values for each in value.split(",") if each)
     text = _only(parameter.name, values)
-    if parameter.kind == "boolean":
-        return True if text in TRUE else False if text in _FALSE else text
     whole = parameter.kind == "integer" or parameter.metavar == "N"
     try:
+        if parameter.kind == "boolean":
+            return (*TRUE, *_FALSE).index(text) < len(TRUE)
         return int(text) if whole else float(text) if parameter.kind == "number" else text
     except ValueError:
-        return text
+        bounded = parameters_of(parameter.parts)["max_distance"] if parameter.parts else parameter
+        refuse_value(bounded, (parameter.name,), repr(text))

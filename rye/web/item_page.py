@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,7 @@ from rye.errors import ArgumentError, ItemError, RyeError
 from rye.parameters import RefsOptions, SimilarOptions, refuse
 from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes
 from rye.web.address import Visit, WebPage, item_address, read_arguments
-from rye.web.markup import MAX_RENDERED, LinkedItem, code_lines, rendered
+from rye.web.markup import MAX_LINES, MAX_RENDERED, LinkedItem, code_lines, rendered
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, Relations, SearchResponse
@@ -27,6 +27,7 @@ MAX_COMPARED = 5_000
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 """Ends a line for whatever counts the lines of an item, so it does here, and is shown."""
 
+_OWN = ("space", "view", "line")
 _SIDES = ("old", "new")
 _SIMILAR = 5
 _DRAWN = 12
@@ -39,11 +40,15 @@ def make(visit: Visit) -> WebPage:
     Raises:
         RyeError: There is no such item, its file cannot be read, or an argument is unknown.
     """
-    read_arguments(dict, visit.pairs, own=("space", "view"))
-    given, registry = {"space": "", "view": ""} | dict(visit.pairs), visit.registry
+    read_arguments(dict, visit.pairs, own=_OWN)
+    given, registry = dict.fromkeys(_OWN, "") | dict(visit.pairs), visit.registry
     if given["view"] not in ("", "raw"):
         refuse(("view",), "is", repr(given["view"]), "valid is raw")
     item = registry.load(visit.path["kind"], visit.path["item_id"], given["space"] or None)
+    text = _LONE_RETURN.sub("\\\\x0d\n", item.content).rstrip("\n")
+    lines = text.count("\n") + 1
+    if given["line"] and not (given["line"].isdecimal() and 1 <= int(given["line"][:9]) <= lines):
+        refuse(("line",), "is", repr(given["line"]), f"valid are the numbers of its lines, from 1 to {lines:,}")
     if visit.as_json:
         return WebPage("", item, {})
     advice = remedy(item)
@@ -54,8 +59,7 @@ def make(visit: Visit) -> WebPage:
         item,
         {
             "given": given,
-            "content": _content(item, relations, is_raw=given["view"] == "raw"),
-            "is_raw": given["view"] == "raw",
+            "content": _content(item, text, relations, given),
             "signed_by": signed_by(item.signature),
             "remedy": advice.labelled(),
             "relations": relations,
@@ -64,7 +68,6 @@ def make(visit: Visit) -> WebPage:
             "commands": _commands(item, advice.command),
             "notes": list(warning_notes(item.warnings)),
             "copies": _copies(item),
-            "is_markdown": is_markdown_file(item.path),
         },
     )
 
@@ -144,18 +147,60 @@ def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _content(item: LoadedItem, relations: Relations | None, *, is_raw: bool) -> Markup:
-    """Return the text of an item, rendered where it is Markdown; its head stands above it as it is."""
+class Content(NamedTuple):
+    """What a page shows of the text of an item.
+
+    Attributes:
+        html: The text, rendered or as numbered lines.
+        first: The first line shown.
+        lines: How many the text has.
+        is_rendered: Whether it is shown as Markdown, and then all of it.
+        can_be_rendered: Whether it could be.
+        address: Of the page with the text as it stands, behind which the number of a line is to be written.
+    """
+
+    html: Markup
+    first: int
+    lines: int
+    is_rendered: bool
+    can_be_rendered: bool
+    address: str
+
+    @property
+    def last(self) -> int:
+        """The last line shown."""
+        return self.lines if self.is_rendered else min(self.first + MAX_LINES - 1, self.lines)
+
+    def at(self, line: int, *, is_heading: bool = False) -> str:
+        """Return the address of a line: on this page if it is there, else of the text as it stands."""
+        here = is_heading if self.is_rendered else self.first <= line <= self.last
+        return f"#L{line}" if here else f"{self.address}{line}#L{line}"
+
+
+def _content(item: LoadedItem, text: str, relations: Relations | None, given: Mapping[str, str]) -> Content:
+    """Return the text of an item, rendered where it is Markdown; its head stands above it as it is.
+
+    Args:
+        item: The item.
+        text: Its text, every line of it ended by a line feed alone.
+        relations: What it refers to.
+        given: ``space``, and ``view`` and ``line`` of the text as it stands.
+    """
     uncovered = frozenset(line for first, last in item.uncovered for line in range(first, last + 1))
-    content = _LONE_RETURN.sub("\\\\x0d\n", item.content)
-    if is_raw or not is_markdown_file(item.path) or len(content) > MAX_RENDERED:
-        return code_lines(content, PurePosixPath(item.path).suffix.removeprefix("."), uncovered=uncovered)
-    lines, first = content.split("\n"), item.item.body_line
+    lines, first = text.split("\n"), item.item.body_line
+    is_short = len(text) <= MAX_RENDERED and first <= MAX_LINES
+    can_be_rendered = is_markdown_file(item.path) and is_short
+    address = item_address(item.ref, space=given["space"], line="1").removesuffix("1")
+    if given["view"] or given["line"] or not can_be_rendered:
+        begin = (int(given["line"] or 1) - 1) // MAX_LINES * MAX_LINES + 1
+        html = code_lines(text, PurePosixPath(item.path).suffix.removeprefix("."), first=begin, uncovered=uncovered)
+        return Content(html, begin, len(lines), False, can_be_rendered, address)
     head, body = "\n".join(lines[: first - 1]), "\n".join(lines[first - 1 :])
     targets = {} if relations is None else dict(_targets(relations))
     above = Markup("<details><summary>Head: signature and metadata</summary>%s</details>")
     drawn = above % code_lines(head, "yaml", uncovered=uncovered) if head.strip() else Markup("")
-    return drawn + rendered(body, first=first, targets=targets, uncovered=uncovered)
+    html = drawn + rendered(body, first=first, targets=targets, uncovered=uncovered)
+    return Content(html, 1, len(lines), True, True, address)
 
 
 def _targets(relations: Relations) -> Iterator[tuple[str, LinkedItem]]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_RENDERED = 100_000
 """Characters above which a text is shown as it stands: rendering takes time that whoever wrote it would decide."""
 
+MAX_LINES = 1_000
+"""Lines of code that a page shows at most."""
+
 COLOUR_SECONDS = 0.5
 """Seconds after which the rest of a text is not coloured: some lexers take time by the square of its length."""
 
@@ -66,15 +69,15 @@ def marked(text: str, spans: Sequence[Sequence[int]] = ()) -> Markup:
 
 
 def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collection[int] = ()) -> Markup:
-    """Return code as a numbered list of lines, coloured where the language is known.
+    """Return code as a numbered list of :data:`MAX_LINES` lines at most, coloured where the language is known.
 
     Args:
         text: The code.
         language: Its name, or the extension of its file.
-        first: Number of the first line.
+        first: The first line to show, counted from 1.
         uncovered: Numbers of lines that are set apart, as no signature covers them.
     """
-    lines = _Colours().draw(text, language).split("\n")
+    lines = _Colours().draw(text, language).split("\n")[first - 1 : first - 1 + MAX_LINES]
     drawn = []
     for number, line in enumerate(lines, start=first):
         kind = ' class="uncovered"' if number in uncovered else ""

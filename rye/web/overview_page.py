@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,7 +67,7 @@ def make(visit: Visit) -> WebPage:
                 "given": {"space": ""} | given,
                 "untrusted": untrusted,
                 "reasons": sorted(reasons.items(), key=lambda each: -len(each[1])),
-                "months": list(_by_month(registry, given)),
+                "months": list(dropwhile(lambda each: not each.number, _by_month(registry, given))),
                 "signers": list(_by_signer(registry, stats.total.signers, given)),
                 "newest": registry.search("", **_EVERY | {"limit": _LISTED}, sort_by="date", **given).results,
                 "largest": heapq.nlargest(_LISTED, _sizes(stats)),

@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
-from rye.surface.text import ago, installed_version, passage_of, plural, size, source_name, standing
+from rye.surface.text import ago, installed_version, passage_of, plural, repeated, size, source_name, standing
 from rye.web import item_page, overview_page, search_page
 from rye.web.address import ROOT, Maker, Visit, changed, hit_address, item_address
 from rye.web.gate import hardened
@@ -225,6 +225,7 @@ def _environment() -> Environment:
         "nav": [(name, label) for name, label in NAVIGATION if name in PAGES],
         "passage_of": passage_of,
         "plural": plural,
+        "repeated": repeated,
         "root": ROOT.get,
         "size": size,
         "source_name": source_name,

@@ -26,6 +26,7 @@ from rye.surface.text import (
     is_markdown_file,
     passage_of,
     plural,
+    repeated,
     search_notes,
     source_name,
     symbol_lines,
@@ -173,7 +174,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     if getattr(hit, named):
         yield from _indented(getattr(hit, named), hit.highlights.get(named, ()), terminal)
     shown = "preview" if hit.preview else "description"
-    if shown != named and not (named == "description" and hit.description.startswith(hit.preview.rstrip("…"))):
+    if shown != named and not (named == "description" and repeated(hit) == "preview"):
         yield from _indented(*passage_of(hit, shown), terminal)
     if hit.hybrid is not None:
         yield from (

@@ -27,11 +27,10 @@ from rye.web.address import changed, item_address, read_arguments, with_one_more
         ("facets=type,tag&facets=signer", {"facets": "type,tag,signer"}),
         ("mode=hybrid&fusion=rrf&rrf_k=7", {"mode": "hybrid", "hybrid": {"fusion": "rrf", "rrf_k": 7}}),
         ("source_boosts=project=2", {"source_boosts": {"project": 2.0}}),
-        ("limit=x", {"limit": "x"}),
     ],
 )
 def test_values_have_the_form_of_the_table(text: str, arguments: dict[str, Any]) -> None:
-    """What cannot be one stays text, which the registry refuses; what is empty is not given."""
+    """What is empty is not given."""
     pairs = [tuple(pair.split("=", 1)) for pair in text.split("&") if pair]
     assert read_arguments(SearchOptions, pairs) == arguments  # type: ignore[arg-type]
 
@@ -41,6 +40,24 @@ def test_what_is_unknown_or_malformed_is_refused(pair: tuple[str, str]) -> None:
     """Nothing in an address is ignored."""
     with pytest.raises(ArgumentError):
         read_arguments(SearchOptions, [pair])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "valid"),
+    [
+        ("limit", "1e9", "valid are whole numbers from 1 to 1,000"),
+        ("offset", "x", "valid are whole numbers from 0 to"),
+        ("proximity", "near", "valid are whole numbers from 1 to 1,000"),
+        ("rrf_k", "1.5", "valid are whole numbers"),
+        ("explain", "maybe", "valid are true"),
+    ],
+)
+def test_values_are_refused_in_plain_words(name: str, value: str, valid: str) -> None:
+    """An error names what the address says and what is valid, and no type of Python."""
+    with pytest.raises(ArgumentError) as caught:
+        read_arguments(SearchOptions, [(name, value)])
+    assert caught.value.message == f"{name} is '{value}'"
+    assert valid in caught.value.hint
 
 
 def test_addresses_are_changed_piece_by_piece() -> None:
