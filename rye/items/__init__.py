@@ -13,7 +13,16 @@ it is about that one file: too large, not UTF-8, or with metadata that cannot be
 from __future__ import annotations
 
 from rye.items.model import TYPE_OF_FOLDER, Item, ItemId, ItemType, Section, Symbol
-from rye.items.reader import EXTENSIONS, MAX_BYTES, PLAIN_EXTENSIONS, declared, is_item_file, parse, split_name
+from rye.items.reader import (
+    EXTENSIONS,
+    MAX_BYTES,
+    PLAIN_EXTENSIONS,
+    declared,
+    is_item_file,
+    note_on_metadata,
+    parse,
+    split_name,
+)
 
 __all__ = [
     "EXTENSIONS",
@@ -27,6 +36,7 @@ __all__ = [
     "Symbol",
     "declared",
     "is_item_file",
+    "note_on_metadata",
     "parse",
     "split_name",
 ]

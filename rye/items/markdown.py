@@ -14,6 +14,15 @@ from rye.items.values import cut_blank_head, line_of
 _NOISE = re.compile(r"(?:[ \t]*+(?:<!--(?:[^-]|-(?!->))*+-->|-->)?+[ \t]*+\n)*+")
 _OPENING = re.compile(r"\s*+(---(?=[ \t]*\n)|(?:`{3,}|~{3,})(?=[ \t]*ya?ml[ \t]*\n))[^\n]*\n", re.IGNORECASE)
 _FRONT_MATTER_END = r"^(?:---|\.\.\.)[ \t]*$"
+_LETTERS = rb"\x80-\xc1\xc3-\xe1\xe3-\xee\xf0-\xff]++|\xc2(?![\x80-\x9f])|\xe2(?!\x80[\xa8\xa9])"
+_TEXT = rb"[ -~" + _LETTERS  # no control, no line separator, no byte order mark
+_SCALAR = rb"(?:[\w/.(](?:[ -9;-~" + _LETTERS + rb'|:(?=[^ \n]))*+|"[ !#-\[\]-~]*+")'
+_FOLDED = rb"[>|]-?(?:\n  [!-~](?:" + _TEXT + rb")*+|\n(?=\n))++"
+_KEY = rb"[A-Za-z_][\w-]*+:"
+_BELOW = rb"(?:\n  - " + _SCALAR + rb")++|(?:\n- " + _SCALAR + rb")++|(?:\n  " + _KEY + b" " + _SCALAR + rb")++"
+_ENTRY = _KEY + rb"(?: (?:" + _SCALAR + b"|" + _FOLDED + b")|" + _BELOW + rb")?\n"
+_PLAIN_YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:<!-- rye[ -~]*-->\n)?---\n(?:# [ -~]*+\n)*+(?:" + _ENTRY + rb")++---\n")
+"""Front matter that is YAML for certain: simple values, lists and tables of them, text. What does not match may be."""
 _STATES_METADATA = re.compile(r"^(?:name|title|description|category|version)[ \t]*:", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*+(?:(`{3,}|~{3,})([^\n]*)|(<directive)(?=[\s>/]))", re.MULTILINE)
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
@@ -77,6 +86,18 @@ def read_markdown(text: str, item_type: ItemType) -> Draft:
 def read_markdown_metadata(text: str, item_type: ItemType) -> Mapping[str, Any]:
     """Return the metadata that :func:`read_markdown` finds, without reading the rest."""
     return _find_metadata(text, item_type).values
+
+
+def is_plainly_yaml(data: bytes) -> bool:
+    """Return whether Markdown begins with front matter of a form that is always YAML, or has no mark of metadata."""
+    if _PLAIN_YAML.match(data) is not None:
+        return True
+    return not any(mark in data for mark in (b"---", b"```", b"~~~"))
+
+
+def note_on_metadata(text: str, item_type: ItemType) -> str:
+    """Return the note that :func:`read_markdown` gives, without reading the rest."""
+    return _find_metadata(text, item_type).note
 
 
 def read_front_matter(text: str) -> dict[str, Any]:

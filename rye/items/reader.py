@@ -100,6 +100,22 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, pat
         return declared_by(read_markdown_metadata(text, item_type))
 
 
+def note_on_metadata(data: bytes, *, item_type: ItemType, suffix: str) -> str:
+    """Return :attr:`Item.note` as :func:`parse` gives it: why metadata was read line by line; empty where it was not.
+
+    A fraction of the time of :func:`declared`, as most metadata is seen to be YAML by its form.
+    """
+    from rye.items.markdown import is_plainly_yaml
+    from rye.items.markdown import note_on_metadata as note
+
+    if suffix != ".md" or is_plainly_yaml(data):
+        return ""
+    try:
+        return note(_text(data, item_type, suffix)[0], item_type)
+    except ItemError:
+        return ""
+
+
 @contextmanager
 def _located(path: str) -> Iterator[None]:
     """Name the file in errors."""

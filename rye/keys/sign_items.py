@@ -23,7 +23,7 @@ from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, Trust
 from rye.signing.envelope import SigningTerms
 from rye.signing.skill import Skill, SkillFile, list_files
 from rye.spaces import ItemFile, Root
-from rye.spaces.beside import PLAIN, is_listable
+from rye.spaces.beside import PLAIN, is_listable, notes_warnings
 from rye.spaces.layout import Layout
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
@@ -313,13 +313,11 @@ def _read_all(
 
 
 def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
-    """Return the first note on metadata that is not YAML and on a missing description, with the number of others."""
-    not_yaml = [f"{job.file.rel_path}: {job.read.item.note}" for job in jobs if job.read.item.note]
+    """Return the notes on metadata that is not YAML, and on missing descriptions: of each kind one, with the files."""
     own = [job for job in jobs if job.root.client is None and not job.read.item.description]
-    bare = [f"{job.file.rel_path}: there is no description; a search has only its name to show" for job in own]
-    return tuple(
-        f"{notes[0]}{f' (and {len(notes) - 1} more)' * (len(notes) > 1)}" for notes in (not_yaml, bare) if notes
-    )
+    bare = [(job.file.rel_path, "there is no description; a search has only its name to show") for job in own]
+    not_yaml = [(job.file.rel_path, job.read.item.note) for job in jobs if job.read.item.note]
+    return notes_warnings([*not_yaml, *bare])
 
 
 def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ import re
 import stat
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -299,6 +300,28 @@ def beside_warning(paths: Sequence[str]) -> str:
     if paths[0].endswith(OBEYED):
         return f"clients of agents obey what no signature covers: {named_files(paths)} [uncovered]"
     return f"tools may run or import what no signature covers: {named_files(paths)} [uncovered]"
+
+
+_LINE = re.compile(r"line (\d+): ")
+_CAUSES = 10
+"""Causes of notes that are told from each other."""
+
+
+def notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return a sentence for each cause of notes on metadata, with the number of files and the first of them.
+
+    Args:
+        notes: The name of each file and its :attr:`rye.items.Item.note`.
+    """
+    causes = defaultdict[str, list[str]](list)
+    for name, note in notes:
+        found = _LINE.search(note)
+        cause = note.replace(found[0], "", 1) if found else note
+        if cause not in causes and len(causes) == _CAUSES:
+            cause = "the metadata is not YAML for other causes, and was read line by line"
+        causes[cause].append(f"{name} (line {found[1]})" if found else name)
+    counts = {cause: "1 file" if len(names) == 1 else f"{len(names):,} files" for cause, names in causes.items()}
+    return tuple(f"{cause}: {counts[cause]}, {named_files(names)}" for cause, names in causes.items())
 
 
 _INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "package.json")

@@ -79,7 +79,8 @@ class Verifier:
         space, bundle, kind, item_id = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
-        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data))
+        note = items.note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
+        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data), note)
 
 
 _Content = tuple[bytes, Detached] | ItemError

@@ -18,7 +18,7 @@ class VerifiedItem(NamedTuple):
     """The verdict on one file. A named tuple, as :class:`rye.signing.Signature` and for the same reason.
 
     ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on (in a
-    skill, with the list of its files behind them), ``length`` their number.
+    skill, with the list of its files behind them), ``length`` their number, ``note`` that of :class:`rye.items.Item`.
     """
 
     type: str
@@ -30,6 +30,7 @@ class VerifiedItem(NamedTuple):
     line: int = 1
     digest: str = ""
     length: int = 0
+    note: str = ""
 
     @property
     def ref(self) -> str:
@@ -159,7 +160,8 @@ class VerifyReport(Report):
         findings: How many findings there are that no baseline accepts, those of manifests among them.
         baselined: How many it accepts.
         unchecked: Files, targets and manifests that could not be checked.
-        warnings: Keys and bundles that could not be used, items that hide one of another signer, notes on manifests.
+        warnings: Keys and bundles that could not be used, items that hide one of another signer, metadata that is not
+            YAML (counted by cause), notes on manifests.
         manifests: What was found in the manifest of each space of which everything was asked for, if it has or had one.
         status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
     """

@@ -14,7 +14,7 @@ from rye.errors import ItemError
 from rye.manifest import with_listed
 from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
-from rye.spaces.beside import CACHE, MODULES, named_files
+from rye.spaces.beside import CACHE, MODULES, named_files, notes_warnings
 from rye.spaces.layout import Layout
 from rye.spaces.targets import Target, read_targets
 from rye.verify.check import Shadowing, Verifier, with_duplicates
@@ -103,6 +103,7 @@ class OutcomeStream:
         outcomes = verify_files(files, roots, self.verifier, processes=self.processes)
         shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
         others = defaultdict[Root, dict[str, None]](dict)
+        notes: list[tuple[str, str]] = []
         done = 0
         for outcome in outcomes:
             if isinstance(outcome, Exposed):
@@ -111,11 +112,13 @@ class OutcomeStream:
                 continue
             if isinstance(outcome, VerifiedItem):
                 shadowing.look(outcome)
+                if outcome.note:
+                    notes.append((outcome.ref, outcome.note))
             yield outcome
             done += 1
             if self.progress is not None:
                 self.progress(done, total, "")
-        self.warnings += shadowing.warnings
+        self.warnings += (*shadowing.warnings, *notes_warnings(notes))
         self.warnings += tuple(filter(None, (spaces.files_warning(root, [*found]) for root, found in others.items())))
         yield from self._problems
         if self._all_named and not (self._found or self._problems):

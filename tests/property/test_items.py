@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, Item, ItemType, parse, yaml_safe
+from rye.items import EXTENSIONS, Item, ItemType, note_on_metadata, parse, yaml_safe
 from rye.items.markdown import read_markdown
 from rye.items.model import STATED_KEYS
 from rye.items.values import decode
@@ -216,6 +216,41 @@ def test_headings_below_what_may_be_metadata_are_those_of_the_twin(text: str) ->
         return
     found = [(one.level, one.heading_path[-1], one.line - item.body_line) for one in item.sections if one.level]
     assert found == headings(item.body)
+
+
+STRUCTURE = [
+    "k:",
+    "- x",
+    "  - y",
+    "  k: v",
+    ": ",
+    "\n",
+    "\n  ",
+    "> ",
+    ">-",
+    "---",
+    "...",
+    "a:",
+    "1:2",
+    "# c",
+    "\t",
+    "\r",
+]
+FORMS = st.sampled_from(
+    [*STRUCTURE, "a: b", '"q"', '"x: y"', "[a]", "*a", "\\", "@", "\u2014", "\u2028", "\x85", "\ufeff"]
+)
+
+
+@given(st.lists(FORMS, min_size=1, max_size=9).map("".join), st.sampled_from([ItemType.DIRECTIVE, ItemType.KNOWLEDGE]))
+def test_the_note_on_metadata_is_that_of_a_whole_reading(text: str, item_type: ItemType) -> None:
+    """What is seen to be YAML by its form is YAML; whatever follows the front matter."""
+    for tail in ("", "# T\n```yaml\nname: x: y\n```\n"):
+        data = f"---\n{text}\n---\n{tail}".encode("utf-8", "surrogatepass")
+        try:
+            note = parse(data, item_type=item_type, item_id="a/b", suffix=".md").note
+        except ItemError:
+            note = ""
+        assert note_on_metadata(data, item_type=item_type, suffix=".md") == note
 
 
 keys = st.from_regex(r"[a-z][a-z_-]{0,9}", fullmatch=True)

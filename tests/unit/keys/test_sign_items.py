@@ -170,8 +170,9 @@ def test_no_metadata_is_required(sim: SpaceSim) -> None:
     registry = registry_of(sim)
     report = registry.sign("*")
     assert all(item.changed for item in report.items)
-    assert report.warnings == (
-        "tools/demo/bare.py: there is no description; a search has only its name to show (and 1 more)",
+    (warning,) = report.warnings
+    assert warning.startswith(
+        "there is no description; a search has only its name to show: 2 files, tools/demo/bare.py"
     )
     assert set(codes(registry).values()) == {"ok"}
 
@@ -328,17 +329,32 @@ def test_a_signed_item_is_judged_alike_outside_of_the_registry(sim: SpaceSim) ->
 
 
 def test_metadata_that_is_not_yaml_is_signed_with_a_warning(sim: SpaceSim) -> None:
-    """One for all such items, also before anything is written; the items are valid, and showing one says it too."""
+    """One for each cause, also before anything is written; the items are valid, and verify and show say it too."""
     sim.write("project", "directives/demo/a.md", "---\nname: a\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# A\n")
     sim.write("project", "directives/demo/b.md", "---\nname: b\ndescription: > Use it\nversion: 1.0.0\n---\n\n# B\n")
     registry = registry_of(sim)
-    (warning,) = registry.sign("*", dry_run=True).warnings
-    assert "line 3: " in warning
-    assert "(and 1 more)" in warning
+    for number in range(8):
+        text = f"---\nname: c{number}\ntitle: C\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# C\n"
+        sim.write("project", f"directives/demo/c{number}.md", text)
+    one, other = registry.sign("*", dry_run=True).warnings
+    words = "the metadata is not YAML, and was read line by line: "
+    assert one.startswith(words)
+    assert one.endswith(
+        ": 9 files, directives/demo/a.md (line 3), directives/demo/c0.md (line 4), "
+        "directives/demo/c1.md (line 4), directives/demo/c2.md (line 4), directives/demo/c3.md (line 4) "
+        "and 4 more"
+    )
+    assert other.startswith(words)
+    assert other.endswith(": 1 file, directives/demo/b.md (line 3)")
     (warning,) = registry.sign("directive:demo/a").warnings
-    assert warning.startswith("directives/demo/a.md: the metadata is not YAML, and was read line by line: ")
+    assert warning == one.partition("9 files")[0] + "1 file, directives/demo/a.md (line 3)"
     registry.sign("*")
     assert set(codes(registry).values()) == {"ok"}
+    report = registry.verify(space="project")
+    assert report.status == 0
+    noted = [text for text in report.warnings if text.startswith(words)]
+    assert [text.partition(", dir")[0].rpartition(": ")[2] for text in noted] == ["9 files", "1 file"]
+    assert "directive:demo/a (line 4), directive:demo/c0 (line 5)" in noted[0]
     loaded = registry.load("directive", "demo/a")
     assert loaded.item.description == "Use it: now"
     assert any("not YAML" in text for text in loaded.warnings)
