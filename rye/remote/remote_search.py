@@ -231,7 +231,7 @@ class RemoteSearch(Search):
         found = Found(self._of, marked([row.mark for row in rows]), total)
         rows = rows[request.offset : request.offset + request.limit]
         answer = self._answered(stage, rows, found, weigh, exact=exact, hidden=hidden)
-        return replace(answer, complete=np.arange(few))
+        return answer._replace(complete=np.arange(few))
 
     def _note_hidden(self, docs: Ints) -> None:
         """Warn that what the query names is hidden, with what takes its place."""

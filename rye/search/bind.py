@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +35,7 @@ from rye.search.fields import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """The query that is bound, and the options of its binding.
 
     Attributes:
@@ -55,8 +53,7 @@ class Context:
     dropped: list[ast.Dropped] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+class _Scope(NamedTuple):
     """The surroundings of a node: the field it is bound to (empty: none), and the product of the boosts."""
 
     name: str = ""

@@ -76,7 +76,7 @@ class Search:
 
     def __init__(self, request: Request, context: SearchContext) -> None:
         visible, unseen = without_invisible(request.query)
-        self.request = request._replace(query=visible)
+        self.request = request._replace(query=visible) if unseen else request
         self.context, self.reader = context, context.reader
         self.names: ItemNames = context.reader
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
@@ -276,7 +276,7 @@ class Search:
             scores = (near or evaluation).scores(docs)
         else:
             docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
-            if len(several := unique(docs, exact, complete)) > len(docs):
+            if len(exact) + len(complete) and len(several := unique(docs, exact, complete)) > len(docs):
                 docs, scores = several, evaluation.scores(several)
         scores = scores.round(4)
         reach = ANY_LIMIT if stage == "any" else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rye.errors import QueryError
@@ -88,7 +88,7 @@ class Hints:
             return
         found = {f"{name}={value}": len(self.allowed({name: value})) for name, value in filters.items()}
         for name, parsed in fixed:
-            found[f"{name}:{parsed.text}"] = self.count(ast.Everything(), replace(self.plan, fixed=((name, parsed),)))
+            found[f"{name}:{parsed.text}"] = self.count(ast.Everything(), self.plan._replace(fixed=((name, parsed),)))
         alone = [each for each, count in found.items() if not count or len(found) == 1]
         kind = " and ".join(name for name, given in (("filters", filters), ("fields", fixed)) if given)
         yield f"no item in scope passes {'the' if alone else 'all of the'} {kind}: {', '.join(alone or found)}"

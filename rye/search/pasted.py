@@ -66,8 +66,7 @@ _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]
 
 def without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
     """Return a text without characters that nobody sees, such as a zero-width space, and a report on these."""
-    places = list(unseen(text))
-    if not places:
+    if text.isascii() or not (places := list(unseen(text))):
         return text, ()
     found = "".join(dict.fromkeys(char for _, char in places))
     names = ", ".join(unicodedata.name(char, f"U+{ord(char):04X}").lower() for char in found)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from rye import query
 from rye.errors import QueryError
@@ -62,8 +63,7 @@ SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """One query to try.
 
     Attributes:
@@ -79,8 +79,7 @@ class Stage:
     wider: Stage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The queries to evaluate.
 
     Attributes:
@@ -164,14 +163,14 @@ def make_plan(request: Request) -> Plan:
     tried = is_pasted(request.query, parsed.ast)
     if not tried and (plan.as_sentence or not may_be_verbatim(parsed.ast)):
         return plan
-    return replace(plan, as_sentence=replace(text_plan(request), tried=tried))
+    return plan._replace(as_sentence=text_plan(request)._replace(tried=tried))
 
 
 def _without_proximity(plan: Plan) -> Plan:
     """Return a plan with the warning that ``proximity`` had no effect, in its other reading too."""
     message = "proximity had no effect: the query has fewer than two words"
     other = plan.as_sentence and _without_proximity(plan.as_sentence)
-    return replace(plan, warnings=(*plan.warnings, message), as_sentence=other)
+    return plan._replace(warnings=(*plan.warnings, message), as_sentence=other)
 
 
 def _parse(text: str, *, lenient: bool) -> ast.Parsed:
@@ -188,12 +187,12 @@ def text_plan(request: Request) -> Plan:
     words = as_text(request.query)
     if request.proximity is not None and not isinstance(words, ast.And):
         return _without_proximity(text_plan(request._replace(proximity=None)))
-    return replace(_plan(request, words, ()), is_text=True)
+    return _plan(request, words, ())._replace(is_text=True)
 
 
 def read_as_text(plan: Plan, why: str) -> Plan:
     """Return the plan of a text with the warning that it is read as one."""
-    return replace(plan, warnings=(*plan.warnings, f"the query was read as text, without operators: {why}"))
+    return plan._replace(warnings=(*plan.warnings, f"the query was read as text, without operators: {why}"))
 
 
 def _sentence(request: Request, parsed: ast.Parsed) -> Plan:
@@ -215,8 +214,8 @@ def _sentence(request: Request, parsed: ast.Parsed) -> Plan:
     ended = len(marks) == 1 and words > 1 and request.query.rstrip().endswith("?")
     alone = len(_operands(bare)) < len(_operands(plain))
     if words > SENTENCE or alone or (not types and (ended or request.mode.name in ("semantic", "hybrid"))):
-        return replace(asked, dropped=(*parsed.dropped, *marks))
-    return replace(written, bag=asked.bag, as_sentence=asked)
+        return asked._replace(dropped=(*parsed.dropped, *marks))
+    return written._replace(bag=asked.bag, as_sentence=asked)
 
 
 def _operands(node: ast.Node) -> tuple[ast.Node, ...]:

@@ -6,8 +6,9 @@ It is read as written, or as a sentence or text where that finds nothing or an i
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from rye import query
 from rye.errors import QueryError
@@ -40,8 +41,7 @@ def as_misnamed(request: Request, plan: Plan, error: QueryError, fields: Contain
     raise error
 
 
-@dataclass(frozen=True, slots=True)
-class Settler:
+class Settler(NamedTuple):
     """Tries the readings of a query on the items.
 
     Attributes:
@@ -102,14 +102,14 @@ class Settler:
             tried = is_pasted(parsed.text, parsed.ast)
             if not (tried or may_be_verbatim(parsed.ast)):
                 continue
-            finds = partial(self._finds, replace(plan, fixed=()), field=name)
+            finds = partial(self._finds, plan._replace(fixed=()), field=name)
             if why := why_text(parsed.text, found=finds(parsed.ast), tried=tried, has=finds):
                 words = as_text(parsed.text)
                 words = fuzzed(words, request.fuzzy_distance) if request.fuzzy else words
                 fixed[at] = name, replace(parsed, ast=words)
                 warnings.append(f"fields[{name!r}] was read as text, without operators: {why}")
-        settled, other = replace(plan, fixed=tuple(fixed), warnings=tuple(warnings)), plan.as_sentence
-        return replace(settled, as_sentence=other and replace(other, fixed=settled.fixed, warnings=settled.warnings))
+        settled, other = plan._replace(fixed=tuple(fixed), warnings=tuple(warnings)), plan.as_sentence
+        return settled._replace(as_sentence=other and other._replace(fixed=settled.fixed, warnings=settled.warnings))
 
     def _finds(self, plan: Plan, node: ast.Node, marks: Sequence[str] = (), *, field: str = "") -> bool:
         """Return whether a query finds anything that has some words as they are written.

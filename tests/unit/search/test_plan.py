@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 
 import pytest
 
@@ -182,7 +181,7 @@ def test_proximity_of_fewer_than_two_words_is_none(text: str) -> None:
     """The query is planned as without it, relaxation included, and a warning says that it had no effect."""
     plan, without = make_plan(request(text, proximity={"max_distance": 3})), make_plan(request(text))
     assert plan.warnings == ("proximity had no effect: the query has fewer than two words",)
-    assert replace(plan, warnings=(), as_sentence=None) == replace(without, as_sentence=None)
+    assert plan._replace(warnings=(), as_sentence=None) == without._replace(as_sentence=None)
     assert bool(plan.as_sentence) is bool(without.as_sentence)
 
 
