@@ -82,6 +82,8 @@ def bind(node: ast.Node, context: Context, scope: _Scope = _UNBOUND) -> bound.Bo
             ``bad-bound``, ``too-long-phrase``.
     """
     match node:
+        case ast.Word():  # most nodes are
+            return _bind_text(node, scope, context)
         case ast.And(operands=operands) | ast.Or(operands=operands):
             parts = tuple(one for one in (bind(inner, context, scope) for inner in operands) if one is not None)
             if len(parts) < 2:

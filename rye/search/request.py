@@ -132,7 +132,8 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
     asked = dict(given)
     scopes = parse_scope(asked.pop("scope", "*"))
     facets = read_facets(asked.pop("facets")) if takes is SearchOptions and "facets" in asked else ()
-    options = {**defaults_of(SearchOptions), **complete(takes, asked)}
+    options = complete(takes, asked)
+    options = options if takes is SearchOptions else {**defaults_of(SearchOptions), **options}
     if options["mode"] == "semantic" and options["limit"] > MAX_SEMANTIC_LIMIT:
         hint = (f"valid are whole numbers from 1 to {MAX_SEMANTIC_LIMIT} with ", Setting("mode", "semantic"))
         refuse(("limit",), "is", f"{options['limit']}", hint, valid=[1, MAX_SEMANTIC_LIMIT])
