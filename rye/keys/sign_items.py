@@ -16,7 +16,7 @@ from rye._report import Report
 from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink, write_trust_file
-from rye.keys.validate import faults, link_problems
+from rye.keys.validate import faults, link_problems, program_problems
 from rye.manifest import keys_of_manifest
 from rye.parameters import COMMANDS, check
 from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
@@ -299,11 +299,13 @@ def _read_all(
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
             content = skill_files(root, skill) if skill else ()
+            programs = [*program_problems(root, skill, content)] if validate else []
         except ItemError as error:
             problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
         found = (*faults(read, root), *link_problems(root, file.rel_path)) if validate else ()
-        problems += [f"{file.rel_path}: {fault}" for fault in (*found, signing.unlistable(content)) if fault]
+        found = (*found, *programs, signing.unlistable(content))
+        problems += [f"{file.rel_path}: {fault}" for fault in found if fault]
         jobs.append(_Job(root, file, read, skill, content))
     if problems:
         message = f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)"

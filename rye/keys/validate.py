@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from rye import signing
@@ -12,16 +13,20 @@ from rye._text import has_invisible, inline, quote
 from rye.index.relations import references_in
 from rye.index.schema import version
 from rye.items import TYPE_OF_FOLDER
+from rye.signing.skill import SkillFile
 from rye.spaces import Root
+from rye.spaces.beside import PROGRAM
+from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import ReadItem
 
 _TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")
 _SCALARS: Final = (str, int, float)
 
 
-_CODING = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_CODING = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _UTF_8 = {b"utf-8", b"utf8", b"utf_8", b"utf-8-sig", b"ascii", b"us-ascii"}
 """The comment by which Python takes a file for text of another encoding, in its first two lines, and what is UTF-8."""
+_PROGRAM = re.compile(rb"#![^\r\n]*python")
 
 
 def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
@@ -40,19 +45,40 @@ def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
     invisible = []
     if has_invisible(item.id):
         invisible = [f"the id has a character that shows nothing: {inline(item.id)}; rename the file"]
-    named = _CODING.match(signing.unsigned_bytes(read.data, ".py")) if read.suffix == ".py" else None
-    encoded = []
-    if named is not None and named[1].lower() not in _UTF_8:
-        encoded = [f"its text is UTF-8, and Python runs it as {inline(named[1].decode('ascii'))}: remove that comment"]
     return (
         *invisible,
-        *encoded,
+        *filter(None, [encoding_problem(read.suffix, signing.unsigned_bytes(read.data, read.suffix))]),
         *unversioned,
         *_mistyped(item.metadata),
         *_succeeded_by_several(item.metadata),
         *(signing.disagreements(item.declared, read.origin) if own else ()),
         *uncommentable,
     )
+
+
+def encoding_problem(suffix: str, data: bytes) -> str:
+    """Return that Python would run other text than rye shows, which is UTF-8; empty where it would not."""
+    named = _CODING.match(data) if suffix in {".py", ".pyw"} or _PROGRAM.match(data) else None
+    if named is None or named[1].lower() in _UTF_8:
+        return ""
+    return f"its text is UTF-8, and Python runs it as {inline(named[1].decode('ascii'))}: remove that comment"
+
+
+def program_problems(root: Root, folder: str, files: Iterable[SkillFile]) -> Iterator[str]:
+    """Yield why the programs of a skill cannot be signed with it.
+
+    Raises:
+        ItemError: One of them cannot be read.
+    """
+    for path, mode, digest in files:
+        suffix, rel_path = PurePosixPath(path).suffix.lower(), f"{folder}/{path}"
+        if digest and (mode == PROGRAM or suffix in {".py", ".pyw"}):
+            try:
+                problem = encoding_problem(suffix, b"".join(read_chunks(root, rel_path)))
+            except OSError as error:
+                raise unreadable(rel_path, error) from None
+            if problem:
+                yield f"{path}: {problem}"
 
 
 def link_problems(root: Root, path: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -251,10 +252,36 @@ def detached_signature_removed(arena: Arena) -> Found:
 @attack
 def encoding_that_hides_code(arena: Arena) -> Found:
     """Python is told to read an escape in a comment as the end of a line, with code behind it: nobody signs that."""
-    for first in ("", "#!/usr/bin/env python3\n"):
-        arena.hello.write_text(f'{first}# coding: raw_unicode_escape\n"""Say hello."""  # \\u000aprint("evil")\n')
+    evil = '# coding: raw_unicode_escape\n"""Say hello."""  # \\u000aprint("evil")\n'
+    for first in ("", "#!/usr/bin/env python3\n", "#!/usr/bin/env python3\r", "#\r\n", "\r"):
+        arena.hello.write_text(f"{first}{evil}", newline="")
+        done = subprocess.run([sys.executable, arena.hello], capture_output=True, text=True, check=True)
+        assert done.stdout == "evil\n"
         assert main(["sign", "tool:demo/hello", "--project", str(arena.sim.project)]) == 2
+    skill = arena.sign_skill()
+    for name, first in (("fill.py", ""), ("fill.sh", "#!/usr/bin/python3\n"), ("fill", "#!/usr/bin/python3\n")):
+        lay(skill, {f"scripts/{name}": f"{first}{evil}"})
+        (skill / "scripts" / name).chmod(0o755)
+        assert main(["sign", "--force", str(skill), "--project", str(arena.sim.project)]) == 2
+        (skill / "scripts" / name).unlink()
+    shutil.rmtree(skill)
     return arena.verify()
+
+
+def test_an_encoding_line_below_a_shebang_means_the_same_below_the_signature(arena: Arena) -> None:
+    """Signing moves it to the third line, where Python reads it no more: UTF-8 is what it takes then."""
+    name = "hello-\u00e9.txt"
+    for coding in ("# -*- coding: utf-8 -*-", "# vim: set fileencoding=UTF-8 :", "# coding: ascii"):
+        text = name if "ascii" not in coding else "hello.txt"
+        source = f"#!/usr/bin/env python3\n{coding}\nimport sys\nsys.stdout.buffer.write('{text}'.encode())\n"
+        arena.hello.write_text(source, encoding="utf-8")
+        before = subprocess.run([sys.executable, arena.hello], capture_output=True, check=True).stdout
+        assert main(["sign", "tool:demo/hello", "--project", str(arena.sim.project)]) == 0
+        lines = arena.hello.read_text(encoding="utf-8").splitlines()
+        assert (lines[0], lines[1][:16], lines[2]) == ("#!/usr/bin/env python3", "# rye:signed:v2:", coding)
+        after = subprocess.run([sys.executable, arena.hello], capture_output=True, check=True).stdout
+        assert after == before == text.encode()
+        assert arena.verify().status == 0
 
 
 @attack
