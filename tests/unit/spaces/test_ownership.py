@@ -139,6 +139,18 @@ def test_a_file_or_folder_of_others_in_an_own_project_is_named(
     assert main(["sign", "--all"]) == 0
 
 
+def test_a_search_names_what_others_put_into_a_folder_that_they_can_write(sim: SpaceSim) -> None:
+    """It does not look at the folder; whatever they put there is theirs."""
+    folder = sim.path("project", HELLO).parent
+    folder.chmod(0o777)
+    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+    assert not any("unsafe-owner" in text for text in registry.search("hello").warnings)
+    sim.delete("project", HELLO)
+    give_away(sim.write("project", HELLO, TEXT))
+    (named,) = [text for text in registry.search("hello").warnings if "unsafe-owner" in text]
+    assert f", {HELLO} belongs to another user" in named or f", {HELLO} can be written by everybody" in named
+
+
 def test_many_files_of_others_are_one_warning(sim: SpaceSim) -> None:
     """It names the first, in verify by whatever number of processes; where the root is theirs, that alone is said."""
     for number in range(600):
