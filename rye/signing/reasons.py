@@ -21,8 +21,8 @@ _SIGN: Final = "rye sign {ref}  # once you have read it and know where it came f
 _SIGN_ALL: Final = "rye sign {ref}  # once you have reviewed the whole file: all of it is signed then"
 _SIGN_AGAIN: Final = "rye sign {ref}  # once reviewed: it was signed with a key of yours that does not count here"
 _UNSIGNED: Final = (
-    "# none of your keys counts here: if it is yours, rye init makes a key and signs it; else have it signed by "
-    "whoever answers for it, or remove it"
+    "# you have no key that may sign it: if it is yours, rye init makes one and signs it; else ask its author to sign "
+    "it, or remove it"
 )
 _WHOLE: Final = "# ask its signer for a version that is signed as a whole"
 _COUNTING: Final = "# get a version that its author signed with a key that counts here, and compare the two with diff"

@@ -11,7 +11,7 @@ from rye._text import Advice, column, inline
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, SearchResult, Signature
+    from rye.registry import Contrast, Fixes, LoadedItem, ManifestReport, SearchResult, Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -78,12 +78,12 @@ def signed_by(signature: Signature) -> str:
     if signature.owner:
         parts.append(f"by {signature.owner}")
     if signature.signer:
-        parts.append(f"{'with' if proven else 'names'} key {signature.signer[:16]}")
+        parts.append(f"{'with' if proven else 'claims'} key {signature.signer[:16]}")
     if signature.signed_at:
         dated = proven and signature.format == "v2"
         parts.append(f"at {signature.signed_at}" if dated else f"dated {signature.signed_at} (not proven)")
     if signature.format:
-        parts.append(f"as {signature.format}")
+        parts.append(f"format {signature.format}")
     if signature.audience:
         parts.append(f"for {signature.audience}{'' if proven else ' (not proven)'}")
     return inline(", ".join(parts))
@@ -143,10 +143,33 @@ def repeated(hit: SearchResult) -> str:
     return "description" if description in f"{title} {preview}" else ""
 
 
+def manifest_advice(report: ManifestReport, fixes: Fixes) -> list[tuple[str, Advice]]:
+    """Return the code of each finding of a manifest, with what fixes it in the space that was checked."""
+    space, _, bundle = report.source.partition(":")
+    codes = (found.code for found in report.findings)
+    return [(code, Advice.read(fixes.of_code(code, space, bundle, report.root))) for code in codes]
+
+
 def standing(states: Sequence[str], successor: str) -> str:
     """Return ``superseded, see knowledge:b`` for an item that is superseded, deprecated or yanked, else nothing."""
     instead = f", see {inline(successor)}" if successor else ""
     return f"{', '.join(states)}{instead}" if states else ""
+
+
+_DECIDED = {
+    "exact": "its id or name is the query",
+    "withdrawn": "superseded, deprecated and yanked items come last",
+    "words": "it has all the words, or the text word for word",
+    "date": "by date",
+    "name": "by name",
+    "space": "{} are equal, and its space comes first",
+    "id": "{} are equal, so the id decides",
+}
+
+
+def decided(found: Contrast, sort_by: str) -> str:
+    """Return in words why one hit comes before another; nothing where the score decides."""
+    return _DECIDED.get(found.decided_by, "").format(f"{sort_by}s")
 
 
 def hybrid_lines(match: Mapping[str, Any]) -> Iterator[str]:

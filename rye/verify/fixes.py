@@ -72,7 +72,7 @@ _OF_UNSIGNED_BUNDLE: Final = (
     "again from where it came from, and compare the two with diff -r"
 )
 
-_NOT_LISTED: Final = "# ask whoever keeps the manifest: none of your keys counts here; or put back what is listed"
+_NOT_LISTED: Final = "# you have no key that may sign it: ask whoever writes the manifest; or put back what is listed"
 """What to do about a violation that only a holder of a counting key may settle by writing the manifest anew."""
 
 _AS_LISTED: Final = "its manifest signs it as it is, but does not hold: rye manifest check says why"

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from rye._text import quote
 from rye.errors import ArgumentError, ItemError, RyeError
 from rye.parameters import RefsOptions, SimilarOptions, refuse
-from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes
+from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes, without_marks
 from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_LINES, MAX_RENDERED, LinkedItem, code_lines, rendered
 
@@ -54,11 +54,13 @@ def make(visit: Visit) -> WebPage:
     advice = remedy(item)
     relations = _tried(lambda: registry.refs(item.ref, limit=100))
     similar = _tried(lambda: registry.similar(item.ref, limit=_SIMILAR))
+    description = item.item.description
     return WebPage(
         "item.html",
         item,
         {
             "given": given,
+            "lead": without_marks(description, ())[0] if is_markdown_file(item.path) else description,
             "content": _content(item, text, relations, given),
             "signed_by": signed_by(item.signature),
             "remedy": advice.labelled(),
@@ -134,7 +136,7 @@ def _notes(found: Relations | SearchResponse) -> list[Note]:
 
 
 def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
-    """Return each other copy: whether it is hidden, its source, its page and the page of the difference."""
+    """Return each other copy: whether it is shadowed, its source, its page and the page of the difference."""
     return [
         (
             word,
@@ -142,7 +144,7 @@ def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
             item_address(item.ref, space=source),
             item_address(item.ref, page="diff", old=source, new=source_name(item.space, item.bundle, item.folder)),
         )
-        for word, sources in (("hides", item.shadows), ("hidden by", item.shadowed_by))
+        for word, sources in (("shadows", item.shadows), ("shadowed by", item.shadowed_by))
         for source in sources
     ]
 
@@ -197,7 +199,7 @@ def _content(item: LoadedItem, text: str, relations: Relations | None, given: Ma
         return Content(html, begin, len(lines), False, can_be_rendered, address)
     head, body = "\n".join(lines[: first - 1]), "\n".join(lines[first - 1 :])
     targets = {} if relations is None else dict(_targets(relations))
-    above = Markup("<details><summary>Head: signature and metadata</summary>%s</details>")
+    above = Markup("<details><summary>Signature and metadata</summary>%s</details>")
     drawn = above % code_lines(head, "yaml", uncovered=uncovered) if head.strip() else Markup("")
     html = drawn + rendered(body, first=first, targets=targets, uncovered=uncovered)
     return Content(html, 1, len(lines), True, True, address)
@@ -229,12 +231,12 @@ def _sides(relations: Relations) -> dict[str, Any]:
 def _commands(item: LoadedItem, fix: str) -> list[tuple[str, str]]:
     space = f" --space {quote(source_name(item.space, item.bundle, item.folder))}" if item.shadowed_by else ""
     ref, named = quote(item.ref), json.dumps({"item": item.ref}, ensure_ascii=False)
-    decide = [("Trust who signed it, once you know who that is", fix)] if fix.startswith("rye trust ") else []
+    decide = [("Trust its signer, once you know who that is", fix)] if fix.startswith("rye trust ") else []
     return [
-        ("Read it", f"rye show {ref}{space}"),
+        ("Show it", f"rye show {ref}{space}"),
         ("Verify it", f"rye verify {ref}"),
         *decide,
-        ("See what it refers to", f"rye refs {ref}"),
-        ("For an agent", f"rye_load {named}"),
-        ("Verified by an agent", f"rye_verify {named}"),
+        ("List its references", f"rye refs {ref}"),
+        ("Load it, as an agent", f"rye_load {named}"),
+        ("Verify it, as an agent", f"rye_verify {named}"),
     ]

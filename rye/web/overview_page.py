@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import dropwhile
 from pathlib import Path
@@ -11,20 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import quote
 from rye.parameters import SpaceOptions
-from rye.surface.text import warning_notes
+from rye.surface.text import manifest_advice, warning_notes
 from rye.web.address import Visit, WebPage, read_arguments
 
 if TYPE_CHECKING:
     from rye.registry import ManifestReport, Registry, SearchResult, Stats, TrustedKey, TrustReport
 
 _LISTED = 10
+_LOOKED_AT = 100
+"""Items of one verdict whose reasons are listed."""
+
 _SIGNERS = 8
 _MONTHS = 12
 _EVERY: dict[str, Any] = {"include_superseded": True, "limit": 1}
 STANDINGS = (
-    ("is:shadowed", "hidden by another space"),
-    ("is:orphan", "no other item refers to"),
-    ("is:dangling", "refer to what is not there"),
+    ("is:shadowed", "shadowed by a copy in another space"),
+    ("is:orphan", "to which no other item refers"),
+    ("is:dangling", "with references to items that do not exist"),
     ("is:superseded", "superseded"),
     ("is:deprecated", "deprecated"),
     ("is:yanked", "withdrawn"),
@@ -56,17 +59,12 @@ def make(visit: Visit) -> WebPage:
         stats = registry.stats(**given)
         if visit.as_json:
             return WebPage("", stats, {})
-        untrusted = registry.search("-is:trusted", **_EVERY | {"limit": 100}, **given)
-        reasons: dict[str, list[SearchResult]] = {}
-        for hit in untrusted.results:
-            reasons.setdefault(hit.signature.code, []).append(hit)
         return WebPage(
             "overview.html",
             stats,
             {
                 "given": {"space": ""} | given,
-                "untrusted": untrusted,
-                "reasons": sorted(reasons.items(), key=lambda each: -len(each[1])),
+                "doubts": list(_doubts(registry, stats.total.verdicts, given)),
                 "months": list(dropwhile(lambda each: not each.number, _by_month(registry, given))),
                 "signers": list(_by_signer(registry, stats.total.signers, given)),
                 "newest": registry.search("", **_EVERY | {"limit": _LISTED}, sort_by="date", **given).results,
@@ -75,6 +73,25 @@ def make(visit: Visit) -> WebPage:
                 "notes": list(warning_notes(stats.warnings, stale=stats.stale)),
             },
         )
+
+
+class Doubt(NamedTuple):
+    """Items with one verdict: how many there are, and the first of them by their reason."""
+
+    verdict: str
+    number: int
+    looked_at: int
+    reasons: Mapping[tuple[str, str], list[SearchResult]]
+
+
+def _doubts(registry: Registry, verdicts: Iterable[str], given: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield the verdicts other than trusted; what is merely unsigned comes last."""
+    for verdict in sorted({*verdicts} - {"trusted"}, key=lambda each: (each == "unsigned", each)):
+        found = registry.search(f"is:{verdict}", **_EVERY | {"limit": _LOOKED_AT}, **given)
+        reasons: dict[tuple[str, str], list[SearchResult]] = {}
+        for hit in found.results:
+            reasons.setdefault((hit.signature.code, hit.signature.reason), []).append(hit)
+        yield Doubt(verdict, found.total, len(found.results), reasons)
 
 
 def _sizes(stats: Stats) -> Iterator[tuple[int, str, str]]:
@@ -95,14 +112,17 @@ def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
 
 def _by_signer(registry: Registry, signers: Mapping[str, int], given: Mapping[str, Any]) -> Iterator[Share]:
     """Yield the verdicts on the items of those who signed most."""
-    keys = sorted(
-        registry.trust_keys().keys, key=lambda each: each.is_anchor
-    )  # the user's own word comes last, and holds
-    owners = {each.fingerprint: each.owner for each in keys if each.counts or each.is_anchor}
+    owners = owners_of(registry)
     for fingerprint in list(signers)[:_SIGNERS]:
         query = f"signer:{fingerprint}"
         verdicts = registry.search(query, facets=["verdict"], **_EVERY, **given).facets["verdict"].values
         yield Share(f"{owners.get(fingerprint, 'unknown')} {fingerprint[:12]}", tuple(verdicts), query)
+
+
+def owners_of(registry: Registry) -> dict[str, str]:
+    """Return the owner of each key that counts, and of each that the user named, by its fingerprint."""
+    keys = sorted(registry.trust_keys().keys, key=lambda each: each.is_anchor)  # the user's word comes last, and holds
+    return {each.fingerprint: each.owner for each in keys if each.counts or each.is_anchor}
 
 
 def _standings(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
@@ -129,23 +149,34 @@ def make_trust(visit: Visit) -> WebPage:
         RyeError: The trust files or manifests cannot be read, or an argument is unknown.
     """
     read_arguments(dict, visit.pairs)
+    from rye.registry import Fixes
+
     registry = visit.registry
     found = TrustFacts(registry.trust_keys(), registry.check_manifests())
     alike: dict[tuple[str, ...], list[TrustedKey]] = {}
     for key in sorted(found.keys.keys, key=lambda each: (not each.is_anchor, not each.counts, each.scope, each.bundle)):
         alike.setdefault((key.owner, key.scope, key.bundle, key.code, key.reason, key.endorsed_by), []).append(key)
-    facts = {"groups": list(alike.values()), "notes": list(warning_notes(found.keys.warnings))}
-    return WebPage("trust.html", found, facts)
+    fixes = Fixes.find()
+    return WebPage(
+        "trust.html",
+        found,
+        {
+            "groups": list(alike.values()),
+            "fixes": [dict.fromkeys(advice for _, advice in manifest_advice(each, fixes)) for each in found.manifests],
+            "notes": list(warning_notes(found.keys.warnings)),
+            "now": datetime.now(UTC),
+        },
+    )
 
 
 def commands_of(key: TrustedKey) -> Iterator[tuple[str, str]]:
     """Yield what a person may want to do about a key, and the command that does it."""
     if key.code == "bundle-key":
-        yield "See who signed it, and decide", f"rye trust bundle {quote(key.bundle)}"
+        yield "See whose key it is, and decide", f"rye trust bundle {quote(key.bundle)}"
     elif key.code == "project-key" and key.revoked is None:
-        yield "See whose it is, and decide", f"rye trust endorse {quote(key.path)}"
+        yield "See whose key it is, and decide", f"rye trust endorse {quote(key.path)}"
     elif key.is_anchor and key.revoked is None and key.code != "unread":
-        yield "No longer trust it", f"rye trust revoke {key.fingerprint}"
+        yield "To revoke it", f"rye trust revoke {key.fingerprint}"
 
 
 def newest(registry: Registry) -> list[tuple[SearchResult, str]]:

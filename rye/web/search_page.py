@@ -10,6 +10,7 @@ from rye.errors import ArgumentError, QueryError, RyeError
 from rye.parameters import SearchOptions, WhyOptions, parameters_of
 from rye.surface.text import search_notes, warning_notes
 from rye.web.address import ROOT, TRUE, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
+from rye.web.overview_page import owners_of
 
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
@@ -21,15 +22,25 @@ OPERATORS = (
     ("deploy service", "both words"),
     ('"blue green"', "the exact phrase"),
     ("deploy OR release", "either word"),
-    ("deploy NOT draft", "without a word; also -draft"),
-    ("deploy*", "words that begin so"),
-    ("depploy~", "with a typo"),
-    ("title:deploy", "in one field: title, name, tags, body …"),
-    ("is:trusted", "by verdict or state"),
-    ("version>=2.0", "by metadata"),
-    ("(a OR b) c", "parentheses group"),
+    ("deploy NOT draft", "without a word (also -draft)"),
+    ("deploy*", "words with this beginning"),
+    ("depploy~", "also where it is misspelt"),
+    ("title:deploy", "in one field: title, name, tags, content …"),
+    ("is:trusted", "by verdict or state: tampered, superseded …"),
+    ("version>=2.0", "by version, date or other metadata"),
+    ("(a OR b) c", "grouped by parentheses"),
 )
 """Examples of the query language, and what each finds."""
+
+STAGES = {
+    "text": "Relaxed search: the text word for word",
+    "fuzzy": "Relaxed search: words with typos",
+    "substring": "Relaxed search: parts of words",
+    "any": "Relaxed search: any of the words",
+    "semantic": "Searched by meaning",
+    "hybrid": "Searched by meaning and by words",
+}
+"""How an answer was found where it was not by all words as written."""
 
 _OWN = ("q",)
 _NOTED = ("hidden", "results", "total", "offset", "query", "scope", "space")
@@ -78,6 +89,8 @@ def make(visit: Visit) -> WebPage:
         facts
         | {
             "error": None,
+            "stages": STAGES,
+            "signers": owners_of(visit.registry) if "signer" in response.facets else {},
             "notes": notes,
             "facets": {name: list(_links(name, facet, pairs)) for name, facet in response.facets.items()},
             "why": f"{ROOT.get()}/why?{with_one_more(pairs, 'item')}" if query else "",
@@ -97,7 +110,7 @@ def _chosen(pairs: Pairs) -> Iterator[tuple[str, str, str]]:
 def _notes(response: SearchResponse) -> Iterator[tuple[str, str]]:
     """Yield the messages about a search that the page does not draw as links."""
     answer = {name: getattr(response, name) for name in _NOTED}
-    yield from search_notes(answer | {"did_you_mean": "", "next_offset": None}, "mcp")
+    yield from (note for note in search_notes(answer | {"did_you_mean": "", "next_offset": None}, "mcp") if note[0])
 
 
 def _links(name: str, facet: Any, pairs: Pairs) -> Iterator[FacetLink]:
@@ -143,4 +156,4 @@ def make_why(visit: Visit) -> WebPage:
     deciding = [pair for pair in visit.pairs if pair[0] in options or pair[0] not in parameters_of(SearchOptions)]
     arguments = read_arguments(WhyOptions, deciding, own=("q", "item"))
     found = visit.registry.why(query, item.strip(), **arguments)
-    return WebPage("why.html", found, {"query": query, "given": given})
+    return WebPage("why.html", found, {"query": query, "given": {"sort_by": ""} | given})

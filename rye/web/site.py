@@ -21,7 +21,18 @@ from starlette.routing import Route
 
 from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
-from rye.surface.text import ago, installed_version, passage_of, plural, repeated, size, source_name, standing
+from rye.surface.text import (
+    ago,
+    decided,
+    installed_version,
+    is_markdown_file,
+    passage_of,
+    plural,
+    repeated,
+    size,
+    source_name,
+    standing,
+)
 from rye.web import item_page, overview_page, search_page
 from rye.web.address import ROOT, Maker, Visit, changed, hit_address, item_address
 from rye.web.gate import hardened
@@ -148,9 +159,9 @@ class Site:
         """Answer where there is no such page, or no such way to ask for it."""
         assert isinstance(error, HTTPException)
         if error.status_code == 405:
-            message, hint = "pages are only read here: GET or HEAD", "what changes items and trust are commands of rye"
+            message, hint = "pages can only be read: GET or HEAD", "change items and trust with the rye command"
         else:
-            message, hint = f"there is no page {request.url.path}", "search for it, or begin at the first page"
+            message, hint = f"there is no page {request.url.path}", "search for it above, or start from the first page"
         fault = RyeError("no-page", message, hint=hint)
         answer = self._html(request, "error.html", {"error": fault, "status": error.status_code}, error.status_code)
         answer.headers.update(error.headers or {})
@@ -203,6 +214,11 @@ def _safe(value: Any) -> Any:
     return block(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
+def _sentence(text: str, end: str = ".") -> str:
+    """Return a message as a sentence: beginning with a capital, and ended."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!", "…")) else end)
+
+
 def _environment() -> Environment:
     loader = FileSystemLoader(_HERE / "templates")
     found = Environment(
@@ -221,12 +237,15 @@ def _environment() -> Environment:
         "ago": ago,
         "changed": changed,
         "commands": overview_page.commands_of,
+        "decided": decided,
+        "is_markdown_file": is_markdown_file,
         "marked": marked,
         "nav": [(name, label) for name, label in NAVIGATION if name in PAGES],
         "passage_of": passage_of,
         "plural": plural,
         "repeated": repeated,
         "root": ROOT.get,
+        "sentence": _sentence,
         "size": size,
         "source_name": source_name,
         "standing": standing,

@@ -21,6 +21,7 @@ from rye.cli.render.parts import (
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, folded, note_line, pad, warning_lines
 from rye.surface.text import (
     Spans,
+    decided,
     header,
     hybrid_lines,
     is_markdown_file,
@@ -214,18 +215,6 @@ def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
         yield terminal.dim(f"  none: {facet.missing}")
 
 
-_DECIDED = {
-    "exact": "its id or name is the query",
-    "withdrawn": "superseded, deprecated and yanked items come last",
-    "words": "it has all the words, or the text word for word",
-    "date": "by date",
-    "name": "by name",
-    "space": "{} are equal, and its space comes first",
-    "id": "{} are equal, so the id decides",
-}
-_COMPARED = {"score": "scores", "date": "dates", "name": "names"}
-
-
 def _explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iterator[str]:
     """Yield a bar for each matching part of the query, and below it its share by field and word."""
     traces = hit.explain or ()
@@ -265,7 +254,7 @@ def _words(words: Mapping[str, int], terminal: Terminal) -> str:
 def _contrast(found: Contrast, *, sort_by: str = "score") -> str:
     """Return why one hit comes before another in the requested order."""
     if found.decided_by != "score":
-        return _DECIDED[found.decided_by].format(_COMPARED[sort_by])
+        return decided(found, sort_by)
     shares = [f"{_short(each.clause)} in {inline(each.field)} {each.difference:+.4f}" for each in found.shares]
     return f"{found.difference:+.4f}" + (f": {', '.join(shares)}" if shares else "")
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye._text import Advice, column, inline
+from rye._text import column, inline
 from rye.cli.render.parts import item_name, location, named_audience
 from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
 from rye.registry import Finding, Fixes, Unchecked, Violation
-from rye.surface.text import plural, source_name
+from rye.surface.text import manifest_advice, plural, source_name
 
 if TYPE_CHECKING:
     from rye.registry import ManifestReport, ManifestWritten, ServerSkill, Verification, VerifiedItem
@@ -164,7 +164,7 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
             yield note_line("not checked", text, terminal)
     yield from warning_lines(warnings, terminal)
     fixes = Fixes.find(audience=named_audience())
-    hints = [hint for report in reports for hint in _hints(report, fixes)]
+    hints = [hint for report in reports for hint in manifest_advice(report, fixes)]
     for code, advice in dict.fromkeys(hints):
         yield from (note_line(label, text, terminal) for label, text in advice.labelled(f"hint[{code}]"))
 
@@ -172,16 +172,9 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
 def checked_to_dict(report: ManifestReport) -> dict[str, Any]:
     """Return the JSON of a check, in which each finding has the command for its space, as a reader is shown it."""
     data, fixes = report.to_dict(), Fixes.find(audience=named_audience())
-    for finding, (_, advice) in zip(data["findings"], _hints(report, fixes), strict=True):
+    for finding, (_, advice) in zip(data["findings"], manifest_advice(report, fixes), strict=True):
         finding["remedy"], finding["note"] = advice
     return data
-
-
-def _hints(report: ManifestReport, fixes: Fixes) -> list[tuple[str, Advice]]:
-    """Return the code of each finding, with what fixes it in the space that was checked."""
-    space, _, bundle = report.source.partition(":")
-    codes = (found.code for found in report.findings)
-    return [(code, Advice.read(fixes.of_code(code, space, bundle, report.root))) for code in codes]
 
 
 def render_server(skills: Sequence[ServerSkill], *, verbose: bool) -> Iterator[str]:

@@ -109,11 +109,11 @@ def test_long_facts_are_wrapped_below_each_other() -> None:
 def test_the_signer_is_shown_only_as_far_as_it_is_proven() -> None:
     """Only v2 signs its date; a changed file and a line of an unknown key prove nothing of what they say."""
     facts = {"owner": "Ann", "signer": "f" * 64, "signed_at": "2026-01-01", "format": "v2"}
-    assert signed_by(signature(**facts)) == f"by Ann, with key {'f' * 16}, at 2026-01-01, as v2"
-    assert signed_by(signature(**facts | {"format": "v1"})).endswith("dated 2026-01-01 (not proven), as v1")
+    assert signed_by(signature(**facts)) == f"by Ann, with key {'f' * 16}, at 2026-01-01, format v2"
+    assert signed_by(signature(**facts | {"format": "v1"})).endswith("dated 2026-01-01 (not proven), format v1")
     for verdict, code in (("tampered", "digest"), ("untrusted", "unknown-key")):
         said = signed_by(signature(verdict, code=code, **facts | {"owner": ""}))
-        assert said == f"names key {'f' * 16}, dated 2026-01-01 (not proven), as v2"
+        assert said == f"claims key {'f' * 16}, dated 2026-01-01 (not proven), format v2"
     assert signed_by(signature("unsigned")) == ""
 
 

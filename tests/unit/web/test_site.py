@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +18,11 @@ from starlette.testclient import TestClient
 
 from rye import Registry
 from rye._text import quote
+from rye.keys.manifests import find_root
+from rye.manifest.space import observe
+from rye.manifest.store import replace_manifest
+from rye.manifest.write import write_manifest
+from rye.spaces.layout import Layout
 from rye.web import app
 from rye.web.gate import SAFE_HEADERS
 from rye.web.markup import LinkedItem, code_lines, rendered
@@ -155,10 +160,10 @@ def test_every_page_has_a_twin(client: TestClient, registry: Registry) -> None:
 @pytest.mark.parametrize(
     ("address", "status", "words"),
     [
-        ("/search?limit=x", 400, "limit is"),
+        ("/search?limit=x", 400, "Limit is"),
         ("/search?limit=5&limit=6", 400, "several times"),
         ("/search?lmit=5", 400, "no argument"),
-        ("/search?mode=none", 400, "valid are auto"),
+        ("/search?mode=none", 400, "Valid are auto"),
         ("/search?filters=x", 400, "no filter"),
         ("/search?q=titel:deploy", 400, "title:deploy"),
         ("/item/tool/ops/deplo", 404, "ops/deploy"),
@@ -220,7 +225,7 @@ def test_what_is_in_force_is_shown_and_kept(client: TestClient) -> None:
     assert "checked" not in page
     faulty = client.get("/search?q=deploy&level=9")
     assert faulty.status_code == 400
-    assert '<a href="/search?q=deploy" title="Take it away">' in faulty.text
+    assert '<a href="/search?q=deploy" title="Remove">' in faulty.text
 
 
 def test_the_twin_of_a_page_has_its_arguments(client: TestClient) -> None:
@@ -402,7 +407,44 @@ def test_the_overview_leads_to_what_it_counts(tmp_path: Path) -> None:
                 found = client.get(unescape(address).replace("/search?", "/search.json?")).json()
                 assert found["total"] == int(number), address
         assert "no-envelope" in page
-        assert "There is no item." in client.get("/overview?space=system").text
+        assert "There are no items." in client.get("/overview?space=system").text
+
+
+def test_the_overview_gives_the_reasons_of_every_verdict(tmp_path: Path) -> None:
+    """A tampered item is named, however many are unsigned; of one verdict the first hundred are looked at."""
+    sim = SpaceSim(tmp_path, bundles=())
+    for number in range(101):
+        sim.write("project", f"knowledge/a{number}.md", "# Unsigned\n")
+    sim.add("project", "knowledge/z.md", "# Signed\n")
+    path = sim.project / ".ai" / "knowledge" / "z.md"
+    path.write_text(path.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
+    with TestClient(app(sim.registry())) as client:
+        page = client.get("/overview").text.partition('id="doubt"')[2]
+    assert page.index("<b>1</b> ") < page.index('href="/item/knowledge/z"') < page.index("<b>101</b> ")
+    assert "The reasons of the first 100:" in page
+    assert "and 95 more" in page
+
+
+def test_a_manifest_that_has_expired_has_the_command_that_renews_it(
+    tmp_path: Path,
+) -> None:
+    """The page says since when, what was found, and what is to be done; of a good one, until when it is valid."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.add("project", "knowledge/a.md", "# A\n")
+    sim.add("user", "knowledge/b.md", "# B\n")
+    layout = Layout.find(project=sim.project, user=sim.user, bundles=())
+    for space, days in (("project", 40), ("user", 1)):
+        _, root = find_root(layout, space=space)
+        then = datetime.now(UTC) - timedelta(days=days)
+        update = write_manifest({}, observe(root).all, signers=[ANN], now=then, fresh=7)
+        replace_manifest(root.path, update.files)
+    with TestClient(app(sim.registry())) as client:
+        page = client.get("/trust").text
+    good, bad = page.partition("<h3>user ")[2], page.partition("<h3>project ")[2].partition("<h3>user ")[0]
+    assert "Version 1 lists 1 item and expired on" in bad
+    assert "timestamp.json expired at" in bad
+    assert "rye manifest" in bad
+    assert "Version 1 lists 1 item and expires on" in good
 
 
 def test_a_key_has_the_command_that_does_something_about_it(tmp_path: Path) -> None:
@@ -438,8 +480,9 @@ def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
     assert f">ann {ANN.public.fingerprint[:12]}<" in page
     assert f">unknown {key('stranger').public.fingerprint[:12]}<" in page
     for name, who in (("theirs", "A Famous Company"), ("others", "Nobody")):
-        words = f"the signature holds, but the key of '{who}' by its own word ("
-        assert f"<small>knowledge:{name}: {words}" in unescape(page)
+        words = f"The signature holds, but the key of '{who}' by its own word ("
+        reason = unescape(page).partition(words)[2].partition("<p>")[0]
+        assert f"<small>knowledge:{name}</small>" in reason
 
 
 def test_feed_and_search_description_are_xml(client: TestClient, registry: Registry) -> None:
