@@ -94,6 +94,8 @@ def make(visit: Visit) -> WebPage:
             "notes": notes,
             "facets": {name: list(_links(name, facet, pairs)) for name, facet in response.facets.items()},
             "why": f"{ROOT.get()}/why?{with_one_more(pairs, 'item')}" if query else "",
+            # of several copies, /why explains the one that is searched first
+            "alone": f"{ROOT.get()}/search?{changed(pairs, explain='true', limit='1')}&offset=",
             "previous": max(response.offset - response.limit, 0) if response.offset else None,
             "best": max([1.0, *(hit.score for hit in response.results)]),
         },

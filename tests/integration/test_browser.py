@@ -87,6 +87,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sim.add(
         "system:shop", "directives/buy.md", "---\nname: buy\nversion: '1.0.0'\n---\n\n# Buy\n\nDeploy a shop.\n", EVE
     )
+    sim.add("project", "knowledge/whole.md", "# Whole\n")
+    torn = sim.add("project", "knowledge/torn.md", "# Torn\n")
+    torn.write_text(torn.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
     command = [sys.executable, "-m", "rye", "serve", "--port", "0", "--project", str(sim.project)]
     with subprocess.Popen(command, env=environment(sim), stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -200,6 +203,7 @@ def test_nothing_is_wider_than_a_small_screen(page: Page) -> None:
     """At 320 pixels no page scrolls sideways."""
     for address in PAGES:
         page.goto(address)
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 320, (address, wide)
 

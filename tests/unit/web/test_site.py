@@ -299,6 +299,20 @@ def test_a_hit_leads_to_the_very_copy_that_it_is(client: TestClient) -> None:
     assert 'href="/diff/directive/pdf?old=project%3A.cursor%2Fskills&amp;new=project%3A.claude%2Fskills"' in shown[0]
 
 
+def test_a_shadowed_hit_is_explained_by_its_own_score(client: TestClient) -> None:
+    """The page that explains an item is about the copy that is searched first; that of another is the hit alone."""
+    hits = client.get("/search.json?q=deploy&filters=type=tool&explain=true").json()["results"]
+    page = client.get("/search?q=deploy&filters=type=tool").text
+    whys = [unescape(each) for each in re.findall(r'data-why="([^"]*)"', page)]
+    assert sorted(bool(each["shadowed_by"]) for each in hits) == [False, True]
+    for hit, address in zip(hits, whys, strict=True):
+        answer = client.get(address).text
+        assert ("/search?" in address) == bool(hit["shadowed_by"])
+        assert "".join(f"{each:.3f}" for each in sorted((e["contribution"] for e in hit["explain"]), reverse=True)) == (
+            "".join(re.findall(r"</svg>(\d\.\d{3})</td>", answer))
+        )
+
+
 def test_pages_can_be_mounted_below_a_path(registry: Registry) -> None:
     """Every link of every page, of the feed and of the search description keeps the path and leads somewhere."""
     application = Starlette(routes=[Mount("/our registry", app(registry))])
