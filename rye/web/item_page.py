@@ -112,7 +112,8 @@ def make_diff(visit: Visit) -> WebPage:
     given = dict.fromkeys(_SIDES, "") | dict(visit.pairs)
     if missing := [name for name in _SIDES if not given[name]]:
         hint = "give old=SPACE and new=SPACE, such as old=user and new=project"
-        raise ArgumentError("missing-argument", f"there is no {' and no '.join(missing)}", hint=hint)
+        message = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        raise ArgumentError("missing-argument", message, hint=hint)
     old, new = (visit.registry.load(visit.path["kind"], visit.path["item_id"], given[name]) for name in _SIDES)
     sides = [each.content.splitlines() for each in (old, new)]
     if max(map(len, sides)) > MAX_COMPARED:

@@ -112,17 +112,12 @@ def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
 
 def _by_signer(registry: Registry, signers: Mapping[str, int], given: Mapping[str, Any]) -> Iterator[Share]:
     """Yield the verdicts on the items of those who signed most."""
-    owners = owners_of(registry)
+    keys = sorted(registry.trust_keys().keys, key=lambda each: each.is_anchor)  # the user's word comes last, and holds
+    owners = {each.fingerprint: each.owner for each in keys if each.counts or each.is_anchor}
     for fingerprint in list(signers)[:_SIGNERS]:
         query = f"signer:{fingerprint}"
         verdicts = registry.search(query, facets=["verdict"], **_EVERY, **given).facets["verdict"].values
         yield Share(f"{owners.get(fingerprint, 'unknown')} {fingerprint[:12]}", tuple(verdicts), query)
-
-
-def owners_of(registry: Registry) -> dict[str, str]:
-    """Return the owner of each key that counts, and of each that the user named, by its fingerprint."""
-    keys = sorted(registry.trust_keys().keys, key=lambda each: each.is_anchor)  # the user's word comes last, and holds
-    return {each.fingerprint: each.owner for each in keys if each.counts or each.is_anchor}
 
 
 def _standings(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:

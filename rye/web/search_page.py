@@ -10,7 +10,6 @@ from rye.errors import ArgumentError, QueryError, RyeError
 from rye.parameters import SearchOptions, WhyOptions, parameters_of
 from rye.surface.text import search_notes, warning_notes
 from rye.web.address import ROOT, TRUE, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
-from rye.web.overview_page import owners_of
 
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
@@ -90,7 +89,11 @@ def make(visit: Visit) -> WebPage:
         | {
             "error": None,
             "stages": STAGES,
-            "signers": owners_of(visit.registry) if "signer" in response.facets else {},
+            "signers": {
+                hit.signature.signer: hit.signature.owner
+                for hit in response.results
+                if hit.signature.verdict == "trusted"
+            },
             "notes": notes,
             "facets": {name: list(_links(name, facet, pairs)) for name, facet in response.facets.items()},
             "why": f"{ROOT.get()}/why?{with_one_more(pairs, 'item')}" if query else "",
@@ -153,7 +156,7 @@ def make_why(visit: Visit) -> WebPage:
     given = dict(visit.pairs)
     query, item = given.get("q", ""), given.get("item", "")
     if not item.strip():
-        raise ArgumentError("missing-argument", "there is no item", hint="give item=type:id, or an id alone")
+        raise ArgumentError("missing-argument", "item is missing", hint="give item=type:id, or an id alone")
     options = parameters_of(WhyOptions)
     deciding = [pair for pair in visit.pairs if pair[0] in options or pair[0] not in parameters_of(SearchOptions)]
     arguments = read_arguments(WhyOptions, deciding, own=("q", "item"))

@@ -168,7 +168,7 @@ def test_every_page_has_a_twin(client: TestClient, registry: Registry) -> None:
         ("/search?q=titel:deploy", 400, "title:deploy"),
         ("/item/tool/ops/deplo", 404, "ops/deploy"),
         ("/item/tol/ops/deploy", 400, "directive"),
-        ("/why?q=deploy", 400, "no item"),
+        ("/why?q=deploy", 400, "Item is missing"),
         ("/static/../site.py", 404, "no page"),
         ("/static/site.py", 404, "no page"),
     ],
@@ -490,7 +490,11 @@ def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
     sim.trust(key("other"), "project", owner="Nobody")
     with TestClient(app(sim.registry())) as client:
         page = client.get("/overview?space=project").text
-    assert ">A Famous Company" not in page
+        facets = client.get("/search?q=mine OR theirs OR others&space=project").text.partition("<h2>signer")[2]
+    named = [tuple(each.split(" ")) for each in re.findall(r"<span>([^<]*)</span>", facets)]
+    assert ("ann", ANN.public.fingerprint[:12]) in named
+    assert ("", key("stranger").public.fingerprint[:12]) in named
+    assert ">A Famous Company" not in page + facets
     assert f">ann {ANN.public.fingerprint[:12]}<" in page
     assert f">unknown {key('stranger').public.fingerprint[:12]}<" in page
     for name, who in (("theirs", "A Famous Company"), ("others", "Nobody")):
