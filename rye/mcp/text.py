@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -79,27 +80,53 @@ def tidy(value: Any, *, longest: int = MAX_TEXT, depth: int = _DEPTH) -> Any:
 
 
 class Reasons(dict[str, str]):
-    """The sentences of a brief answer, each once: the first one of a verdict by that, others by their codes."""
+    """The sentences of a brief answer, each once: the first one of a verdict by that, others by their codes.
+
+    In the others ``{signer}`` stands for the key, which the part of the answer has.
+    """
 
     def label(self, signature: Mapping[str, str]) -> dict[str, str]:
         """Return the verdict and, unless its sentence is the one that stands for the verdict, the key of that."""
-        verdict, code = signature["verdict"], signature["code"]
+        verdict, code, signer = signature["verdict"], signature["code"], signature.get("signer", "")[:16]
         sentence = f"{signature['reason']} [{code}]"
-        keys = [verdict, code, *(f"{code} {number}" for number in range(2, len(self) + 2))]
+        if self.setdefault(verdict, sentence) == sentence:
+            return {"verdict": verdict}
+        names_it = bool(signer) and signer in sentence and "{" not in sentence
+        sentence = sentence.replace(signer, "{signer}") if names_it else sentence
+        keys = [code, *(f"{code} {number}" for number in range(2, len(self) + 2))]
         key = next(each for each in keys if self.setdefault(each, sentence) == sentence)
-        return {"verdict": verdict} | ({"reason": key} if key != verdict else {})
+        return {"verdict": verdict, "reason": key} | ({"signer": signer} if names_it else {})
 
 
 def under_base(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Shorten the paths of the parts of an answer by the folder that saves most, and return it as ``base``, if any."""
+    """Shorten the paths of the parts of an answer by the folder that saves most, and return it as ``base``, if any.
+
+    Where paths follow from ids, ``base`` says how, as in ``skills/{id}/SKILL.md``, and these parts have no path.
+    """
     paths = [row["path"] for row in rows]
     folders = {f"{folder.as_posix().rstrip('/')}/" for path in paths for folder in PurePosixPath(path).parents}
-    saved = {each: len(each) * (sum(path.startswith(each) for path in paths) - 1) for each in sorted(folders)}
+    saved = dict[str, int]()
+    for folder in sorted(each for each in folders if "{id}" not in each):
+        below = len(folder) * sum(path.startswith(folder) for path in paths)
+        saved[folder] = below - len(folder) - len('"base":"",')
+        endings = Counter(
+            path.removeprefix(f"{folder}{row['id']}")
+            for row, path in zip(rows, paths, strict=True)
+            if path.startswith(f"{folder}{row['id']}")
+        )
+        for ending, _ in endings.most_common(1):
+            following = [path for row, path in zip(rows, paths, strict=True) if path == f"{folder}{row['id']}{ending}"]
+            spared = sum(len(path) - len(folder) + len('"path":"",') for path in following)
+            saved[f"{folder}{{id}}{ending}"] = saved[folder] + spared - len("{id}") - len(ending)
     base = max(saved, key=saved.__getitem__, default="")
-    if not base or saved[base] < len('"base":"",'):
+    if not base or saved[base] <= 0:
         return {}
+    folder, follows, ending = base.partition("{id}")
     for row in rows:
-        row["path"] = row["path"].removeprefix(base)
+        if follows and row["path"] == f"{folder}{row['id']}{ending}":
+            del row["path"]
+        else:
+            row["path"] = row["path"].removeprefix(folder)
     return {"base": base}
 
 

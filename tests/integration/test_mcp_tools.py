@@ -253,7 +253,7 @@ def test_why_an_item_is_a_hit_or_none_comes_beside_the_hits(sim: SpaceSim, share
 
 def test_a_brief_answer_has_what_a_model_decides_by(shared: Session) -> None:
     """Every field of the contract, verdict, reason and path of each hit, in less than 350 bytes a hit."""
-    needed = {"id", "name", "description", "category", "score", "type", "source", "preview", "verdict", "path"}
+    needed = {"id", "name", "description", "category", "score", "type", "source", "preview", "verdict"}
     around = {"total", "query", "scope", "space", "limit", "offset", "search_type", "notice", "results", "reasons"}
     for query in ("", "read", "thread", "verify signatures"):
         given: dict[str, Any] = {"query": query, "limit": 5}
@@ -272,14 +272,16 @@ def test_a_brief_answer_has_what_a_model_decides_by(shared: Session) -> None:
             )
             expected = [whole["signature"]["verdict"], whole["id"], whole["bundle"], whole["exact"]]
             assert [hit["verdict"], hit["id"], hit.get("bundle", ""), hit.get("exact", False)] == expected
-            assert size({name: hit[name] for name in needed}) - len(hit["path"]) < 350
+            assert size({name: hit[name] for name in needed}) < 350
         assert size(brief) < 0.6 * size(full)
 
 
 def said_once(brief: Mapping[str, Any], part: Mapping[str, Any]) -> tuple[str, str]:
     """Return reason and path of a part of a brief answer, as a client puts them together."""
-    reasons, path = brief.get("reasons", {}), part["path"]
-    return reasons.get(part.get("reason", part["verdict"]), ""), path if path[0] == "/" else brief["base"] + path
+    reason = brief.get("reasons", {}).get(part.get("reason", part["verdict"]), "")
+    folder, _, ending = brief.get("base", "").partition("{id}")
+    path = part.get("path", f"{part['id']}{ending}")
+    return reason.replace("{signer}", part.get("signer", "")), path if path[0] == "/" else folder + path
 
 
 @pytest.mark.parametrize(
@@ -302,7 +304,7 @@ def test_other_brief_answers_keep_verdict_reason_and_path(
         assert (one["verdict"], path) == (signature["verdict"], whole["path"])
         if "reason" in signature:
             assert reason == (f"{signature['reason']} [{signature['code']}]" if parts else signature["reason"])
-        rest = one.keys() - {"verdict", "reason", "path"}
+        rest = one.keys() - {"verdict", "reason", "path", "signer"}
         assert {name: one[name] for name in rest} == {name: whole[name] for name in rest}
     assert brief.keys() - full.keys() <= {"reasons", "base", "verdict", "reason"}
     assert size(brief) < 0.8 * size(full)

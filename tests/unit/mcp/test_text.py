@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import ArgumentError
-from rye.mcp.text import Mark, for_client, listed_notes
+from rye.mcp.text import Mark, Reasons, for_client, listed_notes, under_base
 from tests.unit.search.asking import request
 
 
@@ -66,3 +66,38 @@ def test_an_option_inside_an_argument_is_named_when_it_is_wrong(
 def test_a_command_is_the_tool_that_does_the_same_or_the_users(said: str, reported: str) -> None:
     """Only whole words count, and what a tool has no option for is left to the user."""
     assert for_client(said) == reported
+
+
+@pytest.mark.parametrize(
+    ("paths", "base", "left"),
+    [
+        (("/p/s/a/SKILL.md", "/p/s/b/SKILL.md"), "/p/s/{id}/SKILL.md", (None, None)),
+        (("/p/s/a/SKILL.md", "/p/s/b/SKILL.md", "/p/s/a/x.py"), "/p/s/{id}/SKILL.md", (None, None, "a/x.py")),
+        (("/longer/{id}/a/s.md", "/longer/{id}/b/s.md"), "/longer/", ("{id}/a/s.md", "{id}/b/s.md")),
+        (("/p/longer/x.md", "/p/longer/y.md", "/q/z.md"), "/p/longer/", ("x.md", "y.md", "/q/z.md")),
+        (("/x.md", "/y.md"), "", ("/x.md", "/y.md")),
+        ((), "", ()),
+    ],
+)
+def test_the_folder_of_paths_is_said_once_and_so_is_what_follows_from_ids(
+    paths: tuple[str, ...], base: str, left: tuple[str | None, ...]
+) -> None:
+    """Only what saves bytes; a folder that looks like a place for ids is none."""
+    rows = [{"id": name, "path": path} for name, path in zip("abc", paths, strict=False)]
+    assert under_base(rows).get("base", "") == base
+    assert tuple(row.get("path") for row in rows) == left
+
+
+def test_a_reason_that_differs_by_the_key_only_is_said_once() -> None:
+    """The first of a verdict as it is, the others with a place for the key, which each part has."""
+    reasons = Reasons()
+    keys = ("a" * 64, "b" * 64, "c" * 64, "a" * 64)
+    labels = [
+        reasons.label({"verdict": "trusted", "code": "ok", "reason": f"by {key[:16]}", "signer": key}) for key in keys
+    ]
+    assert reasons == {"trusted": f"by {'a' * 16} [ok]", "ok": "by {signer} [ok]"}
+    assert labels == [
+        {"verdict": "trusted"},
+        *({"verdict": "trusted", "reason": "ok", "signer": key[:16]} for key in keys[1:3]),
+        {"verdict": "trusted"},
+    ]
