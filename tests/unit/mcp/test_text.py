@@ -73,8 +73,8 @@ def test_a_command_is_the_tool_that_does_the_same_or_the_users(said: str, report
     [
         (("/p/s/a/SKILL.md", "/p/s/b/SKILL.md"), "/p/s/{id}/SKILL.md", (None, None)),
         (("/p/s/a/SKILL.md", "/p/s/b/SKILL.md", "/p/s/a/x.py"), "/p/s/{id}/SKILL.md", (None, None, "a/x.py")),
-        (("/longer/{id}/a/s.md", "/longer/{id}/b/s.md"), "/longer/", ("{id}/a/s.md", "{id}/b/s.md")),
-        (("/p/longer/x.md", "/p/longer/y.md", "/q/z.md"), "/p/longer/", ("x.md", "y.md", "/q/z.md")),
+        (("/much/longer/{id}/a/s.md", "/much/longer/{id}/b/s.md"), "/much/longer/", ("{id}/a/s.md", "{id}/b/s.md")),
+        (("/much/longer/x.md", "/much/longer/y.md", "/q/z.md"), "/much/longer/", ("x.md", "y.md", "/q/z.md")),
         (("/x.md", "/y.md"), "", ("/x.md", "/y.md")),
         ((), "", ()),
     ],
