@@ -192,7 +192,8 @@ class Fixes:
         if key is not None and (why := _why_unsignable(item, root)):
             fix = f"# {why}; fix that, then: {Advice.read(fix).command}"
         elif key is not None and item.verdict == Verdict.UNSIGNED and self._is_planted(root, path):
-            fix = f"# its manifest does not list it: find out where it came from and read it; then: {fix}"
+            then = Advice.read(fix).command
+            fix = f"# its manifest does not list it: find out where it came from and read it; then: {then}"
         return Advice.read(self._restoring(code, root, path, fix, space=item.space))
 
     def _is_as_listed(self, root: str, path: str) -> bool:

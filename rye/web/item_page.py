@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -63,6 +63,7 @@ def make(visit: Visit) -> WebPage:
             "lead": without_marks(description, ())[0] if is_markdown_file(item.path) else description,
             "content": _content(item, text, relations, given),
             "signed_by": signed_by(item.signature),
+            "skill": _skill_folder(item) if item.signature.verdict == "trusted" else "",
             "remedy": advice.labelled(),
             "relations": relations,
             "graph": None if relations is None else _sides(relations),
@@ -136,6 +137,14 @@ def _notes(found: Relations | SearchResponse) -> list[Note]:
     return list(warning_notes(found.warnings, stale=found.stale))
 
 
+def _skill_folder(item: LoadedItem) -> str:
+    """Return the folder of the skill that an item is a part of, if that is signed as a whole."""
+    for folder in Path(item.path).parents:
+        if (folder / "SKILL.sig").is_file() and (folder / "SKILL.md").is_file():
+            return str(folder)
+    return ""
+
+
 def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
     """Return each other copy: whether it is shadowed, its source, its page and the page of the difference."""
     return [
@@ -194,16 +203,18 @@ def _content(item: LoadedItem, text: str, relations: Relations | None, given: Ma
     is_short = len(text) <= MAX_RENDERED and first <= MAX_LINES
     can_be_rendered = is_markdown_file(item.path) and is_short
     address = item_address(item.ref, space=given["space"], line="1").removesuffix("1")
-    if given["view"] or given["line"] or not can_be_rendered:
+    head, body = "\n".join(lines[: first - 1]), "\n".join(lines[first - 1 :])
+    drawn = None
+    if can_be_rendered and not given["view"] and not given["line"]:
+        targets = {} if relations is None else dict(_targets(relations))
+        drawn = rendered(body, first=first, targets=targets, uncovered=uncovered)
+    if drawn is None:
         begin = (int(given["line"] or 1) - 1) // MAX_LINES * MAX_LINES + 1
         html = code_lines(text, PurePosixPath(item.path).suffix.removeprefix("."), first=begin, uncovered=uncovered)
         return Content(html, begin, len(lines), False, can_be_rendered, address)
-    head, body = "\n".join(lines[: first - 1]), "\n".join(lines[first - 1 :])
-    targets = {} if relations is None else dict(_targets(relations))
     above = Markup("<details><summary>Signature and metadata</summary>%s</details>")
-    drawn = above % code_lines(head, "yaml", uncovered=uncovered) if head.strip() else Markup("")
-    html = drawn + rendered(body, first=first, targets=targets, uncovered=uncovered)
-    return Content(html, 1, len(lines), True, True, address)
+    html = above % code_lines(head, "yaml", uncovered=uncovered) if head.strip() else Markup("")
+    return Content(html + drawn, 1, len(lines), True, True, address)
 
 
 def _targets(relations: Relations) -> Iterator[tuple[str, LinkedItem]]:

@@ -78,8 +78,13 @@ def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collectio
         uncovered: Numbers of lines that are set apart, as no signature covers them.
     """
     lines = _Colours().draw(text, language).split("\n")[first - 1 : first - 1 + MAX_LINES]
+    return _numbered(enumerate(lines, start=first), uncovered)
+
+
+def _numbered(lines: Iterable[tuple[int, str]], uncovered: Collection[int]) -> Markup:
+    """Return lines of HTML as a list, each with its number."""
     drawn = []
-    for number, line in enumerate(lines, start=first):
+    for number, line in lines:
         kind = ' class="uncovered"' if number in uncovered else ""
         drawn.append(f'<li id="L{number}" value="{number}"{kind}><code>{line or " "}</code></li>')
     return Markup(f'<ol class="code">{"".join(drawn)}</ol>')  # noqa: S704 - escaped by the lexer's formatter
@@ -87,8 +92,10 @@ def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collectio
 
 def rendered(
     text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | None = None, uncovered: Collection[int] = ()
-) -> Markup:
-    """Return Markdown as HTML.
+) -> Markup | None:
+    """Return Markdown as HTML; None where it is nested so deeply that the parser would leave words out.
+
+    Nothing is left out that whoever reads the file would read: lines that only define links stand at the end.
 
     Args:
         text: The Markdown.
@@ -99,16 +106,24 @@ def rendered(
     parser, env = _parser(), dict[str, Any]()
     colours = _Colours()
     tokens = parser.parse(block(text), env)
+    if any(token.level >= parser.options.maxNesting - 1 for token in tokens):
+        return None
     for token in tokens:
         _make_harmless(token, first, targets or {})
         if token.type in {"fence", "code_block"}:
-            code = colours.draw(token.content, (token.info.split() or [""])[0])
-            token.type, token.content = "html_block", f'<pre tabindex="0"><code>{code}</code></pre>\n'
+            language, _, more = token.info.strip().partition(" ")
+            code = colours.draw(token.content, language)
+            named = Markup("<small>{}</small>\n").format(token.info) if more else ""
+            token.type, token.content = "html_block", f'<pre tabindex="0">{named}<code>{code}</code></pre>\n'
         if token.map and token.nesting >= 0 and any(first + line in uncovered for line in range(*token.map)):
             token.attrJoin("class", "uncovered")
             if token.type == "html_block":
                 token.content = f'<div class="uncovered">{token.content}</div>\n'
-    return Markup(parser.renderer.render(tokens, parser.options, env))  # noqa: S704 - the parser escapes all texts
+    html = Markup(parser.renderer.render(tokens, parser.options, env))  # noqa: S704 - the parser escapes all texts
+    defining = sorted(each["map"] for each in [*env.get("references", {}).values(), *env.get("duplicate_refs", ())])
+    lines = text.split("\n")
+    defined = [(first + at, escape(block(lines[at]))) for start, end in defining for at in range(start, end)]
+    return html + Markup("<p><small>Link definitions:</small></p>") + _numbered(defined, uncovered) if defined else html
 
 
 class _Colours:
@@ -151,15 +166,18 @@ def _parser() -> MarkdownIt:
 def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem]) -> None:
     """Change a token so that links lead somewhere known, images are named, and headings have their line as anchor."""
     if token.type == "link_open":
-        written = str(token.attrs.get("href", ""))
+        written, title = str(token.attrs.get("href", "")), str(token.attrs.get("title", ""))
+        seen = f"{written} {title}".strip()
         if own := targets.get(written):
             token.attrs = own.attributes
         elif _ABSOLUTE.match(written):
             token.attrs = {"href": written, "rel": "nofollow noopener noreferrer external", "class": "external"}
+            token.attrs |= {"title": seen} if title else {}
         else:
-            token.attrs = {"title": written}
+            token.attrs = {"title": seen}
     elif token.type == "image":
-        name = Markup('<span class="image" title="%s">image: %s</span>') % (token.attrs.get("src", ""), token.content)
+        seen = f"{token.attrs.get('src', '')} {token.attrs.get('title', '')}".strip()
+        name = Markup('<span class="image" title="%s">image: %s</span>') % (seen, token.content)
         token.type, token.content = "html_inline", str(name)
     elif token.type == "heading_open":
         token.attrs = {"id": f"L{first + (token.map or [0])[0]}"}

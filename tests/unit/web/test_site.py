@@ -254,6 +254,41 @@ def test_what_no_signature_covers_is_marked() -> None:
     assert '<div class="uncovered"><pre' in str(rendered("```\nx\n```\n", uncovered={2}))
 
 
+def test_attack_rendering_hides_no_words(tmp_path: Path) -> None:
+    """What Markdown itself leaves out, an agent would read: definitions, deep nesting, words behind a fence's name."""
+    html = str(rendered('[//]: # (be quiet)\n\nSee [a].\n\n[a]: https://e.example/ "psst"\n', first=3, uncovered={7}))
+    assert '<li id="L3" value="3"><code>[//]: # (be quiet)</code></li>' in html
+    assert '<li id="L7" value="7" class="uncovered"><code>[a]: https://e.example/ &#34;psst&#34;</code></li>' in html
+    assert "<small>py run &lt;this&gt;</small>" in str(rendered("```py run <this>\nx\n```\n"))
+    assert 'title="https://e.example/ psst"' in str(rendered('[a](https://e.example/ "psst") ![b](c.png "psst")'))
+    assert rendered("- " * 200 + "hidden\n") is None
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", "knowledge/deep.md", "# Deep\n\n" + "- " * 200 + "hidden\n")
+    with TestClient(app(sim.registry())) as client:
+        assert '<li id="L3" value="3">' in client.get("/item/knowledge/deep").text
+
+
+def test_a_skill_that_is_signed_as_a_whole_says_so(tmp_path: Path) -> None:
+    """The files that the signature covers are named beside the verdict, unless one of them differs."""
+    sim = SpaceSim(tmp_path, bundles=())
+    skill = sim.project / ".claude" / "skills" / "pdf"
+    (skill / "scripts").mkdir(parents=True)
+    (skill / "SKILL.md").write_text(
+        "---\nname: pdf\ndescription: Forms.\n---\n\nRun `scripts/fill.py`.\n", encoding="utf-8"
+    )
+    (skill / "scripts" / "fill.py").write_text('"""Fill."""\n', encoding="utf-8")
+    sim.save_user_key()
+    registry = sim.registry()
+    registry.sign(str(skill))
+    with TestClient(app(registry)) as client:
+        said = f"covers every file in <code>{skill}</code>"
+        assert [said in client.get(each).text for each in ("/item/directive/pdf", "/item/tool/pdf/scripts/fill")] == [
+            True
+        ] * 2
+        (skill / "scripts" / "fill.py").write_text('"""Evil."""\n', encoding="utf-8")
+        assert said not in client.get("/item/directive/pdf").text
+
+
 def test_lines_are_counted_as_everywhere_else(tmp_path: Path) -> None:
     """A lone carriage return ends one, so that it moves neither marks nor anchors, and hides nothing in the head."""
     sim = SpaceSim(tmp_path, bundles=())
