@@ -12,7 +12,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from operator import add, eq
 
@@ -69,6 +69,13 @@ def pack_keywords(ordered: Sequence[str], owners: Ints, docs: Ints) -> Arrays:
     return compress_strings("entry", ordered) | postings
 
 
+def _unpack(blocks: memoryview, ends: Array, number: int) -> bytes:
+    try:
+        return zlib.decompress(blocks[ends[number] : ends[number + 1]])
+    except zlib.error as error:
+        raise DamagedError(f"block {number}: {error}") from error
+
+
 class CompressedStrings(SortedStrings):
     """Reads what :func:`compress_strings` made.
 
@@ -84,19 +91,13 @@ class CompressedStrings(SortedStrings):
     def __init__(self, name: str, array: Callable[[str], Array], buffer: Callable[[str], memoryview]) -> None:
         self._count = int(array(f"{name}.count")[0])
         self._heads = Strings(array(f"{name}.head.offsets"), buffer(f"{name}.head.buffer"))
-        self._ends = array(f"{name}.ends")
-        self._buffer = buffer(f"{name}.blocks")
         self._bits = buffer(f"{name}.filter")
-        self._block = lru_cache(_CACHED)(lambda number: self._unpack(number).split(b"\n")[:-1])
+        # neither holds this object: in a cycle, the file would stay open until garbage is collected
+        self._unpack = unpack = partial(_unpack, buffer(f"{name}.blocks"), array(f"{name}.ends"))
+        self._block = lru_cache(_CACHED)(lambda number: unpack(number).split(b"\n")[:-1])
 
     def __len__(self) -> int:
         return self._count
-
-    def _unpack(self, number: int) -> bytes:
-        try:
-            return zlib.decompress(self._buffer[self._ends[number] : self._ends[number + 1]])
-        except zlib.error as error:
-            raise DamagedError(f"block {number}: {error}") from error
 
     def raw(self, index: int) -> bytes:
         """Return one string as UTF-8."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from rye.errors import SigningError
 from rye.index.arrays import Array, Arrays, Ints, pack_table, unique
 from rye.index.container import Container, DamagedError
+from rye.index.terms import Strings
 from rye.signing import Evidence
 from rye.signing.model import Placement
 
@@ -112,6 +113,14 @@ def _record(columns: str, rest: tuple[Any, ...]) -> str:
 _to_json = lru_cache(maxsize=1024)(json.dumps)
 
 
+def _read_rest(rests: Strings, number: int) -> tuple[str, Evidence]:
+    try:
+        columns, *record = json.loads(rests[number])
+        return str(columns), Evidence.from_record(record)
+    except (ValueError, TypeError, SigningError) as error:
+        raise DamagedError(f"evidence {number}: {error}") from error
+
+
 class EvidenceColumn(Sequence[Evidence]):
     """Reads what :class:`EvidenceWriter` wrote: the evidence of each document of a file.
 
@@ -131,7 +140,7 @@ class EvidenceColumn(Sequence[Evidence]):
         self.lines, self.bare = file.array("evidence.line"), file.array("evidence.bare")
         self.rests, self.rest_of = file.strings("evidence.rest"), file.array("evidence.rest")
         self.times, self.time_of = file.strings("evidence.time"), file.array("evidence.time")
-        self._rest = lru_cache(maxsize=256)(self._read_rest)
+        self._rest = lru_cache(maxsize=256)(partial(_read_rest, self.rests))
 
     def __len__(self) -> int:
         return len(self.rest_of)
@@ -157,7 +166,7 @@ class EvidenceColumn(Sequence[Evidence]):
 
         What is at fault in the bytes, and the fingerprint of the key, are the same for all of a kind.
         """
-        return self.rest_of, [self._read_rest(number)[1] for number in range(len(self.rests))]
+        return self.rest_of, [_read_rest(self.rests, number)[1] for number in range(len(self.rests))]
 
     @cached_property
     def has_bare_data(self) -> bool:
@@ -179,10 +188,3 @@ class EvidenceColumn(Sequence[Evidence]):
         raw, width = self.raw_content_digests.tobytes().hex(), 2 * _DIGEST  # all in one text, sliced below
         rows = enumerate(self.rest_of.tolist())
         return [irregular[number] or raw[doc * width : (doc + 1) * width] for doc, number in rows]
-
-    def _read_rest(self, number: int) -> tuple[str, Evidence]:
-        try:
-            columns, *record = json.loads(self.rests[number])
-            return str(columns), Evidence.from_record(record)
-        except (ValueError, TypeError, SigningError) as error:
-            raise DamagedError(f"evidence {number}: {error}") from error

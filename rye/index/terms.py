@@ -280,7 +280,9 @@ class Strings(SortedStrings):
 
     @cached_property
     def _head(self) -> Callable[[int], bytes]:
-        return cache(lambda block: self.raw(block * _STEP))
+        # without this object, which holds it: in a cycle, the file would stay open until garbage is collected
+        offsets, buffer = self.offsets, self.buffer
+        return cache(lambda block: bytes(buffer[offsets.item(block * _STEP) : offsets.item(block * _STEP + 1) - 1]))
 
     def lower_bound(self, key: bytes) -> int:
         """Return the index of the first string that is not less than ``key``."""

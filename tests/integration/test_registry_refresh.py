@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +64,29 @@ def settle(registry: Registry) -> None:
 
 
 # segments
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process has mapped is read from /proc")
+def test_an_older_index_is_let_go_without_a_garbage_collection(sim: SpaceSim) -> None:
+    """A server that lives on does not hold the file of every index that it ever read."""
+
+    def gone() -> int:
+        mapped = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        return sum(str(sim.folder) in line and line.endswith("(deleted)") for line in mapped)
+
+    registry, counts = sim.registry(), []
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(8):
+            sim.write("project", "tools/t.py", tool(number))
+            registry.search("deploy", sort_by="name", facets=["type"])
+            registry.search("name:t deploi")
+            registry.verify()
+            counts.append(gone())
+    finally:
+        gc.enable()
+    assert counts[-1] == counts[3] <= 2, counts
 
 
 def test_scores_do_not_depend_on_segments_or_deletions(sim: SpaceSim) -> None:
