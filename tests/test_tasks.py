@@ -47,11 +47,13 @@ def git(folder: Path, *words: str) -> str:
 
 def test_the_tasks_are_a_handful_each_with_a_word_on_it() -> None:
     """``poe`` without a task lists them."""
-    assert set(COMMANDS) == {"test", "fast", "lint", "sign", "tables", "bench"}
+    assert set(COMMANDS) == {"test", "fast", "lint", "sign", "tables", "bench", "campaign"}
     assert all(task["help"] for task in PROJECT["tool"]["poe"]["tasks"].values())
 
 
-@pytest.mark.parametrize("command", [*COMMANDS["test"], *COMMANDS["fast"], *COMMANDS["lint"], *COMMANDS["bench"]])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS["test"], *COMMANDS["fast"], *COMMANDS["lint"], *COMMANDS["bench"], *COMMANDS["campaign"]]
+)
 def test_every_command_of_a_task_takes_its_options(command: str) -> None:
     """The program and its module exist, and so does each option; nothing is run but its help."""
     assert run([*shlex.split(command), "--help"], ROOT)

@@ -280,8 +280,7 @@ class Strings(SortedStrings):
 
     @cached_property
     def _head(self) -> Callable[[int], bytes]:
-        # without this object, which holds it: in a cycle, the file would stay open until garbage is collected
-        offsets, buffer = self.offsets, self.buffer
+        offsets, buffer = self.offsets, self.buffer  # not self: in a cycle, the file would stay open until collected
         return cache(lambda block: bytes(buffer[offsets.item(block * _STEP) : offsets.item(block * _STEP + 1) - 1]))
 
     def lower_bound(self, key: bytes) -> int:
