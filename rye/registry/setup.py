@@ -29,6 +29,7 @@ from rye.spaces.signed import skill_files
 from rye.spaces.targets import files_to_sign
 
 if TYPE_CHECKING:
+    from rye.index.refresh import Progress
     from rye.verify.reports import VerifiedItem
 
 POLICY = "rye-policy.yaml"
@@ -84,6 +85,7 @@ class Setup:
         ci: For which build servers to write the job: keys of :data:`CI_FILES`.
         source: Where the job gets rye from: ``OWNER/REPOSITORY@COMMIT``, with all 40 digits.
         passphrase: Of the key.
+        progress: Called with (items done, items to do, source) while items are verified and signed.
 
     Raises:
         ArgumentError: ``bad-source``.
@@ -99,13 +101,15 @@ class Setup:
         ci: Sequence[str] = (),
         source: str = "",
         passphrase: Passphrase = None,
+        progress: Progress | None = None,
     ) -> None:
         self.folder = project_folder(layout)
         spaces.check_writable(spaces.project_root(self.folder))
         self._base = Root(Space.PROJECT, self.folder)
         self._signs, self._passphrase = signs, passphrase
         self._keyring = Keyring(layout, passphrase=passphrase)
-        verified = Registry(self.folder).verify(space="project")
+        self._registry = Registry(self.folder, progress=progress)
+        verified = self._registry.verify(space="project")
         self._warnings = list(verified.problems)
         unsigned = [each for each in verified.items if each.signature.code == "no-envelope"] if signs else []
         self._places = [place for each in unsigned if (place := _client_place(each, self.folder))]
@@ -207,7 +211,7 @@ class Setup:
         }
         warnings = plan.warnings
         if self._signs and expected:
-            report = Registry(self.folder).sign(*expected, expected=expected, passphrase=self._passphrase)
+            report = self._registry.sign(*expected, expected=expected, passphrase=self._passphrase)
             warnings += report.warnings
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
 

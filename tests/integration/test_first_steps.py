@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rye.items import ItemType, parse
+from rye.registry import Layout, Setup
 
 needs_links = pytest.mark.skipif(os.name != "posix", reason="needs links")
 SOURCE = f"acme/rye@{'0123456789' * 4}"
@@ -79,6 +80,27 @@ def test_from_a_folder_of_notes_to_a_signed_search(rye: Newcomer) -> None:
     assert rye.files() == after
     rye("verify", "--space", "project", "--policy", "rye-policy.yaml")
     assert "knowledge:todo" in rye("search", "title:baker", "--ids")
+
+
+def test_setting_up_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it verifies what is there, reads it again to sign it, and writes; nothing of it comes through a pipe."""
+    home, seen = tmp_path / "home", list[tuple[int, int, str]]()
+    for name in ("a", "b", "c"):
+        path = tmp_path / f"p/.claude/skills/{name}/SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(SKILL.replace("pdf", name), encoding="utf-8")
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("RYE_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("USER_SPACE", "RYE_SIGNING_KEY", "RYE_BUNDLES"):
+        monkeypatch.delenv(name, raising=False)
+    layout = Layout.find(project=tmp_path / "p", user=None, bundles=())
+    setup = Setup(layout, progress=lambda *step: seen.append(step))
+    verified = len(seen)
+    setup.run("me")
+    assert seen[verified - 1][:2] == (3, 3)
+    assert {source for _, _, source in seen[verified:]} >= {"(reading)", "(writing)"}
+    assert seen[-1][:2] == (3, 3)
 
 
 def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import inline, quote
 from rye.cli.commands.keys import login
-from rye.cli.options import Place, ask, command, params_of, refuse
+from rye.cli.options import Place, ask, command, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
 
@@ -39,21 +39,29 @@ def init(**options: Any) -> int:
         refuse("as_json", because="without --yes or --dry-run, as a question would stand in the answer")
     if not options["sign"]:
         refuse("owner", because="with --no-sign")
-    setup = Setup(
-        Place.take(options).layout(),
-        signs=options["sign"],
-        ci=options["ci"],
-        source=options["rye"],
-        passphrase=ask_passphrase,
-    )
     dry_run, as_json = options["dry_run"], options["as_json"]
-    if not as_json:
-        show(_plan(setup.plan, Terminal.of(sys.stdout), every=dry_run))
-    report = setup.plan
-    if not dry_run and not report.is_complete:
-        if not options["yes"]:
-            require_yes("Do this?", hint="--yes does it without asking, --dry-run lists all of it")
-        report = setup.run(login() if options["owner"] is None else options["owner"])
+    with progress_bar("setting up") as progress:
+
+        def unlock(what: str) -> bytes:
+            progress.clear()
+            return ask_passphrase(what)
+
+        setup = Setup(
+            Place.take(options).layout(),
+            signs=options["sign"],
+            ci=options["ci"],
+            source=options["rye"],
+            passphrase=unlock,
+            progress=progress,
+        )
+        progress.clear()
+        if not as_json:
+            show(_plan(setup.plan, Terminal.of(sys.stdout), every=dry_run))
+        report = setup.plan
+        if not dry_run and not report.is_complete:
+            if not options["yes"]:
+                require_yes("Do this?", hint="--yes does it without asking, --dry-run lists all of it")
+            report = setup.run(login() if options["owner"] is None else options["owner"])
     if as_json:
         say_json(report.to_dict())
         return 0
