@@ -208,6 +208,7 @@ def _content(item: LoadedItem, text: str, relations: Relations | None, given: Ma
     if can_be_rendered and not given["view"] and not given["line"]:
         targets = {} if relations is None else dict(_targets(relations))
         drawn = rendered(body, first=first, targets=targets, uncovered=uncovered)
+        can_be_rendered = drawn is not None
     if drawn is None:
         begin = (int(given["line"] or 1) - 1) // MAX_LINES * MAX_LINES + 1
         html = code_lines(text, PurePosixPath(item.path).suffix.removeprefix("."), first=begin, uncovered=uncovered)

@@ -265,7 +265,8 @@ def test_attack_rendering_hides_no_words(tmp_path: Path) -> None:
     sim = SpaceSim(tmp_path, bundles=())
     sim.write("project", "knowledge/deep.md", "# Deep\n\n" + "- " * 200 + "hidden\n")
     with TestClient(app(sim.registry())) as client:
-        assert '<li id="L3" value="3">' in client.get("/item/knowledge/deep").text
+        page = client.get("/item/knowledge/deep").text
+        assert ('<li id="L3" value="3">' in page, "Show it rendered" in page) == (True, False)
 
 
 def test_a_skill_that_is_signed_as_a_whole_says_so(tmp_path: Path) -> None:
