@@ -103,7 +103,7 @@ def parse_line(line: str) -> ParsedLine | None:
     The whole line must be a comment mark, one space, one envelope, and for ``<!--`` one space and the closing ``-->``.
     """
     if match := _NEWER.fullmatch(line):
-        parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5], match[6] or "", match[7] or "")
+        parsed = ParsedLine(_V2, *match.groups("")[1:])
     elif match := _OLDER.fullmatch(line):
         form = EnvelopeFormat.V1 if match[2] == "rye" else EnvelopeFormat.RYEOS
         parsed = ParsedLine(form, match[3], match[4], match[5], match[6])
@@ -240,12 +240,13 @@ def signed_message(
     label = f"{CONTEXT}:{placement}" if placement else CONTEXT
     head = f"{label} {len(item_type)} {item_type} {len(item_id)} {item_id}"
     text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
-    more = [part for part in (suffix, audience) if part]
-    for part in more:
-        text += f" {len(part)} {part}"
+    if suffix:
+        text += f" {len(suffix)} {suffix}"
+    if audience:
+        text += f" {len(audience)} {audience}"
     if text.isascii():
         return text.encode("ascii")
-    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest, *more)
+    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest, *filter(None, (suffix, audience)))
     message = label.encode("ascii")
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")

@@ -186,8 +186,7 @@ def _holding(entries: tuple[TrustEntry, ...], case: _Case, item_type: str, item_
 
 
 def _revoked(entries: tuple[TrustEntry, ...], case: _Case) -> Signature | None:
-    barring = [entry for entry in entries if entry.revoked is not None or entry.unread]
-    barring = [entry for entry in barring if case.trust.revokes(entry, case.origin, case.now)]
+    barring = [each for each in entries if each.bars and case.trust.revokes(each, case.origin, case.now)]
     for entry in barring:
         if entry.revoked is not None:
             words = ", ".join(filter(None, (entry.revoked.reason, entry.revoked.date)))

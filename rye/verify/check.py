@@ -15,6 +15,7 @@ from rye import items, signing, spaces
 from rye._text import BOM, front_matter
 from rye.errors import ItemError
 from rye.items import ItemType
+from rye.items.markdown import is_plainly_yaml
 from rye.items.reader import split_name
 from rye.signing import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict
 from rye.signing.model import Placement
@@ -25,8 +26,8 @@ from rye.spaces.read import Read
 from rye.spaces.signed import Detached, read_signed
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
-_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes]
-"""The whole path of a file, its place, its bytes, where these count, what they prove, and the list of its skill."""
+_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes, str]
+"""The whole path of a file, its place, its bytes, where these count, what they prove, the list of its skill, a note."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
@@ -67,7 +68,7 @@ class Verifier:
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
     def _judge(self, inspected: _Inspected) -> Outcome:
-        path, file, data, origin, evidence, listed = inspected
+        path, file, data, origin, evidence, listed, note = inspected
         trust, now = self.trust, self.now
         signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
         if signature.code == "signature" or signature.verdict is _UNSIGNED:
@@ -79,7 +80,6 @@ class Verifier:
         space, bundle, kind, item_id = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
-        note = items.note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
         return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data), note)
 
 
@@ -109,7 +109,9 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
         except ItemError as error:
             return _unchecked(error, path)
     listed = list_files(detached.files) if isinstance(detached, Skill) else b""
-    return path, file, data, origin, evidence, listed
+    is_plain = file.suffix != ".md" or is_plainly_yaml(data)
+    note = "" if is_plain else items.note_on_metadata(data, item_type=file.item_type, suffix=".md")
+    return path, file, data, origin, evidence, listed, note
 
 
 def _unchecked(error: ItemError, path: str) -> Unchecked:

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from rye.errors import ItemError
 from rye.items import EXTENSIONS, Item, ItemType, note_on_metadata, parse, yaml_safe
-from rye.items.markdown import read_markdown
+from rye.items.markdown import is_plainly_yaml, read_markdown
 from rye.items.model import STATED_KEYS
 from rye.items.values import decode
 from rye.search.section_text import sections_of
@@ -251,6 +251,7 @@ def test_the_note_on_metadata_is_that_of_a_whole_reading(text: str, item_type: I
         except ItemError:
             note = ""
         assert note_on_metadata(data, item_type=item_type, suffix=".md") == note
+        assert not (note and is_plainly_yaml(data))
 
 
 keys = st.from_regex(r"[a-z][a-z_-]{0,9}", fullmatch=True)
