@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items.formats import FIXED_FILES, FIXED_NAMES, MARKS, OF_PROJECTS, SKILLS_FOLDER
+from rye.items.formats import FIXED_FILES, FIXED_NAMES, MARKS, OF_PROJECTS, PLUGIN, SKILLS_FOLDER
 from rye.signing import real_path
 from rye.spaces.beside import named_files
 from rye.spaces.bundles import RootCollector, has_items, identify, is_looked_into
@@ -170,7 +170,7 @@ class _Search:
         if name == FOLDER:
             message = f"{path!r} is {FOLDER} where case is ignored, and a project there"
             self._report("bad-name", message, f"rename it, to {FOLDER} if it is one, or leave it out: --exclude", path)
-        elif name != ".git" and (name not in MARKS or os.path.lexists(os.path.join(path, FOLDER))):
+        elif name != ".git" and (name not in {*MARKS, PLUGIN} or os.path.lexists(os.path.join(path, FOLDER))):
             self._unsearched.append(os.path.relpath(path, self._folder))
 
     def _pass_over_misspelt(self, folder: str, name: str) -> None:

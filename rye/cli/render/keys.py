@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rye._resources import items_root
 from rye._text import block, column, inline
 from rye.cli.render.parts import shown_path
-from rye.cli.terminal import Terminal, cells, pad
+from rye.cli.terminal import Terminal, cells, folded, pad
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
@@ -82,8 +82,9 @@ def _source(key: TrustedKey) -> str:
 
 def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     """Yield what was done to which key, and the files that it concerned."""
-    key = terminal.style(inline(change.fingerprint), "cyan")
-    yield f"{change.action:<9}  {key}  {inline(change.owner) or 'no owner named'}"
+    fingerprint, before = inline(change.fingerprint), " " * 11
+    whose = folded(f"{fingerprint}  {inline(change.owner) or 'no owner named'}", terminal, first=before, others=before)
+    yield f"{change.action:<9}  {whose.replace(fingerprint, terminal.style(fingerprint, 'cyan'), 1)}"
     for path in change.paths:
         yield f"           {terminal.dim(inline(path))}"
 

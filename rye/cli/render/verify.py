@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import column, inline
 from rye.cli.render.parts import item_name, location, named_audience
-from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
+from rye.cli.terminal import VERDICT_MARKS, Terminal, folded, note_line, warning_lines
 from rye.registry import Finding, Fixes, Unchecked, Violation
 from rye.surface.text import manifest_advice, plural, source_name
 
 if TYPE_CHECKING:
     from rye.registry import ManifestReport, ManifestWritten, ServerSkill, Verification, VerifiedItem
-
-_IN_FULL = 3
-"""Findings of one cause that are shown in full."""
 
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 
@@ -30,9 +27,9 @@ def render_text(
     complain: Callable[[str], None],
     keep: Callable[[Finding], None] | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of each finding (of each item where ``verbose``) and the summary.
+    """Yield a line for each cause of findings, with their number and files, and the summary.
 
-    The first findings of a cause come in full as they are made, the others of it in the end: their number, then files.
+    Items that passed, where ``verbose``, come as they are verified; the findings come behind the last of them.
 
     Args:
         run: What is iterated over.
@@ -51,12 +48,10 @@ def render_text(
             if verbose or not entry.baselined:
                 alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.baselined))]
                 alike.append(entry)
-                if len(alike) <= _IN_FULL:
-                    yield from _finding(entry, terminal)
         elif verbose:
             yield _head(entry, terminal)
     for alike in causes.values():
-        yield from _others(alike[_IN_FULL:], terminal)
+        yield from _finding(alike[0], terminal) if len(alike) == 1 else _findings(alike, terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
     for report in run.manifests:
@@ -77,20 +72,26 @@ def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
 def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
     known = " (baselined)" if finding.baselined else ""
-    yield f"    {inline(finding.reason)} [{inline(finding.code)}]{known}"
+    text = inline(f"{finding.reason} [{finding.code}]{known}")
+    yield f"    {folded(text, terminal, first='    ', others='    ')}"
     yield from (note_line(label, text, terminal, indent=4) for label, text in finding.advice.labelled())
 
 
-def _others(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
-    """Yield a line for the cause that findings share, and one for each of them."""
-    if findings:
-        first = findings[0]
-        known = " (baselined)" if first.baselined else ""
-        count = f"{len(findings)} more of {inline(first.item.source)}"
-        yield f"{terminal.verdict(first.item.verdict)}  {count}: {inline(first.reason)} [{inline(first.code)}]{known}"
+def _findings(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
+    """Yield a line for the cause that findings share, one for each of them, and what fixes them, or the first."""
+    first = findings[0]
+    known = " (baselined)" if first.baselined else ""
+    verdict = first.item.verdict
+    cause = f"{plural(len(findings), 'item')} of {first.item.source}: {first.reason} [{first.code}]{known}"
+    text = folded(inline(cause), terminal, first=" " * (len(verdict) + 4), others="  ")
+    yield f"{terminal.verdict(verdict)}  {text}"
     for each in findings:
         item = each.item
         yield f"    {item_name(item.ref, item.path, terminal)}  {location(item.path, item.line, terminal)}"
+    advice = first.advice
+    if any(each.advice != advice for each in findings):
+        advice = advice._replace(words="; ".join(filter(None, [advice.words, "likewise for each of the others"])))
+    yield from (note_line(label, text, terminal, indent=4) for label, text in advice.labelled())
 
 
 def _summary(run: Verification, terminal: Terminal) -> str:
