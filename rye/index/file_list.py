@@ -113,6 +113,10 @@ class Files:
         """Return how many bytes some of them have."""
         return tuple(self.stats[which, 0].tolist())
 
+    def changed(self) -> tuple[int, ...]:
+        """Return when each last changed, in nanoseconds; of one that is to be read anew, when its node did."""
+        return tuple(np.where(self.stats[:, 1] == _NEVER, self.stats[:, 2], self.stats[:, 1]).tolist())
+
     def with_stats(self, stats: Stats) -> Files:
         """Return the same paths with other stats."""
         found = copy(self)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from rye.spaces import Root
 if TYPE_CHECKING:
     from rye.registry.state import State
 
-_LARGEST = 10
+_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class SpaceStats(Report):
         figures: Of its items.
         files, file_bytes: Files that are items by their name, and their size.
         largest: Items of the largest files, as ``type:id``, with their bytes.
+        newest: Items of the files that changed last, as ``type:id``, with the moment.
         unreadable: How many of these are no items, or could not be read.
         index_bytes: Size of its index.
         index_age: Seconds since the index last changed.
@@ -42,6 +44,7 @@ class SpaceStats(Report):
     files: int
     file_bytes: int
     largest: Mapping[str, int]
+    newest: Mapping[str, str]
     unreadable: int
     index_bytes: int
     index_age: float
@@ -73,7 +76,7 @@ def stats_of(state: State, space: str) -> Stats:
     reader = state.reader(space)
     spaces = []
     for root, snapshot in reader.snapshots:
-        sizes = snapshot.file_list.files.sizes()
+        sizes, changed = snapshot.file_list.files.sizes(), snapshot.file_list.files.changed()
         spaces.append(
             SpaceStats(
                 source=root.source,
@@ -81,7 +84,8 @@ def stats_of(state: State, space: str) -> Stats:
                 figures=count(Reader([(root, snapshot)])),
                 files=len(sizes),
                 file_bytes=sum(sizes),
-                largest=_largest(root, snapshot.file_list),
+                largest=_greatest(root, snapshot.file_list, sizes),
+                newest={item: _moment(at, now) for item, at in _greatest(root, snapshot.file_list, changed).items()},
                 unreadable=len(snapshot.file_list.problems),
                 index_bytes=sum(path.stat().st_size for path in snapshot.folder.glob("*") if path.is_file()),
                 index_age=round(max(time.time() - snapshot.written, 0.0), 3),
@@ -90,12 +94,17 @@ def stats_of(state: State, space: str) -> Stats:
     return Stats(tuple(spaces), count(reader), state.stale(space), (*state.warnings, *state.empty(space)))
 
 
-def _largest(root: Root, files: FileList) -> dict[str, int]:
-    """Return the items of the largest files that are items, the largest first."""
+def _moment(nanoseconds: int, now: datetime) -> str:
+    """Return the time of a file as ISO 8601 has it, whatever whoever made it set: after 1970, and not to come."""
+    return datetime.fromtimestamp(min(max(nanoseconds // 10**9, 0), now.timestamp()), UTC).isoformat(timespec="seconds")
+
+
+def _greatest(root: Root, files: FileList, numbers: Iterable[int]) -> dict[str, int]:
+    """Return the items whose files have the greatest of these numbers, the greatest first."""
     unread = {problem.path for problem in files.problems}
-    found = zip(files.files.sizes(), files.files.paths, strict=True)
-    largest: dict[str, int] = {}
-    for size, path in nlargest(_LARGEST, (each for each in found if each[1] not in unread)):
+    found = zip(numbers, files.files.paths, strict=True)
+    greatest: dict[str, int] = {}
+    for number, path in nlargest(_LISTED, (each for each in found if each[1] not in unread)):
         file = root.file(path)
-        largest.setdefault(f"{file.item_type}:{file.item_id}", size)
-    return largest
+        greatest.setdefault(f"{file.item_type}:{file.item_id}", number)
+    return greatest

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import quote
+from rye.errors import RyeError
 from rye.parameters import SpaceOptions
 from rye.surface.text import manifest_advice, warning_notes
-from rye.web.address import Visit, WebPage, read_arguments
+from rye.web.address import Visit, WebPage, hit_address, item_address, read_arguments
 
 if TYPE_CHECKING:
-    from rye.registry import ManifestReport, Registry, SearchResult, Stats, TrustedKey, TrustReport
+    from rye.registry import ManifestReport, Registry, SearchResult, Signature, Stats, TrustedKey, TrustReport
 
 _LISTED = 10
 _LOOKED_AT = 100
 """Items of one verdict whose reasons are listed."""
 
+_FEED = 50
 _SIGNERS = 8
 _MONTHS = 12
 _EVERY: dict[str, Any] = {"include_superseded": True, "limit": 1}
@@ -67,7 +70,7 @@ def make(visit: Visit) -> WebPage:
                 "doubts": list(_doubts(registry, stats.total.verdicts, given)),
                 "months": list(dropwhile(lambda each: not each.number, _by_month(registry, given))),
                 "signers": list(_by_signer(registry, stats.total.signers, given)),
-                "newest": registry.search("", **_EVERY | {"limit": _LISTED}, sort_by="date", **given).results,
+                "newest": newest(registry, stats, given)[:_LISTED],
                 "largest": heapq.nlargest(_LISTED, _sizes(stats)),
                 "standings": list(_standings(registry, given)),
                 "notes": list(warning_notes(stats.warnings, stale=stats.stale)),
@@ -174,20 +177,45 @@ def commands_of(key: TrustedKey) -> Iterator[tuple[str, str]]:
         yield "To revoke it", f"rye trust revoke {key.fingerprint}"
 
 
-def newest(registry: Registry) -> list[tuple[SearchResult, str]]:
-    """Return the items that changed last, each with the moment as Atom writes it."""
-    hits = registry.search("", sort_by="date", limit=50, include_superseded=True).results
-    return [(hit, _moment(hit)) for hit in hits]
+class Change(NamedTuple):
+    """An item that changed, and when: as its metadata say, else its file, as RFC 3339 has it."""
+
+    moment: str
+    ref: str
+    title: str
+    summary: str
+    address: str
+    signature: Signature
 
 
-def _moment(hit: SearchResult) -> str:
-    """Return when an item last changed by its metadata, else by its file, as RFC 3339 has it."""
-    text = hit.updated
+def newest(registry: Registry, stats: Stats, given: Mapping[str, Any]) -> list[Change]:
+    """Return the items that changed last, the newest first: of those with a date, and those whose files changed."""
+    found: dict[str, Change] = {}
+    hits = registry.search("", **_EVERY | {"limit": _FEED}, sort_by="date", **given).results
+    for hit in hits:
+        moment = _moment(hit.updated, hit.path)
+        address, summary = hit_address(hit), hit.description or hit.preview
+        title = hit.title or hit.name
+        found[hit.path] = Change(moment, f"{hit.type}:{hit.id}", title, summary, address, hit.signature)
+    for source, ref in ((space.source, ref) for space in stats.spaces for ref in space.newest):
+        kind, _, item_id = ref.partition(":")
+        with suppress(RyeError):  # it has just gone, or shares its name with another
+            item = registry.load(kind, item_id, source)
+            moment = _moment(item.item.updated, item.path)
+            address = item_address(ref, space=source if item.shadowed_by else "")
+            title, summary = item.item.title or item.item.name, item.item.description
+            found.setdefault(item.path, Change(moment, ref, title, summary, address, item.signature))
+    return sorted(found.values(), key=lambda each: datetime.fromisoformat(each.moment), reverse=True)[:_FEED]
+
+
+def _moment(stated: str, path: str) -> str:
+    """Return when an item last changed by its metadata, else by its file, as RFC 3339 has it; never a time to come."""
+    now = datetime.now(UTC)
     try:
-        found = datetime.fromisoformat(text + "-01-01"[len(text) - 10 :] if len(text) in (4, 7) else text)
+        found = datetime.fromisoformat(stated + "-01-01"[len(stated) - 10 :] if len(stated) in (4, 7) else stated)
     except ValueError:
         try:
-            found = datetime.fromtimestamp(Path(hit.path).stat().st_mtime, UTC)
-        except OSError:  # it has just gone
+            found = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
+        except (OSError, OverflowError, ValueError):  # it has just gone, or has a time that is none
             found = datetime.fromtimestamp(0, UTC)
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).isoformat(timespec="seconds")
+    return min(found if found.tzinfo else found.replace(tzinfo=UTC), now).isoformat(timespec="seconds")

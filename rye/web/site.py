@@ -119,7 +119,9 @@ class Site:
 
     def _feed(self, request: Request) -> Response:
         """Answer with the items that changed last, for readers of feeds."""
-        return self._xml(request, "feed.atom", "application/atom+xml", entries=overview_page.newest(self._registry))
+        with self._registry.single_scan():
+            entries = overview_page.newest(self._registry, self._registry.stats(), {})
+        return self._xml(request, "feed.atom", "application/atom+xml", entries=entries)
 
     def _opensearch(self, request: Request) -> Response:
         """Answer with what a browser needs to offer this search."""

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,8 @@ def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
     del sizes["bad.md"], sizes["twin.sh"]  # no item, and the smaller file of two that share a name
     assert list(project.largest.values()) == sorted(sizes.values(), reverse=True)
     assert project.largest["tool:demo/twin"] == sizes["twin.py"]
+    assert project.newest.keys() == project.largest.keys()
+    assert all(datetime.fromisoformat(each) <= datetime.now(UTC) for each in project.newest.values())
     assert project.file_bytes == sum(path.stat().st_size for path in sim.root("project").rglob("*") if path.is_file())
     assert (by_source["user"].figures.superseded, by_source["user"].figures.deprecated) == (1, 1)
     assert project.index_bytes > 0 <= project.index_age < 60

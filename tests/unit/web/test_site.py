@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -551,6 +552,26 @@ def test_feed_and_search_description_are_xml(client: TestClient, registry: Regis
     found = ET.fromstring(client.get("/opensearch.xml").content)  # noqa: S314 - as above
     templates = [each.get("template") for each in found.iter("{http://a9.com/-/spec/opensearch/1.1/}Url")]
     assert "http://testserver/search?q={searchTerms}" in templates
+
+
+def test_what_changed_is_in_the_feed_without_a_date_of_its_own(tmp_path: Path) -> None:
+    """Most skills have no date: their files do, and no time that somebody set lies in the future."""
+    sim = SpaceSim(tmp_path, bundles=())
+    for number in range(12):
+        sim.write("project", f"knowledge/n{number}.md", f"# Note {number}\n")
+        path = sim.project / ".ai" / "knowledge" / f"n{number}.md"
+        os.utime(path, (1_700_000_000 + number * 86_400,) * 2)
+    os.utime(sim.project / ".ai" / "knowledge" / "n0.md", (1e11, 1e11))
+    sim.write("project", "knowledge/dated.md", "---\ntitle: Dated\nupdated: 2023-11-20\n---\n")
+    with TestClient(app(sim.registry())) as client:
+        feed = client.get("/feed.atom").text
+        page = client.get("/overview?space=project").text
+    titles = re.findall(r"<title>\[unsigned\] (.*?)</title>", feed)
+    assert titles[:5] == ["Note 0", "Note 11", "Note 10", "Note 9", "Note 8"]
+    assert titles.index("Note 6") < titles.index("Dated") < titles.index("Note 5")
+    moments = [datetime.fromisoformat(each) for each in re.findall(r"<updated>(.*?)</updated>", feed)]
+    assert max(moments) <= datetime.now(UTC)
+    assert page.partition('id="newest"')[2].index(">Note 11<") < page.partition('id="newest"')[2].index(">Note 8<")
 
 
 def test_only_reading(client: TestClient) -> None:
