@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from rye.errors import ItemError
@@ -14,6 +15,9 @@ _TOML_LONG_KEY = re.compile(
     r"(?<![\w-])(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')(?:[ \t]*+\.[ \t]*+(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')){64}"
 )
 _JSON_STRING = re.compile(r'"(?P<text>(?:[^"\\]++|\\.)*+)"(?P<colon>\s*+:)?+')
+_STRING = r'"(?:[^"\\]++|\\.)*+"?+'
+_JSON_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
@@ -25,18 +29,47 @@ def read_yaml(text: str) -> Draft:
 
 
 def read_json(text: str) -> Draft:
-    """Read a ``.json`` item: duplicate keys are tolerated, the last one wins; NaN and infinities are null."""
+    """Read a ``.json`` item: duplicate keys are tolerated, the last one wins; NaN and infinities are null.
+
+    Lists of MCP servers may have comments and trailing commas, with a note: editors read a file that has any, Claude
+    Code and Copilot's command line (1.0.78, as reported) refuse it.
+    """
+    value, note = _load_json(text), ""
+    if isinstance(value, ItemError):
+        plain = _without_comments(text) if '"mcpServers"' in text else text
+        found = _load_json(plain)
+        if isinstance(found, ItemError):
+            raise value
+        value, note = found, f"comments or trailing commas, for which some clients refuse the file: {value.message}"
+        text = plain
+    value = jsonable(value)
+    servers = value.get("mcpServers") if isinstance(value, dict) else None
+    return replace(_draft_of_servers(text, servers) if isinstance(servers, dict) else _draft(text, value), note=note)
+
+
+def _load_json(text: str) -> Any:
+    """Return the value, or the error for what is no JSON.
+
+    Raises:
+        ItemError: ``too-deep``.
+    """
     import json
 
     try:
-        value = json.loads(text, parse_constant=lambda _: None, parse_int=integer)
+        return json.loads(text, parse_constant=lambda _: None, parse_int=integer)
     except json.JSONDecodeError as error:
-        raise _unparsable("JSON", error.lineno, error.msg) from None
+        return _unparsable("JSON", error.lineno, error.msg)
     except RecursionError:
         raise too_deep() from None
-    value = jsonable(value)
-    servers = value.get("mcpServers") if isinstance(value, dict) else None
-    return _draft_of_servers(text, servers) if isinstance(servers, dict) else _draft(text, value)
+
+
+def _without_comments(text: str) -> str:
+    """Return JSON without comments and without commas behind which nothing comes; lines stay where they are."""
+
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match[0][0] == '"' else " " + "\n" * match[0].count("\n")
+
+    return _TRAILING_COMMA.sub(blank, _JSON_COMMENT.sub(blank, text))
 
 
 def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:

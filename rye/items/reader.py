@@ -101,16 +101,18 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, pat
 
 
 def note_on_metadata(data: bytes, *, item_type: ItemType, suffix: str) -> str:
-    """Return :attr:`Item.note` as :func:`parse` gives it: why metadata was read line by line; empty where it was not.
+    """Return :attr:`Item.note` as :func:`parse` gives it: why metadata was read in another way than its format.
 
     Most metadata is seen to be YAML by :func:`rye.items.markdown.is_plainly_yaml`, in a tenth of the time.
     """
     from rye.items.markdown import note_on_metadata as note
 
-    if suffix != ".md":
+    if suffix == ".json" and b'"mcpServers"' not in data:
         return ""
     try:
-        return note(_text(data, item_type, suffix)[0], item_type)
+        if suffix == ".json":
+            return parse(data, item_type=item_type, item_id="", suffix=suffix).note
+        return note(_text(data, item_type, suffix)[0], item_type) if suffix == ".md" else ""
     except ItemError:
         return ""
 

@@ -109,8 +109,8 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
         except ItemError as error:
             return _unchecked(error, path)
     listed = list_files(detached.files) if isinstance(detached, Skill) else b""
-    is_plain = file.suffix != ".md" or is_plainly_yaml(data)
-    note = "" if is_plain else items.note_on_metadata(data, item_type=file.item_type, suffix=".md")
+    is_plain = is_plainly_yaml(data) if file.suffix == ".md" else file.suffix != ".json"
+    note = "" if is_plain else items.note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
     return path, file, data, origin, evidence, listed, note
 
 

@@ -190,3 +190,36 @@ def test_yaml_reads_alike_without_the_c_library() -> None:
         with pytest.raises(ItemError) as caught:
             load(text, loader=yaml.SafeLoader)
         assert caught.value.code == code
+
+
+def test_servers_are_read_with_comments_and_trailing_commas() -> None:
+    """As editors read them; the note names the line, and says that other clients refuse the file."""
+    text = """{
+  // "mcpServers": {"no": {}},
+  "mcpServers": { /* " */
+    "a//b": {"command": "x", "args": ["/*", ",]", "\\\\", ], }, // "
+    "c": {"url": "https://x/y"},
+  },
+}
+"""
+    item = read("tools/mcp.json", text)
+    assert [(each.name, each.line, each.signature) for each in item.symbols] == [
+        ("a//b", 4, "x /* ,] \\"),
+        ("c", 5, "https://x/y"),
+    ]
+    assert item.note.endswith("refuse the file: line 2: Expecting property name enclosed in double quotes")
+    assert read("tools/mcp.json", '{"mcpServers": {}}').note == ""
+
+
+@pytest.mark.parametrize("text", ['{"mcpServers": {} /* }', '{"mcpServers": {}, , }', '{"a": 1, /* b */}'])
+def test_what_no_client_reads_is_an_error(text: str) -> None:
+    """Comments are for lists of servers alone, and nothing else is mended."""
+    with pytest.raises(ItemError, match="line 1: "):
+        read("tools/mcp.json", text)
+
+
+@pytest.mark.parametrize("text", ['"\\"', "/*", "//", ", ", '"', "\\"])
+def test_attack_a_list_of_servers_that_takes_long_to_read(text: str) -> None:
+    """Each character is looked at a few times; this ends at once."""
+    with pytest.raises(ItemError):
+        read("tools/mcp.json", '{"mcpServers":' + text * 200_000)
