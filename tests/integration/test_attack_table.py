@@ -2189,6 +2189,20 @@ def altered_item_signed_by_an_agent(arena: Arena) -> Found:
 
 
 @attack
+def renamed_item_signed_by_an_agent(arena: Arena) -> Found:
+    """An agent gives a signed tool the extension of another language, and is made to sign it anew, in one session."""
+
+    async def talk(client: Client) -> None:
+        arena.sim.move("project", HELLO, "tools/demo/hello.sh")
+        error = await refused(client, "rye_sign", target="tool:demo/hello")
+        assert error["code"] == "cannot-ask"
+        assert "another place or extension" in error["message"]
+
+    with_client(arena.sim, talk)
+    return arena.verify()
+
+
+@attack
 def stripped_item_signed_by_an_agent(arena: Arena) -> Found:
     """The signature line of an altered tool is taken away, where no manifest is: before the server starts, or later."""
     well = arena.hello.read_bytes()

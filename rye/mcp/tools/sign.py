@@ -27,6 +27,9 @@ _KEEP = "keep the item with the signature that it has; where it needs another, a
 _CLOCK = 0.1
 """Seconds by which the times of files may be behind the clock."""
 
+_ALTERED = {"tampered": "is not what was signed", "misplaced": "was signed for another place or extension"}
+"""Why an item with such a verdict is not signed anew."""
+
 _SHOWN = 10
 """Items that a question names."""
 
@@ -138,8 +141,8 @@ def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known
     restore = f"to see how to get the original back, the user runs: rye verify {named}"
     if signature.signer and signature.verdict != "trusted" and not known.fingerprint.startswith(signature.signer):
         return "has the signature of somebody else", _KEEP
-    if signature.verdict == "tampered":
-        return "is not what was signed", restore
+    if altered := _ALTERED.get(signature.verdict):
+        return altered, restore
     if signature.verdict == "unsigned" and (code := known.unlike.get(loaded.path) or known.unlike.get("")):
         return f"contradicts the manifest of its space ({code})", restore
     root, is_own = str(known.root.path), signature.verdict == "trusted"
