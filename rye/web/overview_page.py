@@ -88,8 +88,8 @@ class Doubt(NamedTuple):
 
 
 def _doubts(registry: Registry, verdicts: Iterable[str], given: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Yield the verdicts other than trusted; what is merely unsigned comes last."""
-    for verdict in sorted({*verdicts} - {"trusted"}, key=lambda each: (each == "unsigned", each)):
+    """Yield the verdicts other than trusted: what is tampered first, what is merely unsigned last."""
+    for verdict in sorted({*verdicts} - {"trusted"}, key=lambda each: (each == "unsigned", each != "tampered", each)):
         found = registry.search(f"is:{verdict}", **_EVERY | {"limit": _LOOKED_AT}, **given)
         reasons: dict[tuple[str, str], list[SearchResult]] = {}
         for hit in found.results:
