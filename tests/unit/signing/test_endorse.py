@@ -12,7 +12,7 @@ from rye.signing import (
     parse_trust_file,
     write_trust_file,
 )
-from tests.support.signed import ANN, EVE, PAT, SIGNED_AT, TOOL, entry, place, sign, verdict
+from tests.support.signed import ANN, EVE, PAT, SIGNED_AT, TOOL, entry, hashed, place, sign, unbound, verdict
 
 FILE = write_trust_file(PAT.public, owner="pat")
 ANCHORS = (entry(ANN), entry(EVE, TrustScope.NAMED))
@@ -30,6 +30,16 @@ def test_an_endorsed_file_names_its_endorser_and_reads_as_before() -> None:
     assert parse_trust_file(data, scope=TrustScope.PROJECT).public == PAT.public
     trust = TrustSet((*ANCHORS, parse_trust_file(data, scope=TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
     assert verdict(sign(TOOL, PAT), trust=trust).verdict is Verdict.TRUSTED
+
+
+def test_an_endorsement_from_before_lines_named_an_extension_holds() -> None:
+    """It names none; one that names another than was signed, or has lost its own, does not hold."""
+    older = hashed(unbound(FILE, place("pat", "trust"))) + FILE
+    assert endorser(older, stem="pat", anchors=ANCHORS) == ANN.public.fingerprint
+    data = endorsed()
+    assert b":.toml\n" in data
+    for ending in (b"\n", b":.py\n"):
+        assert endorser(data.replace(b":.toml\n", ending), stem="pat", anchors=ANCHORS) == ""
 
 
 def test_endorsement_copied_to_another_file_name() -> None:
