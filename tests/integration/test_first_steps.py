@@ -82,6 +82,21 @@ def test_from_a_folder_of_notes_to_a_signed_search(rye: Newcomer) -> None:
     assert "knowledge:todo" in rye("search", "title:baker", "--ids")
 
 
+def test_the_first_search_is_one_that_tells_items_apart(rye: Newcomer) -> None:
+    """Two words that several titles share, not one that all have; without any, the first title."""
+    titles = ["Code review for Go", "Code review for C", "Deploy notes", "Brand colours", "Incident report"]
+    for number, title in enumerate(titles):
+        rye.write(
+            **{f".claude/skills/s{number}/SKILL.md": SKILL.replace("pdf", f"s{number}").replace("# PDF", f"# {title}")}
+        )
+    said = rye("init", "--yes", "--no-sign")
+    assert "$ rye search 'code review' --space project" in said
+    assert "2 of 2 results" in said
+    for number in (0, 1):
+        (rye.work / f".claude/skills/s{number}/SKILL.md").unlink()
+    assert """$ rye search '"Deploy notes"' --space""" in rye("init", "--yes", "--no-sign")
+
+
 def test_setting_up_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it verifies what is there, reads it again to sign it, and writes; nothing of it comes through a pipe."""
     home, seen = tmp_path / "home", list[tuple[int, int, str]]()
