@@ -323,3 +323,48 @@ def test_a_repository_of_skills_is_verified_without_a_word_about_its_plugin(rye:
     assert "directive:pdf" in said
     assert ".claude-plugin" not in said
     assert "those of packages: .x" in said
+
+
+def test_missing_metadata_are_fixed_in_bulk(rye: Newcomer) -> None:
+    """Title and description come from the text; what is signed, stated or another client's stays; again, nothing."""
+    texts = {
+        ".ai/knowledge/a.md": "# Alpha\n\nHow alpha works.\n",
+        ".ai/knowledge/b.md": "---\ntags: [x]\n---\n# Beta\n\nHow beta works.\n",
+        ".ai/knowledge/c.md": "---\ndescription: Mine.\n---\n# Gamma\n\nHow gamma works.\n",
+        ".ai/knowledge/d.md": "# Delta\n\nHow delta works.\n",
+        ".claude/commands/e.md": "# Epsilon\n\nDo it.\n",
+    }
+    rye.write(**texts)
+    rye("keys", "generate")
+    rye("sign", "knowledge:d")
+    before = rye.files()
+    assert "--metadata" in rye("fix", status=2)
+    said = rye("fix", "--metadata", "--dry-run")
+    assert [line.split()[-1] for line in said.splitlines() if "would add to" in line] == ["knowledge:a", "knowledge:b"]
+    assert "d.md: it is signed" in said
+    assert rye.files() == before
+    rye("fix", "--metadata", "knowledge:b")
+    assert (rye.work / ".ai/knowledge/b.md").read_text(encoding="utf-8") == (
+        '---\ndescription: "How beta works."\ntags: [x]\n---\n# Beta\n\nHow beta works.\n'
+    )
+    rye("fix", "--metadata")
+    after = rye.files()
+    changed = {Path(path).name for path in after if after[path] != before.get(path)}
+    assert changed == {"a.md", "b.md"}
+    text = (rye.work / ".ai/knowledge/a.md").read_text(encoding="utf-8")
+    assert text == '---\ntitle: "Alpha"\ndescription: "How alpha works."\n---\n\n# Alpha\n\nHow alpha works.\n'
+    assert "nothing to fix" in rye("fix", "--metadata")
+    assert rye.files() == after
+    rye("sign", "--all")
+    rye("verify", "--space", "project", "knowledge:*")
+
+
+@needs_links
+def test_attack_metadata_are_not_written_through_a_link(rye: Newcomer, tmp_path: Path) -> None:
+    """What a link leads to outside the project stays as it is."""
+    outside = tmp_path / "outside.md"
+    outside.write_text("# Out\n\nText.\n", encoding="utf-8")
+    rye.write(**{".ai/knowledge/a.md": "# Alpha\n\nText.\n"})
+    (rye.work / ".ai/knowledge/b.md").symlink_to(outside)
+    rye("fix", "--metadata")
+    assert outside.read_text(encoding="utf-8") == "# Out\n\nText.\n"
