@@ -130,7 +130,7 @@ import: Copy files from elsewhere into .ai as items.
     rye import notes                             # notes/a.md becomes knowledge:notes/a
     rye import ~/prompts/*.txt --as directive    # texts as instructions
     rye import docs --namespace team --dry-run   # what would be copied, as knowledge:team/…
-fix: Fix what items of .ai lack: title and description, read from their text.
+fix: Fix what items of .ai lack: title and description.
     rye fix --metadata                      # every text that states no description
     rye fix --metadata notes/a --dry-run    # what would be changed
 sign: Sign items, or a whole bundle with a key of its own.
