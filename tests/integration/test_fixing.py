@@ -341,7 +341,7 @@ def test_a_folder_in_the_place_of_a_file_of_the_manifest_is_to_be_removed_first(
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
     assert rye("manifest", "write")[0] == 0
     place = sim.root("project") / "config" / "manifest" / "timestamp.json"
-    listed = place.read_bytes()
+    version = {path: path.read_bytes() for path in place.parent.iterdir()}
     place.unlink()
     (place / "more" if filled else place).mkdir(parents=True)
     status, out = rye("verify", "--space", "project", "--format", "jsonl")
@@ -351,7 +351,8 @@ def test_a_folder_in_the_place_of_a_file_of_the_manifest_is_to_be_removed_first(
     assert rye("manifest", "write", "--new")[0] == 2
     shutil.rmtree(place)
     assert then.startswith("get all files of one version again from its owner")
-    place.write_bytes(listed)
+    for path, data in version.items():
+        path.write_bytes(data)
     assert rye("verify", "--space", "project")[0] == 0
 
 

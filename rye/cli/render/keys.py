@@ -117,11 +117,12 @@ def render_signers(found: BundleSigners, planned: Sequence[TrustChange], termina
 
 
 def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> Iterator[str]:
-    """Yield one line per item, then the count and the key."""
+    """Yield one line per item, with the reason code of how it stood before, then the count and the key."""
     for item in report.items:
         word = "unchanged" if not item.changed else "would sign" if dry_run else "signed"
         name = terminal.style(column(f"{item.type}:{item.id}"), "cyan")
-        why = f" [{inline(item.code)}]" if dry_run and item.changed and item.code else ""
+        stood = item.code if dry_run or item.code != "no-envelope" else ""
+        why = f" [{inline(stood)}]" if item.changed and stood else ""
         yield f"{word:<10}  {name}{why}  {terminal.dim(inline(shown_path(item.path)))}"
     changed = sum(item.changed for item in report.items)
     done = "to sign" if dry_run else "signed"

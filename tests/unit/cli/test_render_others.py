@@ -170,6 +170,12 @@ def test_signing_lists_each_file_the_count_and_the_key() -> None:
         f"1 item signed with key {'f' * 16}, 1 unchanged",
         "trust file /t.toml",
     ]
+    before = [SignedItem("tool", "a", "/a", changed=True, code=code) for code in ("digest", "extension", "no-envelope")]
+    assert list(render_signed(SignReport("f" * 64, tuple(before)), PLAIN, dry_run=False))[:-1] == [
+        "signed      tool:a [digest]  /a",
+        "signed      tool:a [extension]  /a",
+        "signed      tool:a  /a",
+    ]
     assert list(render_signed(report, PLAIN, dry_run=True))[0::2] == [
         "would sign  tool:a  /a",
         f"1 item to sign with key {'f' * 16}, 1 unchanged",
