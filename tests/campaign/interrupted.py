@@ -138,8 +138,7 @@ class Interrupted:
         if done.status == 0 and state != after:
             message = f"ended with status 0, but {_differences(after, state)}: {done.out}{done.err}"
             raise Finding(message)
-        here = {name: value for name, value in state.items() if not name.endswith(".tmp")}  # swept by the next run
-        halves = [name for name, value in here.items() if value not in (before.get(name), after.get(name))]
+        halves = [name for name, value in state.items() if value not in (before.get(name), after.get(name))]
         halves += [name for name in before if name not in state and name in after]
         if halves:
             message = f"left neither the old nor the new: {[(name, state.get(name)) for name in halves]}"

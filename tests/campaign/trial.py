@@ -76,7 +76,7 @@ class Trial:
 
     def run(self, *words: str, env: Mapping[str, str] | None = None) -> Done:
         """Run ``rye`` and return how it ended."""
-        command = [sys.executable, "-m", "rye", *(word.replace("SECOND", self.second) for word in words)]
+        command = [sys.executable, "-P", "-m", "rye", *(word.replace("SECOND", self.second) for word in words)]
         try:
             done = subprocess.run(
                 command,
@@ -154,6 +154,8 @@ class Trial:
         for manifest in verified["manifests"]:
             found |= {f"manifest {one['code']} {one['path']}": one["severity"] for one in manifest["findings"]}
         found.pop("manifest manifest-first-use ", None)  # by the folder, and every trial has its own
+        for name in [name for name in found if name.endswith(".tmp")]:  # left by a killed process, and said to be
+            del found[name]
         if keys:
             found |= {f"key {one['name']}": "private" for one in self.answer("keys", "list")["keys"]}
             for one in self.answer("trust", "list")["keys"]:
