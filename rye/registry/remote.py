@@ -13,14 +13,16 @@ from rye.errors import UnavailableError
 from rye.index.reader import Reader
 from rye.manifest import with_listed
 from rye.parameters import COMMANDS, check
+from rye.registry.state import ranking_of
 from rye.remote.cluster import Address, Cluster
-from rye.remote.generation import Generation
+from rye.remote.generation import NOWHERE, Generation
 from rye.remote.publish import Publisher, PublishReport
 from rye.remote.remote_search import RemoteSearch
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
 from rye.signing import system_clock
+from rye.spaces import Root
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
@@ -51,17 +53,18 @@ class RemoteRegistry:
             UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        began, load = time.perf_counter(), layout.load_trust(named_trust)
+        began, load, now = time.perf_counter(), layout.load_trust(named_trust), system_clock()
         trust, snapshot = with_listed(load, layout.roots).trust, self.cluster.snapshot()
+        ranking = ranking_of(layout, trust, now, [Root(space, NOWHERE, bundle) for space, bundle in snapshot.roots])
         generation = self._generation
         if generation is None or generation.snapshot.items != snapshot.items:
             generation = self._generation = Generation(self.cluster, snapshot)
         with TemporaryDirectory(prefix="rye-page-") as scratch:
-            search = RemoteSearch(request, generation, trust=trust, now=system_clock(), scratch=Path(scratch))
+            search = RemoteSearch(request, generation, ranking.weights, trust=trust, now=now, scratch=Path(scratch))
             found = search.run()
         told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
         took = round((time.perf_counter() - began) * 1e3, 3)
-        return replace(found, warnings=(*load.warnings, *found.warnings, told), took_ms=took)
+        return replace(found, warnings=(*load.warnings, *ranking.problems, *found.warnings, told), took_ms=took)
 
     @staticmethod
     def refusal() -> UnavailableError:

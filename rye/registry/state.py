@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,7 +22,7 @@ from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
 from rye.manifest import with_listed
 from rye.search.settings import Ranking, read_ranking
-from rye.signing import TrustLoad, system_clock
+from rye.signing import TrustLoad, TrustSet, system_clock
 from rye.spaces import Root, is_own
 from rye.spaces.layout import Layout
 
@@ -271,10 +272,7 @@ class Indexes:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             trust = with_listed(self._layout.load_trust(self._named_trust), self._layout.roots)
-            bundles = [root for root in self._layout.in_space("system") if not is_own(root)]
-            now = system_clock()
-            untrusted = [root for root in bundles if not trust.trust.pins(root.bundle, now)]
-            ranking = read_ranking(self._layout.roots, untrusted)
+            ranking = ranking_of(self._layout, trust.trust, system_clock())
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
             state = State(refreshed, trust, ranking, warnings, began, self._layout, bool(cached))
@@ -283,6 +281,14 @@ class Indexes:
             with suppress(IndexError):  # nothing is held, or no longer
                 self._held.get([])[0] = state
             return state
+
+
+def ranking_of(layout: Layout, trust: TrustSet, now: datetime, others: Sequence[Root] = ()) -> Ranking:
+    """Return the settings of the user, and of bundles that the user pinned to a key, also for roots elsewhere."""
+    bundles = [root for root in layout.in_space("system") if not is_own(root)]
+    here = {root.source for root in layout.roots}
+    elsewhere = [root for root in others if root.source not in here]
+    return read_ranking([*layout.roots, *elsewhere], [root for root in bundles if not trust.pins(root.bundle, now)])
 
 
 def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]:

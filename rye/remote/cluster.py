@@ -29,6 +29,9 @@ MAX_ANSWER = 64 << 20
 """Bytes of one answer."""
 
 TIMEOUT = 30.0
+SENDERS = 4
+"""Requests that are under way at once."""
+
 _RETRIED = (429, 502, 503, 504)
 _ADDRESS = re.compile(
     r"opensearch\+(?P<scheme>https?)://(?P<host>\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+)(?::(?P<port>\d{1,5}))?/(?P<name>[^/?#@]+)/?"
@@ -122,6 +125,7 @@ class Cluster:
             use_ssl=address.secure,
             verify_certs=True,
             timeout=TIMEOUT,
+            pool_maxsize=SENDERS,
             max_retries=3,
             retry_on_timeout=True,
             retry_on_status=_RETRIED,

@@ -73,10 +73,10 @@ class Compiler:
 
     Args:
         terms: By part and whether it is excluded, the words of the dictionary that it stands for.
-        weights: The weights of the fields, the same for every item.
+        weights: The weights of the fields, each with the clause for the items that have them; no item is in two.
     """
 
-    def __init__(self, terms: Mapping[tuple[Pattern, bool], Terms], weights: Weights) -> None:
+    def __init__(self, terms: Mapping[tuple[Pattern, bool], Terms], weights: Sequence[tuple[Clause, Weights]]) -> None:
         self._terms = terms
         self._weights = weights
         self.has_chains = False
@@ -113,10 +113,14 @@ class Compiler:
             return {"constant_score": {"filter": matching, "boost": 0.0 if weighed else float(UNIT)}}, True
         parts, exact = [], True
         for term, weight in weighed:
-            tf, same = _OfTerm(self, term, excluded=False).tf(self._weights)
-            exact = exact and same
-            if tf != NOTHING:
-                parts.append(_script(tf, "rye-gain", w=weight, k=K1))
+            of_term, found = _OfTerm(self, term, excluded=False), list[Clause]()
+            for items, weights in self._weights:
+                tf, same = of_term.tf(weights)
+                exact = exact and same
+                if tf != NOTHING:
+                    found.append(tf if items == EVERYTHING else {"bool": {"must": [tf], "filter": [items]}})
+            if found:
+                parts.append(_script(any_of(found), "rye-gain", w=weight, k=K1))
         if not parts:
             return {"constant_score": {"filter": matching, "boost": 0.0}}, True
         return _script({"bool": {"filter": [matching], "should": parts}}, "rye-round", n=norm, u=UNIT), exact

@@ -5,24 +5,31 @@ A generation never changes, so all that is looked up in one is kept as long as i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from rye.index.arrays import Bools, Ints
 from rye.index.reader import Reader
-from rye.index.schema import SEPARATOR, TEXT_FIELDS
+from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.query import ast
 from rye.remote.cluster import Cluster, Published, reading
 from rye.remote.compiler import MOST_TERMS, Compiler, Term, lookup, terms_asked
-from rye.remote.conditions import NOTHING, Clause, all_of, any_of, cannot, none_of
+from rye.remote.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
 from rye.search import bound
 from rye.search.bind import words_of
 from rye.search.bound import TermQuery, patterns
 from rye.search.docset import Docs
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
-from rye.search.fields import plain_weights
+from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
+from rye.spaces import Root
+
+NOWHERE = Path(os.devnull) / "cluster"
+"""The place of the roots of a cluster: no file can be there."""
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
@@ -92,7 +99,8 @@ class Generation:
 
     Attributes:
         cluster, snapshot: Where it is, and what is noted there.
-        weights: The weights of the fields, with its mean lengths.
+        weights: The documented weights of the fields, with its mean lengths.
+        roots: Where its items were published from, highest priority first.
         lists: Its dictionary.
         dfs: In how many items a term query is found, by its pattern and fields.
     """
@@ -101,6 +109,7 @@ class Generation:
         self.cluster = cluster
         self.snapshot = snapshot
         self.weights = plain_weights(snapshot.average)
+        self.roots = [Root(space, NOWHERE / str(space) / bundle, bundle) for space, bundle in snapshot.roots]
         self.lists = WordLists(cluster, snapshot.words)
         self.dfs: dict[tuple[bound.TextPattern, bytes], int] = {}
 
@@ -109,14 +118,34 @@ class Generation:
         key = (pattern, False)
         return self.lists.look_up({key: np.ones(len(TEXT_FIELDS), bool)})[key]
 
-    def compiler(self, query: bound.Bound) -> Compiler:
-        """Return what compiles a query, with its words looked up."""
+    def weights_by_item(self, overrides: Mapping[str, Overrides]) -> list[tuple[Clause, Weights]]:
+        """Return the weights of all items, each with the clause for those that have them.
+
+        Args:
+            overrides: By source, what a user or bundle set.
+        """
+        of_rows: dict[tuple[float, ...], list[Clause]] = {}
+        roots = [overrides.get(root.source, {}) for root in self.roots]
+        for kind in TYPE_NAMES:
+            here: dict[tuple[float, ...], list[int]] = {}
+            for number, chosen in enumerate(roots):
+                here.setdefault(tuple(weight_row(chosen, kind)), []).append(number)
+            for row, numbers in here.items():
+                within = EVERYTHING if len(here) == 1 else {"terms": {"root": numbers}}
+                of_rows.setdefault(row, []).append(all_of([{"term": {"type": kind}}, within]))
+        if len(of_rows) < 2:
+            of_rows = {row: [EVERYTHING] for row in of_rows}
+        found = [(any_of(of), replace(self.weights, w=np.asarray(row))) for row, of in of_rows.items()]
+        return found or [(EVERYTHING, self.weights)]
+
+    def compiler(self, query: bound.Bound, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
+        """Return what compiles a query, with its words looked up; without weights it cannot score."""
         wanted: dict[tuple[Pattern, bool], Bools] = {}
         for term, excluded in terms_asked(query):
             for pattern in patterns(term.pattern):
                 before = wanted.get((pattern, excluded))
                 wanted[pattern, excluded] = term.fields if before is None else before & term.fields
-        return Compiler(self.lists.look_up(wanted), self.weights)
+        return Compiler(self.lists.look_up(wanted), weights)
 
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""

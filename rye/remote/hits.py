@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +27,7 @@ from rye.remote.conditions import Clause, all_of, none_of
 from rye.remote.generation import Generation, marked
 from rye.search import bound
 from rye.search.expand import Terms
+from rye.search.fields import Weights
 from rye.search.predicates import States
 from rye.search.score import Evaluation, Scored
 from rye.signing import Origin
@@ -36,9 +36,6 @@ from rye.spaces.signed import ReadItem, parse_item
 
 TIES = ("priority", "id", "type", "path", "root")
 """The fields that decide between hits that are equal otherwise."""
-
-NOWHERE = Path(os.devnull) / "cluster"
-"""The place of the roots of a cluster: no file can be there."""
 
 _FACTS = ("mark", "id", "type", "path", "root", "time", "by_name")
 _MOST_COPIES = 1_000
@@ -77,9 +74,7 @@ class FetchedHits:
         self._of = generation
         self._scratch = scratch
         self._read: dict[tuple[str, str], ReadItem] = {}
-        self._roots = [
-            Root(space, NOWHERE / str(space) / bundle, bundle) for space, bundle in generation.snapshot.roots
-        ]
+        self._roots = generation.roots
         self.left_out: list[str] = []
 
     def read(self, root: Root, path: str, *_: object, **__: object) -> ReadItem:
@@ -170,14 +165,22 @@ class HitEvaluation(Evaluation):
         generation: Where they are from.
         reader: The hits.
         query: The query.
+        weights: The weights of the fields.
         states: Their states.
         dfs: The document frequency of each positive term query.
     """
 
     def __init__(
-        self, generation: Generation, reader: Reader, query: bound.Bound, *, states: States, dfs: Sequence[int]
+        self,
+        generation: Generation,
+        reader: Reader,
+        query: bound.Bound,
+        weights: Weights,
+        *,
+        states: States,
+        dfs: Sequence[int],
     ) -> None:
-        super().__init__(reader, query, generation.weights, states)
+        super().__init__(reader, query, weights, states)
         count, terms = generation.snapshot.size, [pair for pair in self._terms if not pair[1].excluded]
         self._scored = [Scored(term, matcher, df, count) for (term, matcher), df in zip(terms, dfs, strict=True)]
         self._norm = sum(row.weight for row in self._scored)

@@ -22,7 +22,7 @@ from rye.index import analysis
 from rye.index.reader import Part, Reader
 from rye.index.schema import TEXT_FIELDS, TYPE_NAMES, ItemPlace
 from rye.items import ItemType
-from rye.remote.cluster import Cluster, reading, shown
+from rye.remote.cluster import SENDERS, Cluster, reading, shown
 from rye.remote.compiler import STORED_SCRIPTS
 from rye.remote.documents import FORMAT, document, mark_of, settings, word_settings
 from rye.search.expand import document_frequencies
@@ -32,9 +32,6 @@ from rye.spaces.signed import read_item
 
 _COPIED = 10_000
 """Documents that one request copies from the generation before."""
-
-_SENDERS = 4
-"""Requests that are under way at once."""
 
 _GREEN = 60
 """Seconds to wait for replicas."""
@@ -220,8 +217,8 @@ class Publisher:
             sent = helpers.parallel_bulk(
                 self._cluster.client,
                 actions,
-                thread_count=_SENDERS,
-                queue_size=_SENDERS,
+                thread_count=SENDERS,
+                queue_size=SENDERS,
                 chunk_size=500,
                 max_chunk_bytes=8 << 20,
                 raise_on_error=False,

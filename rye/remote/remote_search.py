@@ -23,13 +23,14 @@ from rye.query import ast
 from rye.remote.cluster import Published, reading
 from rye.remote.compiler import TIER, UNIT, terms_asked
 from rye.remote.conditions import EVERYTHING, NOTHING, WITHDRAWN, Clause, all_of, any_of, cannot, is_state, none_of
-from rye.remote.generation import Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
-from rye.remote.hits import NOWHERE, TIES, FetchedHits, HitEvaluation, Row, Weigh
+from rye.remote.generation import NOWHERE, Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
+from rye.remote.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
 from rye.search import bound
 from rye.search.bound import patterns
 from rye.search.docset import Docs
 from rye.search.engine import Search, SearchContext
 from rye.search.facets import FACETS, Facet
+from rye.search.fields import Overrides, weights_for
 from rye.search.order import Answer
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.pasted import verbatim
@@ -75,15 +76,29 @@ class _Query(Evaluation):
 class RemoteSearch(Search):
     """One search on a cluster, from request to response.
 
+    Args:
+        request, trust, now: As those of a search of the spaces.
+        generation: What is searched.
+        overrides: By source, the weights of fields that the user or a bundle here sets.
+        scratch: Folder for the indexes of its pages.
+
     Raises:
         UnavailableError: ``not-on-cluster``: the request asks for what a cluster cannot do.
     """
 
     def __init__(
-        self, request: Request, generation: Generation, *, trust: TrustSet, now: datetime, scratch: Path
+        self,
+        request: Request,
+        generation: Generation,
+        overrides: Mapping[str, Overrides],
+        *,
+        trust: TrustSet,
+        now: datetime,
+        scratch: Path,
     ) -> None:
         _refuse(request, generation.snapshot)
         self._of = generation
+        self._overrides = overrides
         nothing = Reader(())
         super().__init__(request, SearchContext(nothing, nothing, lambda: trust, (), now))
         self.weights = generation.weights
@@ -246,7 +261,8 @@ class RemoteSearch(Search):
         """Return a query that scores in tiers, and whether its scores are the true ones."""
         empty = weigh(Reader(()))
         weighed = [(row.query, row.weight) for row in empty.scored()]
-        scored, is_exact = self._of.compiler(query).score(clause_of(found), weighed, empty.norm())
+        compiler = self._of.compiler(query, self._of.weights_by_item(self._overrides))
+        scored, is_exact = compiler.score(clause_of(found), weighed, empty.norm())
         tiers = [(self._these(exact).clause, 4), (complete, 1)]
         if self.request.include_superseded and late:
             tiers.append((none_of(WITHDRAWN), 2))
@@ -280,7 +296,9 @@ class RemoteSearch(Search):
         dfs = [self._of.dfs[key] for key in keys]
 
         def weigh(reader: Reader) -> HitEvaluation:
-            return HitEvaluation(self._of, reader, query, states=self._states_of(reader), dfs=dfs)
+            chosen = [self._overrides.get(root.source, {}) for root, _ in reader.snapshots]
+            weights = replace(weights_for(reader, chosen), average=self._of.snapshot.average)
+            return HitEvaluation(self._of, reader, query, weights, states=self._states_of(reader), dfs=dfs)
 
         return weigh
 

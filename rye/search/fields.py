@@ -285,6 +285,12 @@ def plain_weights(average: Floats) -> Weights:
     return Weights(_W, _B, average)
 
 
+def weight_row(chosen: Overrides, kind: str) -> list[float]:
+    """Return the weight of each field for items of a type, the documented one where none was chosen."""
+    own = chosen.get(kind, {})
+    return [own.get(name, field.weight) for name, field in TEXT_FIELDS.items()]
+
+
 _plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()
 
 
@@ -295,11 +301,7 @@ def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
         if found is None:
             found = _plain[reader] = plain_weights(reader.average_lengths)
         return found
-    table = [
-        [chosen.get(kind, {}).get(name, field.weight) for name, field in TEXT_FIELDS.items()]
-        for chosen in overrides
-        for kind in TYPE_NAMES
-    ]
+    table = [weight_row(chosen, kind) for chosen in overrides for kind in TYPE_NAMES]
     places = {root.source: number for number, (root, _) in enumerate(reader.snapshots)}
     rows = [part.segment.types.astype(np.int64) + len(TYPE_NAMES) * places[part.root.source] for part in reader.parts]
     chosen_rows = np.concatenate(rows) if rows else np.empty(0, np.int64)

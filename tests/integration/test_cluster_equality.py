@@ -187,6 +187,27 @@ ODD = (
 )
 
 
+def test_weights_that_the_user_sets_have_the_same_answers(tmp_path: Path) -> None:
+    """For one type, for all of them, and of nothing; explanations and scores as well."""
+    laying.lay(Corpus(40).items(min(ITEMS, 600)), tmp_path)
+    one, settings = both(tmp_path), tmp_path / "home" / ".ai" / "config" / "search.yaml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    asked = [(text, options | {"explain": True}) for text, options in Questions(9)]
+    try:
+        for weights in (
+            "tool: {title: 9, content: 0}",
+            "tool: {id: 0.5}, knowledge: {content: 7}, directive: {tags: 50}",
+        ):
+            settings.write_text(f"weights: {{{weights}}}\n")
+            differ = [each for each in asked if answer(one.home, *each) != answer(one.away, *each)]
+            assert differ == []
+        changed = answer(one.away, *asked[0])
+        settings.unlink()
+        assert answer(one.away, *asked[0]) != changed
+    finally:
+        one.clear()
+
+
 def _odd_queries() -> Iterator[str]:
     yield from ("weight:>=-2", "weight:[-3 TO 2.5}", "weight:<0", "version:>9", "note:*", "note:i*", "-note:f*")
     for text in ODD:

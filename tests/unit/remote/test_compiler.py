@@ -11,7 +11,7 @@ from rye import query
 from rye.errors import UnavailableError
 from rye.index.schema import TEXT_FIELDS
 from rye.remote.compiler import Compiler, Term, Terms, lookup, terms_asked
-from rye.remote.conditions import NOTHING, Clause
+from rye.remote.conditions import EVERYTHING, NOTHING, Clause
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.bound import patterns
@@ -37,7 +37,7 @@ def compiler(read_query: bound.Bound, fields: int = CONTENT, *unknown: str) -> C
         for pattern in patterns(term.pattern):
             found = {pattern.text.strip("*?"): Term(1.0, len(pattern.text), fields)}
             terms[pattern, excluded] = {} if pattern.text in unknown else found
-    return Compiler(terms, WEIGHTS)
+    return Compiler(terms, [(EVERYTHING, WEIGHTS)])
 
 
 def match(text: str, *unknown: str) -> Clause:
@@ -120,6 +120,18 @@ def test_an_unknown_word_matches_nothing_and_what_needs_it_neither() -> None:
     assert match("content:(a NEAR/5 b)", "a") == NOTHING
 
 
+def test_weights_that_not_all_items_have_stand_beside_those_that_have_them() -> None:
+    """One part for each, and no script but those that are stored."""
+    node, tool = read("title:deploy"), {"term": {"type": "tool"}}
+    ((term, _),) = terms_asked(node)
+    words = {(pattern, False): {"deploy": Term(1.0, 3, EVERY_FIELD)} for pattern in patterns(term.pattern)}
+    made = Compiler(words, [(tool, WEIGHTS), ({"term": {"type": "directive"}}, WEIGHTS)])
+    scored, _ = made.score(made.match(node), [(term, 1.5)], 1.5)
+    (gain,) = scored["script_score"]["query"]["bool"]["should"]
+    ways = gain["script_score"]["query"]["bool"]["should"]
+    assert [way["bool"]["filter"] for way in ways] == [[tool], [{"term": {"type": "directive"}}]]
+
+
 def test_scores_are_computed_by_stored_scripts_alone() -> None:
     """A script in a request would be compiled by the cluster; those of rye take numbers."""
     node = read('deploy "the build"')
@@ -172,7 +184,7 @@ def test_filters_are_conditions_too() -> None:
     (node,) = bind_filters({"status": "!draft"}, frozenset({"status"}))
     has = {"prefix": {"entry": "status\0"}}
     none = {"bool": {"must_not": [{"term": {"entry": "status\0draft"}}]}}
-    assert Compiler({}, WEIGHTS).match(node) == {"bool": {"filter": [none, has]}}
+    assert Compiler({}, []).match(node) == {"bool": {"filter": [none, has]}}
 
 
 def test_the_dictionary_is_asked_as_the_part_expands() -> None:
