@@ -150,11 +150,13 @@ class Place:
     embedder: str | None = None
     embed_seconds: float = math.inf
     index: str | None = None
+    may_be_remote: bool = False
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Place:
-        """Take these options out of the options of a command."""
-        return cls(**{name: options.pop(name) for name in cls.__slots__ if name in options})
+        """Take these options out of the options of a command; one with ``--index`` may search a cluster."""
+        found = {name: options.pop(name) for name in cls.__slots__ if name in options}
+        return cls(**found, may_be_remote="index" in found)
 
     def layout(self) -> Layout:
         """Return the layout of the spaces, for commands that need no index and therefore do not load the engine."""
@@ -171,8 +173,12 @@ class Place:
 
     def open(self, progress: IndexProgress | None = None) -> Registry:
         """Return the registry of these spaces, which reports its progress."""
-        from rye.registry import Registry
+        from rye.registry import Registry, chosen_index
 
+        index = self.index
+        if self.may_be_remote:
+            layout = self.layout()
+            index = chosen_index(index, layout.user, layout.project)
         return Registry(
             self.project,
             more_bundles=self.bundles,
@@ -184,7 +190,7 @@ class Place:
             progress=progress,
             embedder=self.embedder,
             embed_seconds=self.embed_seconds,
-            index=self.index,
+            index=index,
         )
 
 

@@ -102,7 +102,8 @@ _PLACES = _named(
     ),
     embed_seconds=EMBED_SECONDS,
     index=Parameter(
-        "Search a registry on a cluster in place of the spaces: `opensearch+https://HOST:9200/NAME`",
+        "Ask a registry on a cluster in place of the spaces: `opensearch+https://HOST:9200/NAME`; `none`: the spaces; "
+        "by default `RYE_INDEX`, else `index` in the user's settings",
         notes="see `rye/cluster`",
         metavar="ADDRESS",
     ),
@@ -120,7 +121,7 @@ _FORMS = _named(
     ),
 )
 _PATHS = _named(paths=_flag("Also show the file of each item, and the line to begin at"))
-_EVERY_PLACE = ("project", "bundles", "trust", "audience", "clients", "cache_dir", "max_staleness")
+_EVERY_PLACE = ("project", "bundles", "trust", "audience", "clients", "cache_dir", "max_staleness", "index")
 _BY_MEANING = (*_EVERY_PLACE, "embedder", "embed_seconds")
 _SPACE = parameters_of(SpaceOptions)
 _ITEM = _named(item=_argument("type:id, or an id that only one type has", completes="item"))
@@ -196,7 +197,7 @@ COMMANDS: Mapping[str, _Table] = {
         | parameters_of(SearchOptions)
         | _DATES
         | _PATHS
-        | _of(*_BY_MEANING, "index", forms=tuple(_FORMS))
+        | _of(*_BY_MEANING, forms=tuple(_FORMS))
     ),
     "sections": (
         _named(query=_words("The query", required=True, completes="query"))
@@ -223,7 +224,7 @@ COMMANDS: Mapping[str, _Table] = {
             space=_space("Where to look; `all`: the space that wins", *SPACES),
             raw=_flag("Only the content, as it stands in the file"),
         )
-        | _of("project", "bundles", "trust", "audience", "clients", "cache_dir")
+        | _of("project", "bundles", "trust", "audience", "clients", "cache_dir", "index")
     ),
     "help": _named(
         topic=Parameter("Name of a page, such as `query-language`", flags="argument", completes="topic"),

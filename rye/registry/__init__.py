@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         SectionHit,
         SectionResponse,
     )
+    from rye.search.settings import chosen_index
     from rye.signing import (
         REASONS,
         Signature,
@@ -101,7 +102,8 @@ __all__ = [
     "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
     "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience",
     "check_project",
-    "check_root", "check_signers", "concerns", "contrast", "copy_item", "cosign_root", "declared_inputs",
+    "check_root", "check_signers", "chosen_index", "concerns", "contrast", "copy_item", "cosign_root",
+    "declared_inputs",
     "describe_seen", "dump", "export_skills", "find_bundle", "find_project", "find_root",
     "fix_metadata", "forget_seen", "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill",
     "new_item", "parse", "parse_scope",
@@ -148,6 +150,7 @@ _NAMES = {
     "rye.search.facets": "Facet",
     "rye.search.fields": "KEYWORD_FIELDS TEXT_FIELDS",
     "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",
+    "rye.search.settings": "chosen_index",
     "rye.signing": "REASONS Signature Verdict check_audience hide_keys last_moment refuse_key_text refuse_links "
     "system_clock write_atomically",
     "rye.spaces": "FOLDER Root check_project find_project user_space walk",

@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from rye import items, signing, spaces
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
+from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
 from rye.manifest.store import warn_beside
 from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
-from rye.registry.state import State
 from rye.search.predicates import States
+from rye.signing import TrustSet
 from rye.spaces import Root
 from rye.spaces.read import is_detached
-from rye.spaces.signed import read_item, read_signed
+from rye.spaces.signed import ReadItem, read_item, read_signed
 
 
-def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
+def load_item(
+    reader: Reader, trust: TrustSet, name: str, space: str | None = None, *, read: Callable[..., ReadItem] = read_item
+) -> LoadedItem:
     """Read one item and verify exactly the bytes returned.
 
     Args:
-        state: Of the indexes.
+        reader: Over all spaces.
+        trust: The trusted keys.
         name: ``type:id``, or an id that only one type has.
         space: Where to look; None and ``all`` take the highest-priority space that has it.
+        read: Reads a file as :func:`rye.spaces.signed.read_item` does.
 
     Raises:
         ArgumentError, NotFoundError: As :func:`rye.registry.lookup.find_item`.
         ItemError: The file cannot be read as an item, or several files of one space are this item.
     """
-    found = find_item(state.everywhere, name, "all" if space is None else space)
+    found = find_item(reader, name, "all" if space is None else space)
     part, local = found[0]
     kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
     paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)
@@ -46,21 +51,21 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         paths, several = [taken], f"{message}; as for RyeOS, {taken} is meant"
         here = ((each, number) for each, number in found if each.root is part.root)
         part, local = next((each, number) for each, number in here if each.segment.paths[number] == taken)
-    read = read_item(part.root, paths[0], items.ItemType(kind), item_id)
+    found_item = read(part.root, paths[0], items.ItemType(kind), item_id)
     now = signing.system_clock()
-    states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
+    states = States(reader, reader, lambda: trust, now)
     shadows, shadowed_by = states.sharing(states.sources_of(kind, item_id, part), part.root.source)
     withdrawn, successor = states.withdrawn(part.base + local)
     runs = kind == "tool" or part.root.describe(paths[0])[0] == "skill"
     return LoadedItem(
-        item=read.item,
+        item=found_item.item,
         space=part.root.space,
         bundle=part.root.bundle,
         path=str(part.root.path / paths[0]),
-        content=_text(read.data),
+        content=_text(found_item.data),
         folder=part.root.folder,
-        signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
-        uncovered=signing.uncovered_lines(read.data, read.evidence, PurePosixPath(paths[0]).suffix),
+        signature=signing.judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
+        uncovered=signing.uncovered_lines(found_item.data, found_item.evidence, PurePosixPath(paths[0]).suffix),
         shadows=shadows,
         shadowed_by=shadowed_by,
         states=withdrawn,
@@ -69,7 +74,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
             *reading(name, f"{kind}:{item_id}"),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
-            *filter(None, [several, read.item.note]),
+            *filter(None, [several, found_item.item.note]),
             *(warn_beside(part.root, paths[0]) if runs else ()),
         ),
     )

@@ -98,7 +98,7 @@ class Registry:
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
-        index: Address of a registry on a cluster, which :meth:`search` searches instead; most else refuses then.
+        index: Address of a registry on a cluster, which is searched, listed and loaded from; the rest refuses then.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -149,12 +149,11 @@ class Registry:
             progress=progress,
             cancelled=cancelled,
         )
-
         self._remote: RemoteRegistry | None = None
         if index is not None:
             from rye.registry.remote import RemoteRegistry
 
-            self._remote = RemoteRegistry(index)
+            self._remote = RemoteRegistry(index, layout, self._named_trust)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -183,14 +182,14 @@ class Registry:
         """
         request = make_request(query, options)
         if self._remote is not None:
-            return self._remote.search(request, self._layout, self._named_trust)
-        return self._answer(request.space, lambda state: Search(request, self._context(state, request)).run())
+            return self._remote.search(request)
+        return self._answer(request.space, self._searched(request))
 
     def publish(self, index: str, *, shards: int = 1, replicas: int = 1, dry_run: bool = False) -> PublishReport:
         """Publish the items of all spaces to a cluster, as :meth:`rye.registry.remote.RemoteRegistry.publish` does."""
         from rye.registry.remote import RemoteRegistry
 
-        cluster = RemoteRegistry(index, progress=self._progress)
+        cluster = RemoteRegistry(index, self._layout, self._named_trust, self._progress)
         return self._with_state(partial(cluster.publish, shards=shards, replicas=replicas, dry_run=dry_run))
 
     def list_items(
@@ -218,7 +217,7 @@ class Registry:
         options = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
         options["include_superseded"] = include_superseded
         request = make_request("", options)._replace(limit=sys.maxsize if limit is None else limit)
-        found = self._answer(space, lambda state: Search(request, self._context(state, request)).run())
+        found = self._remote.listed(request) if self._remote else self._answer(space, self._searched(request))
         return found if limit is not None else replace(found, limit=max(len(found.results), 1))
 
     @takes(WhyOptions)
@@ -293,6 +292,9 @@ class Registry:
 
         return self._with_state(answered)
 
+    def _searched(self, request: Request) -> Callable[[State], SearchResponse]:
+        return lambda state: Search(request, self._context(state, request)).run()
+
     def _context(self, state: State, request: Request) -> SearchContext:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
         overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
@@ -317,14 +319,10 @@ class Registry:
             item_id: Its id.
             space: Where to look: a space, or a source such as ``system:acme``; None takes the first that has it.
 
-        Raises:
-            NotFoundError: No such item; the hint names the nearest ids.
-            ItemError: The file cannot be read as an item.
+        Raises: As :meth:`get`.
         """
-        from rye.registry.load import load_item
-
         check_type(item_type)
-        return self._with_state(lambda state: load_item(state, f"{item_type}:{item_id}", space))
+        return self.get(f"{item_type}:{item_id}", space)
 
     def get(self, item: str, space: str | None = None) -> LoadedItem:
         """Read one item by the name that :meth:`refs` takes, too, and verify exactly the bytes returned.
@@ -340,7 +338,9 @@ class Registry:
         """
         from rye.registry.load import load_item
 
-        return self._with_state(lambda state: load_item(state, item, space))
+        if self._remote is not None:
+            return self._remote.load(item, space)
+        return self._with_state(lambda state: load_item(state.everywhere, state.trust.trust, item, space))
 
     @takes(RefsOptions)
     def refs(self, item: str, **options: Unpack[RefsOptions]) -> Relations:

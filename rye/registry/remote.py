@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rye.errors import UnavailableError
+from rye.errors import NotFoundError, UnavailableError
 from rye.index.reader import Reader
 from rye.manifest import with_listed
 from rye.parameters import COMMANDS, check
+from rye.registry.load import load_item
 from rye.registry.state import ranking_of
 from rye.remote.cluster import Address, Cluster
-from rye.remote.generation import NOWHERE, Generation
+from rye.remote.generation import Generation
+from rye.remote.hits import FetchedHits
 from rye.remote.publish import Publisher, PublishReport
 from rye.remote.remote_search import RemoteSearch
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
-from rye.signing import system_clock
-from rye.spaces import Root
+from rye.signing import TrustLoad, system_clock
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
+    from rye.registry.reports import LoadedItem
     from rye.registry.state import State
 
 _WORD_OF_THE_CLUSTER = (
@@ -34,43 +38,112 @@ _WORD_OF_THE_CLUSTER = (
 )
 
 
+_NAMED_BY_THE_CLUSTER = (
+    "which item has this name, and its copies, are the word of {}; the verdict is your own; "
+    "files beside it are not on the cluster"
+)
+
+_LISTED = 200
+"""Items that one page of a list has."""
+
+
 class RemoteRegistry:
-    """A registry on a cluster, by its address; ``progress`` is called with (items done, items to do, registry).
+    """A registry on a cluster.
+
+    Args:
+        index: Its address.
+        layout: The spaces here, whose trust files and settings count.
+        named_trust: Trust files that count as the user's own.
+        progress: Called with (items done, items to do, registry).
 
     Raises:
         ArgumentError: ``bad-index``.
     """
 
-    def __init__(self, index: str, progress: Callable[[int, int, str], None] | None = None) -> None:
+    def __init__(
+        self,
+        index: str,
+        layout: Layout,
+        named_trust: Sequence[Path] = (),
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> None:
+        self._layout = layout
+        self._named_trust = named_trust
         self._progress = progress
         self.cluster = Cluster(Address.parse(index))
         self._generation: Generation | None = None
 
-    def search(self, request: Request, layout: Layout, named_trust: Sequence[Path]) -> SearchResponse:
-        """Answer a search; the trust files are those of the spaces here.
+    def search(self, request: Request) -> SearchResponse:
+        """Answer a search.
 
         Raises:
             UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        began, load, now = time.perf_counter(), layout.load_trust(named_trust), system_clock()
-        trust, snapshot = with_listed(load, layout.roots).trust, self.cluster.snapshot()
-        ranking = ranking_of(layout, trust, now, [Root(space, NOWHERE, bundle) for space, bundle in snapshot.roots])
-        generation = self._generation
-        if generation is None or generation.snapshot.items != snapshot.items:
-            generation = self._generation = Generation(self.cluster, snapshot)
-        with TemporaryDirectory(prefix="rye-page-") as scratch:
-            search = RemoteSearch(request, generation, ranking.weights, trust=trust, now=now, scratch=Path(scratch))
-            found = search.run()
+        return self._pages([request])
+
+    def listed(self, request: Request) -> SearchResponse:
+        """Answer a search for everything in its scope, however many, as one page.
+
+        Raises:
+            UnavailableError: More are asked for than a cluster hands out.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        end, starts = request.offset + request.limit, count(request.offset, _LISTED)
+        return self._pages(request._replace(offset=at, limit=min(_LISTED, end - at)) for at in starts)
+
+    def _pages(self, requests: Iterable[Request]) -> SearchResponse:
+        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
+        began, found = time.perf_counter(), list[SearchResponse]()
+        with self._reading() as (generation, load, scratch):
+            trust, now = load.trust, system_clock()
+            ranking = ranking_of(self._layout, trust, now, generation.roots)
+            for request in requests:
+                if request.limit <= 0 or (found and request.offset >= found[0].total):
+                    break
+                search = RemoteSearch(request, generation, ranking.weights, trust=trust, now=now, scratch=scratch)
+                found.append(search.run())
         told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
+        said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
-        return replace(found, warnings=(*load.warnings, *ranking.problems, *found.warnings, told), took_ms=took)
+        results = tuple(result for one in found for result in one.results)
+        warnings = (*load.warnings, *ranking.problems, *said, told)
+        limit = sum(one.limit for one in found)
+        return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)
+
+    def load(self, name: str, space: str | None = None) -> LoadedItem:
+        """Return one item, judged from the bytes that the cluster has of it, as :meth:`rye.Registry.get` does.
+
+        Raises:
+            NotFoundError, ArgumentError, ItemError: As :func:`rye.registry.load.load_item`.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        with self._reading() as (generation, load, scratch):
+            hits = FetchedHits(generation, scratch)
+            reader, _ = hits.indexed(hits.named(name))
+            try:
+                found = load_item(reader, load.trust, name, space, read=hits.read)
+            except NotFoundError as error:
+                error.hint = next(iter(hits.left_out), error.hint)
+                raise
+        told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
+        return replace(found, path=generation.address_of(found.path), warnings=(*found.warnings, *hits.left_out, told))
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Generation, TrustLoad, Path]]:
+        """Yield the generation that serves now, the trusted keys, and a folder to work in."""
+        load, snapshot = self._layout.load_trust(self._named_trust), self.cluster.snapshot()
+        if self._generation is None or self._generation.snapshot.items != snapshot.items:
+            self._generation = Generation(self.cluster, snapshot)
+        with TemporaryDirectory(prefix="rye-page-") as scratch:
+            yield self._generation, with_listed(load, self._layout.roots), Path(scratch)
 
     @staticmethod
     def refusal() -> UnavailableError:
         """Return the error for all that is no search."""
-        hint = "open the registry without index for that"
-        return UnavailableError("not-on-cluster", "a registry on a cluster can only be searched yet", hint=hint)
+        hint = "open the registry without index for that: --index none"
+        message = "a registry on a cluster can be searched, listed and shown, and no more yet"
+        return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, shards: int, replicas: int, dry_run: bool) -> PublishReport:
         """Publish a state of the spaces as a new generation, which is swapped in when it is whole.

@@ -118,6 +118,10 @@ class Generation:
         key = (pattern, False)
         return self.lists.look_up({key: np.ones(len(TEXT_FIELDS), bool)})[key]
 
+    def address_of(self, path: str) -> str:
+        """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
+        return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
+
     def weights_by_item(self, overrides: Mapping[str, Overrides]) -> list[tuple[Clause, Weights]]:
         """Return the weights of all items, each with the clause for those that have them.
 

@@ -22,8 +22,9 @@ from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
 from rye.items import MAX_BYTES
+from rye.items.scope import spellings
 from rye.remote.cluster import reading, shown
-from rye.remote.conditions import Clause, all_of, none_of
+from rye.remote.conditions import Clause, all_of, fuzzy, none_of
 from rye.remote.generation import Generation, marked
 from rye.search import bound
 from rye.search.expand import Terms
@@ -39,6 +40,9 @@ TIES = ("priority", "id", "type", "path", "root")
 
 _FACTS = ("mark", "id", "type", "path", "root", "time", "by_name")
 _MOST_COPIES = 1_000
+_MOST_ALIKE = 20
+_MOST_STEPS = 5
+_LONGEST = 200
 
 
 class Row(NamedTuple):
@@ -84,6 +88,24 @@ class FetchedHits:
     def matching(self, clause: Clause, size: int, order: Sequence[Any] = ("_doc",)) -> list[Row]:
         """Return the first items that a clause matches."""
         return self.ranked({"bool": {"filter": [clause]}}, order, 0, size)[0]
+
+    def named(self, name: str) -> list[Row]:
+        """Return the items that a name may mean, and what is said to take their place; else those named most alike."""
+        rows = self._having([name, *(other for other, _ in spellings(name))])
+        if not rows:
+            return self.matching(fuzzy("id", name.rpartition(":")[2][:_LONGEST], 2), _MOST_ALIKE)
+        seen, latest = {row.mark for row in rows}, rows
+        for _ in range(_MOST_STEPS):
+            said = [str(row.read.item.metadata.get("superseded_by") or "") for row in latest]
+            latest = [row for row in self._having(list(filter(None, said))) if row.mark not in seen]
+            seen |= {row.mark for row in latest}
+            rows += latest
+        return rows
+
+    def _having(self, names: Sequence[str]) -> list[Row]:
+        keys = [name if ":" in name else f"{kind}:{name}" for name in names for kind in TYPE_NAMES]
+        entries = [f"key{SEPARATOR}{clean(key)}" for key in dict.fromkeys(keys)]
+        return self.matching({"terms": {"entry": entries}}, _MOST_COPIES) if entries else []
 
     def ranked(self, query: Clause, order: Sequence[Any], start: int, size: int) -> tuple[list[Row], int]:
         """Return a page of a query, and how many match."""

@@ -6,7 +6,6 @@ and judged here, and their scores are computed from them, with the frequencies o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -23,7 +22,7 @@ from rye.query import ast
 from rye.remote.cluster import Published, reading
 from rye.remote.compiler import TIER, UNIT, terms_asked
 from rye.remote.conditions import EVERYTHING, NOTHING, WITHDRAWN, Clause, all_of, any_of, cannot, is_state, none_of
-from rye.remote.generation import NOWHERE, Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
+from rye.remote.generation import Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
 from rye.remote.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
 from rye.search import bound
 from rye.search.bound import patterns
@@ -340,8 +339,7 @@ class RemoteSearch(Search):
     def respond(self, *given: Any, **facts: Any) -> SearchResponse:
         """Return the response; the paths of its items are addresses."""
         found = super().respond(*given, **facts)
-        base, start = str(self._of.cluster.address), len(str(NOWHERE))
-        results = tuple(replace(one, path=base + one.path[start:].replace(os.sep, "/")) for one in found.results)
+        results = tuple(replace(one, path=self._of.address_of(one.path)) for one in found.results)
         return replace(found, results=results, warnings=(*found.warnings, *dict.fromkeys(self._hits.left_out)))
 
     def facets(self, answer: Answer, total: int) -> dict[str, Facet]:  # noqa: ARG002 - what is found can be reached

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from rye._text import inline
 from rye.embedding import Choice
@@ -36,8 +37,11 @@ MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16
 _SHOWN_CHARS = 80
 _EVERYONES = ("weights",)
-_USERS = ("weights", "source_boosts", "semantic")
-_CHOOSES = re.compile(rb"^[\"']?semantic[\"']?[ \t]*:", re.MULTILINE)
+_USERS = ("weights", "source_boosts", "semantic", "index")
+_CHOOSES = re.compile(rb"^[\"']?(?:semantic|index)[\"']?[ \t]*:", re.MULTILINE)
+_INDEX = "RYE_INDEX"
+_NOWHERE = ("", "none")
+_ADDRESS = re.compile(r"opensearch\+https?://[^/@?#]+/[^/@?#]+/?\Z")
 
 _CHOICE: Mapping[str, Parameter] = {
     name: parameter._replace(name=name, required=True)
@@ -112,13 +116,47 @@ def read_choice(user: Path) -> Choice:
     raise UnavailableError("embedder-settings", message, hint=hint, path=str(path), part="semantic")
 
 
+def chosen_index(named: str | None, user: Path, project: Path | None) -> str | None:
+    """Return the registry on a cluster to search: the named one, else that of ``RYE_INDEX``, else of the user's file.
+
+    Args:
+        named: What the caller says; ``none`` means the spaces.
+        user: The user's space.
+        project: The folder of the project; a user's space within it chooses nothing.
+
+    Raises:
+        ArgumentError: ``bad-index``: the variable or the file names none, or the file lies in the project.
+    """
+    if named is not None:
+        return None if named == "none" else named
+    by, found = _INDEX, cast("object", os.environ.get(_INDEX, ""))
+    if not found:
+        by, (table, problem) = f"'index' of {user / SETTINGS}", _table(user / SETTINGS, _USERS)
+        if problem and (user / SETTINGS).is_file() and _CHOOSES.search(_bytes(user / SETTINGS)):
+            raise ArgumentError("bad-index", problem, hint="correct it, or name the index with --index")
+        found = "" if table.get("index") is None else table["index"]
+        if found not in _NOWHERE:
+            _refuse_inside(user, project)
+    if not isinstance(found, str) or (found not in _NOWHERE and not _ADDRESS.match(found)):
+        hint = "write it like opensearch+https://host:9200/registry; none means the spaces themselves"
+        raise ArgumentError("bad-index", f"{by} is no address of a cluster", hint=hint)
+    return None if found in _NOWHERE else str(found)
+
+
+def _refuse_inside(user: Path, project: Path | None) -> None:
+    """Refuse a choice of a user's space that lies in the project, and so is the project's own."""
+    if project is not None and user.resolve().parent.is_relative_to(project.resolve()):
+        message = f"{user} lies in the project {project}, which does not choose the index"
+        raise ArgumentError("bad-index", message, hint="name it with --index or RYE_INDEX")
+
+
 def ignored_choices(roots: Sequence[Root]) -> list[str]:
-    """Return a warning for each project whose file tries to choose an embedder; nothing else of it is looked at."""
+    """Return a warning for each project whose file tries to choose what only a user does; nothing else is looked at."""
     found = []
     for root in roots:
         with suppress(OSError):
             if root.space == "project" and _CHOOSES.search(_bytes(root.path / SETTINGS)):
-                message = "a project does not choose the embedder, only the user's own file does"
+                message = "a project does not choose the embedder or the index, only the user's own file does"
                 found.append(f"{root.path / SETTINGS} is left out: {message}")
     return found
 

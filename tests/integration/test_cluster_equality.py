@@ -244,6 +244,51 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     found.clear()
 
 
+NAMES = (
+    "{type}:{id}",
+    "{id}",
+    "@{type}:{id}",
+    "{id}.py",
+    "{type}:{id}x",
+    "{type}:{id}#part",
+    "nothing",
+    "{type}:",
+    " ",
+)
+
+
+def test_items_are_shown_and_listed_as_at_home(generated: Both) -> None:
+    """By all that names them, with their copies, and with the same errors; a list of all, by pages, in every order."""
+
+    def shown(registry: Registry, name: str) -> Any:
+        try:
+            found = registry.get(name).to_dict()
+        except RyeError as error:
+            return error.code
+        found["warnings"] = [text for text in found["warnings"] if "are the word of" not in text]
+        del found["path"]
+        return found
+
+    for item in Corpus(40).items(ITEMS)[:: max(ITEMS // 12, 1)]:
+        for form in NAMES:
+            name = form.format(type=item.type, id=item.id)
+            assert shown(generated.away, name) == shown(generated.home, name), name
+    for options in (
+        {},
+        {"limit": 7, "offset": 230},
+        {"scope": "tool", "sort_by": "name"},
+        {"include_superseded": True},
+    ):
+        home, away = (one.list_items(**options).to_dict() for one in (generated.home, generated.away))
+        facts = ("type", "id", "signature", "states", "source", "score")
+        assert [[one.get(name) for name in facts] for one in home["results"]] == [
+            [one.get(name) for name in facts] for one in away["results"]
+        ]
+        assert [home[name] for name in ("total", "limit", "offset")] == [
+            away[name] for name in ("total", "limit", "offset")
+        ]
+
+
 def test_odd_texts_have_the_same_answers(odd: Both) -> None:
     """Other scripts, marks, folding that changes lengths, very long words, spaces of all kinds."""
     asked = list(dict.fromkeys(_odd_queries()))

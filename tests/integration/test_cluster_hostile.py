@@ -231,8 +231,6 @@ def test_what_a_cluster_cannot_do_is_refused(query: str, options: dict[str, Any]
 
 
 OTHERS: dict[str, Callable[[Registry], object]] = {
-    "list": lambda one: one.list_items(),
-    "load": lambda one: one.load("tool", "a"),
     "sections": lambda one: one.sections("a"),
     "similar": lambda one: one.similar("tool:a"),
     "stats": lambda one: one.stats(),

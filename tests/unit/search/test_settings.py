@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rye.errors import ArgumentError
 from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TYPE_NAMES
 from rye.items.model import ItemType
 from rye.search.fields import TEXT_FIELDS, Overrides, weights_for
 from rye.search.score import Evaluation
-from rye.search.settings import MAX_WEIGHT, Ranking, read_choice, read_ranking
+from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_choice, read_ranking
 from rye.spaces import Root, Space
 from tests.support.files import lay
 from tests.unit.index.segments import item, snapshot
@@ -171,6 +172,53 @@ def test_attack_a_pipe_for_settings_does_not_hang(tmp_path: Path) -> None:
     assert [str(tmp_path / name / FILE) in text for name, text in zip(("alpha", "beta"), problems, strict=True)] == [
         True
     ] * 2
+
+
+ADDRESS = "opensearch+https://search.example:9200/skills"
+
+
+def test_an_index_is_named_by_the_caller_the_variable_or_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this order; ``none`` at any of them means the spaces."""
+    monkeypatch.delenv("RYE_INDEX", raising=False)
+    user, project = tmp_path / "user" / ".ai", tmp_path / "project"
+    assert chosen_index(None, user, project) is None
+    lay(user, {FILE: f"index: {ADDRESS}\n"})
+    assert chosen_index(None, user, project) == ADDRESS
+    monkeypatch.setenv("RYE_INDEX", f"{ADDRESS}-2")
+    assert chosen_index(None, user, project) == f"{ADDRESS}-2"
+    assert chosen_index("any", user, project) == "any"
+    assert chosen_index("none", user, project) is None
+    monkeypatch.setenv("RYE_INDEX", "none")
+    assert chosen_index(None, user, project) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["index: 7", "index: http://x/y", "index: opensearch+https://me:secret@host/x", "index: [", "index: ''\nx: 1"],
+)
+def test_a_file_that_names_no_index_rightly_is_an_error(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spaces would be other items; nothing of the value is shown, as it may hold a password."""
+    monkeypatch.delenv("RYE_INDEX", raising=False)
+    lay(tmp_path, {FILE: content})
+    with pytest.raises(ArgumentError, match=r"search\.yaml") as raised:
+        chosen_index(None, tmp_path, None)
+    assert raised.value.code == "bad-index"
+    assert "secret" not in str(raised.value)
+
+
+def test_attack_a_project_does_not_choose_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by its file, nor by a user space that lies in it."""
+    monkeypatch.delenv("RYE_INDEX", raising=False)
+    project = tmp_path / "project"
+    lay(project / ".ai", {FILE: f"index: {ADDRESS}\n"})
+    assert chosen_index(None, tmp_path / "user" / ".ai", project) is None
+    lay(project / "home" / ".ai", {FILE: f"index: {ADDRESS}\n"})
+    with pytest.raises(ArgumentError, match="does not choose the index"):
+        chosen_index(None, project / "home" / ".ai", project)
 
 
 def test_weights_follow_root_and_type(tmp_path: Path) -> None:
