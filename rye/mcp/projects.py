@@ -47,8 +47,9 @@ class Project:
     """
 
     def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
-        from rye.registry import Registry, Watch
+        from rye.registry import Layout, Registry, Watch, chosen_index
 
+        layout = Layout.find(project=folder, user=None, bundles=())
         self._calls: set[Call] = set()
         self._closed = threading.Event()
         self._only_trusted = options.only_trusted
@@ -60,6 +61,7 @@ class Project:
             clients=options.clients or None,
             cache_dir=options.cache_dir,
             embedder=options.embedder,
+            index=chosen_index(options.index, layout.user, layout.project),
             embed_seconds=COMMANDS["search"]["embed_seconds"].default,
             progress=self._report,
             cancelled=self._is_unwanted,

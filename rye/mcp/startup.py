@@ -37,6 +37,8 @@ class Options:
         clients: Of the clients of agents, those whose folders count; empty takes ``RYE_CLIENTS``, else all.
         cache_dir: Where indexes are kept.
         embedder: What turns texts into vectors; None leaves it to the variable and the user's settings.
+        index: A registry on a cluster that is searched and loaded from in place of the spaces; None leaves it to the
+            variable and the user's settings.
         only_trusted: Whether items of any other verdict are left out.
         read_only: Whether nothing may be signed or copied.
         http: Where to listen; None for standard input and output.
@@ -50,6 +52,7 @@ class Options:
     clients: tuple[str, ...] = ()
     cache_dir: Path | None = None
     embedder: str | None = None
+    index: str | None = None
     only_trusted: bool = False
     read_only: bool = False
     http: Http | None = None

@@ -569,7 +569,7 @@ COMMANDS: Mapping[str, _Table] = {
                 flags="--print-config",
             ),
         )
-        | _of("bundles", "trust", "audience", "clients", "cache_dir", "embedder", forms=())
+        | _of("bundles", "trust", "audience", "clients", "cache_dir", "embedder", "index", forms=())
     ),
     "serve": (
         _address("", 8643, "RYE_SERVE_TOKEN")

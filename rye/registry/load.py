@@ -114,6 +114,10 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
     if not targets:
         valid = [str(root.space) for root in roots if root.space in _SPACES]
         raise ArgumentError("bad-copy-to", f"copy_to is {to!r}", hint=f"valid are {', '.join(valid)}", valid=valid)
+    if loaded.path.startswith("opensearch+"):
+        raise ArgumentError(
+            "bad-copy-to", f"{loaded.ref} is on a cluster", hint="copy it from the spaces: --index none"
+        )
     source = next(
         root for root in roots if root.space == loaded.space and root.bundle == loaded.bundle and not root.client
     )

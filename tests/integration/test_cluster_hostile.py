@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from rye import Registry
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, UnavailableError
 from rye.index.schema import TEXT_FIELDS
 from rye.remote import cluster
+from tests.support.mcp_server import called, refused, with_client
+from tests.support.spacesim import SpaceSim, furnish
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 
@@ -228,6 +231,22 @@ def test_what_a_cluster_cannot_do_is_refused(query: str, options: dict[str, Any]
         registry(tmp_path, serve(whole).address).search(query, **options)
     assert raised.value.code == "not-on-cluster"
     assert raised.value.hint
+
+
+def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, tmp_path: Path) -> None:
+    """A server with ``--index`` never answers from the spaces instead."""
+    sim = SpaceSim(tmp_path)
+    furnish(sim)
+
+    async def talk(client: Client) -> None:
+        found = await called(client, "rye_search", query="deploy", options={"relax": False})
+        assert found["total"] == 0
+        missing = await refused(client, "rye_load", item="knowledge:any")
+        assert missing["code"] == "item-not-found"
+        for tool, given in (("rye_sections", {"query": "deploy"}), ("rye_refs", {"item": "knowledge:any"})):
+            assert (await refused(client, tool, **given))["code"] == "not-on-cluster"
+
+    with_client(sim, talk, "--index", serve(whole).address)
 
 
 OTHERS: dict[str, Callable[[Registry], object]] = {

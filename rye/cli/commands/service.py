@@ -147,6 +147,7 @@ def mcp(client: str | None, **options: Any) -> int:
         clients=options["clients"],
         cache_dir=options["cache_dir"],
         embedder=options["embedder"],
+        index=options["index"],
         only_trusted=options["require"] == "trusted",
         read_only=options["read_only"],
         http=_address(options, _TOKEN) if options["http"] else None,
