@@ -7,10 +7,12 @@ verified, texts of the cluster are shown without control characters, and an answ
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,6 +41,8 @@ _ADDRESS = re.compile(
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _SHOWN = 200
+_LOGIN = "RYE_INDEX_LOGIN"
+_PEM_FILES = {"ca_certs": "RYE_INDEX_CA", "client_cert": "RYE_INDEX_CERT", "client_key": "RYE_INDEX_KEY"}
 
 
 class Address(NamedTuple):
@@ -70,6 +74,33 @@ class Address(NamedTuple):
 
     def __str__(self) -> str:
         return f"opensearch+http{'s' * self.secure}://{self.host}:{self.port}/{self.name}"
+
+
+def _credentials(address: Address) -> dict[str, Any]:
+    """Return what the environment says of how to log in, as options of the client.
+
+    Raises:
+        ArgumentError: ``bad-index-login``.
+    """
+    found: dict[str, Any] = {}
+    if login := os.environ.get(_LOGIN):
+        name, colon, password = login.partition(":")
+        if not colon:
+            raise ArgumentError("bad-index-login", f"{_LOGIN} is no login", hint="write it as NAME:PASSWORD")
+        found["http_auth"] = name, password
+    for option, variable in _PEM_FILES.items():
+        if path := os.environ.get(variable):
+            if not Path(path).is_file():
+                hint = "name a file in PEM"
+                raise ArgumentError("bad-index-login", f"{variable} names no file: {path}", hint=hint)
+            found[option] = path
+    if ("client_cert" in found) != ("client_key" in found):
+        hint = "one proves nothing without the other"
+        raise ArgumentError("bad-index-login", "of RYE_INDEX_CERT and RYE_INDEX_KEY only one is set", hint=hint)
+    if found and not address.secure:
+        message = f"{address} would take a login in the clear"
+        raise ArgumentError("bad-index-login", message, hint="use opensearch+https, or unset the variables RYE_INDEX_…")
+    return found
 
 
 def shown(text: object) -> str:
@@ -112,6 +143,7 @@ class Cluster:
 
         Raises:
             UnavailableError: It is not installed.
+            ArgumentError: ``bad-index-login``.
         """
         try:
             from opensearchpy import OpenSearch
@@ -129,6 +161,7 @@ class Cluster:
             max_retries=3,
             retry_on_timeout=True,
             retry_on_status=_RETRIED,
+            **_credentials(address),
         )
         for connection in client.transport.connection_pool.connections:
             _limit(connection)
@@ -149,7 +182,9 @@ class Cluster:
             raise EnvironmentFault("cluster-unreachable", message, hint=hint) from None
         except TransportError as error:
             message = f"{self.address} answered {shown(error.status_code)}: {shown(_reason(error.info))}"
-            raise EnvironmentFault("cluster-error", message, hint=self._health()) from None
+            is_denied = error.status_code in (401, 403)
+            hint = f"set {_LOGIN}, or RYE_INDEX_CERT and RYE_INDEX_KEY" if is_denied else self._health()
+            raise EnvironmentFault("cluster-error", message, hint=hint) from None
         except (OpenSearchException, RecursionError, ValueError) as error:
             message = f"{self.address} gave an answer that cannot be read: {shown(error)}"
             raise EnvironmentFault("cluster-error", message, hint="is it OpenSearch 2.19 or newer?") from None

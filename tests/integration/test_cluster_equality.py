@@ -2,6 +2,8 @@
 
 ``RYE_TEST_CLUSTER`` names a cluster that may be written to, as ``127.0.0.1:9200``; ``RYE_TEST_CLUSTER_ITEMS`` and
 ``RYE_TEST_CLUSTER_EACH`` say how many items, and how many questions of each kind.
+``RYE_TEST_SECURED`` names a secured one as ``host:port=FOLDER``,
+where the folder has ``ca.pem``, and ``reader`` and ``indexer`` as ``.pem`` and ``.key``.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from tests.benchmarks.corpus import Corpus
 CLUSTER = os.environ.get("RYE_TEST_CLUSTER", "")
 ITEMS = int(os.environ.get("RYE_TEST_CLUSTER_ITEMS", "2000"))
 EACH = int(os.environ.get("RYE_TEST_CLUSTER_EACH", "2"))
+
+SECURED = os.environ.get("RYE_TEST_SECURED", "")
 
 pytestmark = pytest.mark.skipif(not CLUSTER, reason="RYE_TEST_CLUSTER names no OpenSearch cluster to write to")
 
@@ -206,6 +210,37 @@ def test_weights_that_the_user_sets_have_the_same_answers(tmp_path: Path) -> Non
         assert answer(one.away, *asked[0]) != changed
     finally:
         one.clear()
+
+
+@pytest.mark.skipif(not SECURED, reason="RYE_TEST_SECURED names no secured cluster and folder of certificates")
+def test_a_secured_cluster_lets_a_reader_search_and_an_indexer_publish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By client certificates; without one, and without its authority, it cannot be reached."""
+    host, folder = SECURED.split("=", 1)
+    laying.lay(Corpus(40).items(30), tmp_path)
+    address = f"opensearch+https://{host}/rye-{uuid4().hex[:12]}"
+    places: dict[str, Any] = {"user": tmp_path / "home", "bundles": (), "cache_dir": tmp_path / "cache"}
+    project = tmp_path / "project"
+
+    def log_in(name: str) -> None:
+        monkeypatch.setenv("RYE_INDEX_CA", f"{folder}/ca.pem")
+        monkeypatch.setenv("RYE_INDEX_CERT", f"{folder}/{name}.pem")
+        monkeypatch.setenv("RYE_INDEX_KEY", f"{folder}/{name}.key")
+
+    log_in("indexer")
+    assert Registry(project, **places).publish(address, replicas=0).items == 30
+    log_in("reader")
+    assert Registry(project, index=address, **places).search("").total == 30
+    assert len(Registry(project, index=address, **places).list_items().results) == 30
+    with pytest.raises(RyeError, match="403"):
+        Registry(project, **places).publish(f"{address}-2", replicas=0)
+    for name in ("RYE_INDEX_CERT", "RYE_INDEX_KEY", "RYE_INDEX_CA"):
+        monkeypatch.delenv(name)
+        if name != "RYE_INDEX_CERT":
+            with pytest.raises(RyeError) as raised:
+                Registry(project, index=address, **places).search("")
+            assert raised.value.code == "cluster-unreachable"
 
 
 def _odd_queries() -> Iterator[str]:

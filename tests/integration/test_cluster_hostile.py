@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 
 from rye import Registry
-from rye.errors import EnvironmentFault, NotFoundError, RyeError, UnavailableError
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, UnavailableError
 from rye.index.schema import TEXT_FIELDS
 from rye.remote import cluster
 from tests.support.mcp_server import called, refused, with_client
@@ -231,6 +231,29 @@ def test_what_a_cluster_cannot_do_is_refused(query: str, options: dict[str, Any]
         registry(tmp_path, serve(whole).address).search(query, **options)
     assert raised.value.code == "not-on-cluster"
     assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("variables", "problem"),
+    [
+        ({"RYE_INDEX_LOGIN": "secret"}, "is no login"),
+        ({"RYE_INDEX_LOGIN": "me:secret"}, "in the clear"),
+        ({"RYE_INDEX_CA": "/nowhere.pem"}, "names no file"),
+        ({"RYE_INDEX_KEY": __file__}, "only one is set"),
+    ],
+)
+def test_a_login_that_cannot_be_used_is_an_error_that_does_not_show_it(
+    variables: dict[str, str], problem: str, *, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it sent where others could read it."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    server = serve(whole)
+    with pytest.raises(ArgumentError, match=problem) as raised:
+        registry(tmp_path, server.address).search("deploy")
+    assert raised.value.code == "bad-index-login"
+    assert "secret" not in f"{raised.value} {raised.value.hint}"
+    assert server.asked == []
 
 
 def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, tmp_path: Path) -> None:
