@@ -112,6 +112,7 @@ class Generation:
         self.roots = [Root(space, NOWHERE / str(space) / bundle, bundle) for space, bundle in snapshot.roots]
         self.lists = WordLists(cluster, snapshot.words)
         self.dfs: dict[tuple[bound.TextPattern, bytes], int] = {}
+        self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
     def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
         """Return the words that a part stands for."""
@@ -154,6 +155,17 @@ class Generation:
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""
         return self.cluster.count(self.snapshot.items, clauses)
+
+    def named(self, key: str, value: str) -> list[tuple[str, ...]]:
+        """Return mark, type, id and path of the items with an id or a name, looked up once."""
+        if (key, value) not in self._named:
+            if len(self._named) > _KEPT:
+                self._named.clear()
+            keys = ("id", "name")  # whoever asks for one asks for the other
+            clauses: list[Clause] = [{"term": {"entry": f"{each}{SEPARATOR}{value}"}} for each in keys]
+            found = self.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
+            self._named |= {(each, value): rows for each, rows in zip(keys, found, strict=True)}
+        return self._named[key, value]
 
     def fields(self, clauses: Sequence[Clause], names: Sequence[str], most: int) -> list[list[tuple[str, ...]]]:
         """Return keyword fields of the first items that each clause matches."""
@@ -250,11 +262,8 @@ class RemoteNames:
     def having(self, key: str, value: str) -> Ints:
         """Return the items with one exact keyword term, ascending."""
         if (key, value) not in self._known:
-            keys = ("id", "name")  # whoever asks for one asks for the other
-            clauses: list[Clause] = [{"term": {"entry": f"{each}{SEPARATOR}{value}"}} for each in keys]
-            found = self._of.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
-            for each, rows in zip(keys, found, strict=True):
-                self._known[each, value] = np.asarray(sorted(map(self._number, rows)), np.int64)
+            rows = self._of.named(key, value)
+            self._known[key, value] = np.asarray(sorted(map(self._number, rows)), np.int64)
         return self._known[key, value]
 
     def _number(self, row: tuple[str, ...]) -> int:
