@@ -173,11 +173,11 @@ class Place:
 
     def open(self, progress: IndexProgress | None = None) -> Registry:
         """Return the registry of these spaces, which reports its progress."""
-        from rye.registry import Registry, chosen_index
+        from rye.registry import Layout, Registry, chosen_index
 
         index = self.index
         if self.may_be_remote:
-            layout = self.layout()
+            layout = Layout.find(project=self.project, user=None, bundles=())  # bundles choose no index
             index = chosen_index(index, layout.user, layout.project)
         return Registry(
             self.project,
