@@ -47,7 +47,7 @@ class BundleSigners:
 
     Attributes:
         bundle, version: Its id, and the version that it states.
-        path: Its root.
+        path: Its root, or the folder that has those of clients.
         signers: The keys, those with most items first.
         others: Number of items that none of these keys validly signed, by reason code.
         before: Fingerprints of keys that the bundle is pinned to and that signed none of its items.
@@ -66,41 +66,43 @@ class BundleSigners:
         return tuple(each.entry.fingerprint for each in self.signers if not each.entry.bars)
 
 
-def find_bundle(layout: Layout, name: str) -> Root:
-    """Return the bundle of an id, or in a folder.
+def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
+    """Return the roots of the bundle of an id, or in a folder.
 
     Raises:
         NotFoundError: ``bundle-not-found``.
         ArgumentError: ``bad-target`` when it is rye's own, or the folder holds several.
     """
     system = layout.in_space(Space.SYSTEM)
-    root = next((root for root in system if root.bundle == name), None)
-    if root is None and Path(name).is_dir():
-        found = spaces.named_root(Path(name))
-        root = next((each for each in system if each.path == found.path), found)
-    if root is None:
+    roots = tuple(root for root in system if root.bundle == name)
+    if not roots and Path(name).is_dir():
+        found = spaces.named_bundle(Path(name))
+        known = next((root.bundle for root in system if root.path == found[0].path), None)
+        roots = tuple(root for root in system if root.bundle == known) or found
+    if not roots:
         ids = ", ".join(root.bundle for root in system if not spaces.is_own(root))
         hint = f"{f'there are {ids}; ' if ids else ''}name its folder, here or in RYE_BUNDLES or by --bundle"
         raise NotFoundError("bundle-not-found", f"there is no bundle {name!r}", hint=hint)
-    if spaces.is_own(root):
+    if spaces.is_own(roots[0]):
         hint = "they are part of the program: trust it, or do not run it"
         raise ArgumentError("bad-target", f"{name!r} are rye's own items", hint=hint)
-    return root
+    return roots
 
 
-def read_signers_of(root: Root, pinned: TrustSet, *, now: datetime) -> BundleSigners:
+def read_signers_of(roots: Sequence[Root], pinned: TrustSet, *, now: datetime) -> BundleSigners:
     """Return who signed a bundle, by its own trust files, which are not believed in anything else.
 
     Args:
-        root: The bundle.
+        roots: Those of the bundle.
         pinned: The trust set of the user.
         now: The moment by which keys expire.
     """
-    own = with_listed(signing.load_trust(bundles={root.bundle: root.path}, vouching=root.path), [root]).trust
+    bundle, home = roots[0].bundle, roots[0].trust_root
+    own = with_listed(signing.load_trust(bundles={bundle: home}, vouching=home), roots).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
-    files, missed = spaces.walk(root)
-    for file in files:
+    walked = [(root, *spaces.walk(root)) for root in roots]
+    for root, file in ((root, file) for root, files, _ in walked for file in files):
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
         except ItemError as error:
@@ -111,15 +113,16 @@ def read_signers_of(root: Root, pinned: TrustSet, *, now: datetime) -> BundleSig
             others[found.code] += 1
         else:
             items.setdefault(found.signer, Counter())[str(found.verdict)] += 1
-    others.update(fault.code for fault in missed)
-    pins = {entry.fingerprint for entry in pinned.pins(root.bundle)}
+    others.update(fault.code for *_, missed in walked for fault in missed)
+    pins = {entry.fingerprint for entry in pinned.pins(bundle)}
     signers = [
         BundleSigner(_entry(own, fingerprint), dict(counts), pinned=fingerprint in pins)
         for fingerprint, counts in items.items()
     ]
     signers.sort(key=lambda each: (-sum(each.items.values()), each.entry.fingerprint))
     before = tuple(sorted(pins - items.keys()))
-    return BundleSigners(root.bundle, root.version, str(root.path), tuple(signers), dict(others), before)
+    path = str(home if roots[0].client is None else roots[0].around)
+    return BundleSigners(bundle, roots[0].version, path, tuple(signers), dict(others), before)
 
 
 def _entry(own: TrustSet, fingerprint: str) -> TrustEntry:

@@ -339,7 +339,10 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
             hint = "use project or user with --space, or name a bundle's folder with --bundle"
             raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is not a single space", hint=hint)
         return layout, roots[0]
-    named = spaces.named_root(bundle)
+    named = spaces.named_bundle(bundle)[0]
+    if named.client is not None:
+        message = f"{bundle} has folders of clients alone, and a manifest covers none of them"
+        raise ArgumentError("bad-target", message, hint="sign its skills: SKILL.sig lists every file of one")
     known = [root for root in layout.roots if root.path == named.path]
     return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, named)), named)
 

@@ -226,19 +226,21 @@ def sign_bundle(
     root: Path,
     *,
     owner: str,
+    key: SigningKey | None = None,
     format: str = "v2",  # noqa: A002 - the word callers expect
     force: bool = False,
     progress: Progress = None,
 ) -> SignReport:
-    """Sign each item of a bundle that is not validly signed, skills as wholes, with a key made for it and thrown away.
+    """Sign each item of a bundle that is not validly signed, skills as wholes.
 
     Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
     branches differ in nothing else. A trust file goes when neither an item nor the manifest needs it any more, unless
     it revokes its key or cannot be read. Where nothing is to be signed, no key is made.
 
     Args:
-        root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``.
+        root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``; or one with skills.
         owner: Who the trust file says the key belongs to.
+        key: What signs; None for a key made for it and thrown away.
         format: ``v2`` or ``v1``; what is signed in another is signed anew.
         force: Whether to sign every item anew.
         progress: Called while it goes on.
@@ -250,30 +252,33 @@ def sign_bundle(
         EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the manifest.
     """
     envelope = EnvelopeFormat(check(_FORMAT, format))
-    bundle = spaces.named_root(root)
-    spaces.check_writable(bundle)
-    trusted = bundle.path / signing.TRUSTED_FOLDER
-    if signing.leads_out(trusted, bundle.path):
-        raise SigningError("not-a-file", f"{trusted} leads out of {bundle.path}", hint="put a folder there, no link")
-    files, missed = spaces.walk(bundle)
-    named = whole_skills([(bundle, file, False) for file in files])
-    jobs = _read_all(named, [fault.message for fault in missed], progress)
+    roots = spaces.named_bundle(root)
+    for each in roots:
+        spaces.check_writable(each)
+    bundle, home = roots[0].bundle, roots[0].trust_root
+    trusted, inside = home / signing.TRUSTED_FOLDER, home if roots[0].client is None else roots[0].around
+    if signing.leads_out(trusted, inside):
+        raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
+    walked = [(each, *spaces.walk(each)) for each in roots]
+    named = whole_skills([(each, file, False) for each, files, _ in walked for file in files])
+    jobs = _read_all(named, [fault.message for *_, missed in walked for fault in missed], progress)
     _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
-    load = signing.load_trust(bundles={bundle.bundle: bundle.path}, vouching=bundle.path)
-    listing = keys_of_manifest(bundle.path)
+    load = signing.load_trust(bundles={bundle: home}, vouching=home)
+    listing = keys_of_manifest(home)
     for job in jobs:
         job.judge(load.trust, envelope)
     fingerprint = trust_file = ""
     rows = [job.row(changed=False) for job in jobs]
     if force or any(job.code for job in jobs):
-        secret = SigningKey.generate()
+        secret = key or SigningKey.generate()
         entry = signing.write_trust_file(secret.public, owner=owner, short=True)
         signed = _sign(jobs, secret, envelope, force=force)
         # before the items, so that whatever is signed when this is interrupted is trusted too
-        trust_file = str(trusted / signing.trust_file_name(secret.public))
-        write_trust_file(Path(trust_file), entry, ())
+        if not load.trust.named(secret.public.fingerprint):
+            trust_file = str(trusted / signing.trust_file_name(secret.public))
+            write_trust_file(Path(trust_file), entry, ())
         rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
     removed = _remove_unneeded(load.trust, listing | {job.signer for job in jobs if not (job.code or force)})
     return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)

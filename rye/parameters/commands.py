@@ -344,7 +344,7 @@ COMMANDS: Mapping[str, _Table] = {
             space=_space(
                 "The space of the items: `project` or `user`",
                 *("project", "user"),
-                hint="a bundle's items are signed with rye sign --bundle DIR --new-key",
+                hint="a bundle's items are signed with rye sign --bundle DIR",
             ),
             every=_flag("Every item of the space instead of targets", flags="--all"),
             key=Parameter(
@@ -361,8 +361,10 @@ COMMANDS: Mapping[str, _Table] = {
             dry_run=_flag("Say what would be signed and change nothing"),
             check=_flag("Only say what this key has not validly signed; exit 1 if there is any"),
             force=_flag("Sign again what is validly signed"),
-            root=_folder("Sign what is not validly signed in this bundle", flags="--bundle"),
-            new_key=_flag("With `--bundle`: make a key, write its trust file, discard the private half"),
+            root=_folder(
+                "Sign what is not validly signed in this bundle, and write the trust file of the key", flags="--bundle"
+            ),
+            new_key=_flag("With `--bundle`: make a key for it, and discard the private half"),
             owner=Parameter(
                 "With `--bundle`: the owner in the trust file; by default the folder's name", metavar="NAME"
             ),

@@ -17,7 +17,7 @@ all code in a space only the callable that an *installed* bundle registers is ev
 
 from __future__ import annotations
 
-from rye.spaces.bundles import OWN, is_own, named_root, named_roots, system_roots
+from rye.spaces.bundles import OWN, is_own, named_bundle, named_roots, system_roots
 from rye.spaces.discover import (
     NAMED_OTHERS,
     check_project,
@@ -55,7 +55,7 @@ __all__ = [
     "find_project",
     "is_own",
     "look_below",
-    "named_root",
+    "named_bundle",
     "named_roots",
     "owner_warning",
     "project_root",

@@ -153,18 +153,19 @@ def named_roots(
     return collector.result()
 
 
-def named_root(folder: Path) -> Root:
-    """Return the root of the one bundle in a folder.
+def named_bundle(folder: Path) -> tuple[Root, ...]:
+    """Return the roots of the one bundle in a folder: several where it has folders of clients, such as a plugin.
 
     Raises:
         ArgumentError: ``bad-target`` when it holds none, or several.
         NotFoundError: ``bundle-not-found``.
     """
     roots, _ = named_roots([folder])
-    if len(roots) != 1:
-        message = f"{folder} holds {len(roots)} bundles"
-        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
-    return roots[0]
+    if len({root.bundle for root in roots}) != 1:
+        message = f"{folder} holds {len({root.bundle for root in roots})} bundles"
+        hint = "name a folder with directives, tools, knowledge or skills in it"
+        raise ArgumentError("bad-target", message, hint=hint)
+    return roots
 
 
 def is_own(root: Root) -> bool:

@@ -124,7 +124,7 @@ class Layout:
                 *([] if self.project is None else [str(self.project)]),
                 *(each for each in around if real_path(each) != home),
             ],
-            bundles={root.bundle: root.path for root in self.roots if root.space == "system" and not root.client},
+            bundles={root.bundle: root.trust_root for root in self.roots if root.space == "system"},
             vouching=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,
         )

@@ -87,6 +87,11 @@ class Root:
         return self.path.parents[depth - 1] if depth else self.path
 
     @property
+    def trust_root(self) -> Path:
+        """The folder with the ``config/keys/trusted`` of it: itself, or the ``.ai`` beside a client's folders."""
+        return self.path if self.client is None else self.around / FOLDER
+
+    @property
     def priority(self) -> int:
         """That of its space; among bundles, those found earlier come first."""
         return self.space.priority

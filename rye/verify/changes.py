@@ -79,10 +79,13 @@ def changed_since(
         message = f"none of the selected spaces is in the git repository {repository.top!r}"
         raise ArgumentError("bad-revision", message, hint="leave out --changed-since, or name another --space")
     places = {source: place for source, place in where.items() if place and os.path.realpath(place) == place}
-    committed = repository.files(commit, list(places.values()))
+    homes = {root.source: replace(root, path=root.trust_root, client=None) for root in roots}
+    trust = {source: _locate(homes[source].path, repository.top) for source in places}
+    committed = repository.files(commit, list(filter(None, {*places.values(), *trust.values()})))
     whole = {root.source for root in named} | {source for source, place in where.items() if place}
     for root in roots:
-        if root.source in places and not _is_folder_changed(root, TRUSTED_FOLDER, places[root.source], committed):
+        home = homes[root.source]
+        if trust.get(root.source) and not _is_folder_changed(home, TRUSTED_FOLDER, trust[root.source], committed):
             whole.discard(root.source)
     listed_anew = {
         root.source

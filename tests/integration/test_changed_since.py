@@ -228,3 +228,18 @@ def test_attack_a_manifest_that_signed_json_is_removed(shop: Workshop) -> None:
     shutil.rmtree(shop.project.parent / "home/.local", ignore_errors=True)  # a build server has never seen it
     done = verify(shop, "HEAD")
     assert (done.status, "tool:demo/data" in done.out, "1 item:" in done.out) == (1, True, True)
+
+
+def test_a_key_that_comes_or_goes_has_the_files_of_clients_verified_too(shop: Workshop) -> None:
+    """What a project's trust files say is about its skills and commands as well as about its ``.ai``."""
+    command = shop.project / ".claude/commands/review.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Review the change.\n", encoding="utf-8")
+    commit(shop)
+    assert "commands/review" not in verify(shop, "HEAD").out
+    key = next((shop.project.parent / "trusted").iterdir())
+    folder = shop.project / ".ai/config/keys/trusted"
+    folder.mkdir(parents=True)
+    shutil.copy(key, folder)
+    done = verify(shop, "HEAD")
+    assert (done.status, "directive:commands/review" in done.out) == (1, True)

@@ -1,4 +1,4 @@
-"""``rye sign --bundle DIR --new-key``: signs what needs it, leaves the rest, and so lets git merge two edits."""
+"""``rye sign --bundle DIR``: signs what needs it, leaves the rest, and so lets git merge two edits."""
 
 from __future__ import annotations
 
@@ -305,3 +305,55 @@ def test_a_repository_of_skills_is_signed_as_wholes(tmp_path: Path) -> None:
     assert {name: (skill / name).read_text(encoding="utf-8") for name in files} == files
     assert (skill / "SKILL.sig").exists()
     assert not sign_bundle(tmp_path / "theirs", owner="them").fingerprint
+
+
+def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Skills and commands alike; the trust file lies in its ``.ai``. A byte, or another key, and nothing is trusted."""
+    plugin, theirs, mine = tmp_path / "tools", tmp_path / "publisher", tmp_path / "reader"
+    lay(
+        plugin,
+        {
+            ".claude-plugin/plugin.json": '{"name": "tools"}',
+            "skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Fill forms\n---\n",
+            "skills/pdf/fill.py": "print(1)\n",
+            "commands/review.md": "Review the change.\n",
+        },
+    )
+
+    def run(user: Path, *words: str, status: int = 0) -> str:
+        monkeypatch.setenv("USER_SPACE", str(user))
+        assert main([*words]) == status
+        return capsys.readouterr().out
+
+    def codes() -> dict[str, str]:
+        found = json.loads(run(mine, "list", "--space", "system", "--json"))["results"]
+        return {each["id"]: each["signature"]["code"] for each in found if each["bundle"] == "tools"}
+
+    def publish(user: Path) -> str:
+        signed = json.loads(run(user, "sign", "--bundle", str(plugin), "--json"))
+        assert {each["id"] for each in signed["items"]} == {"pdf", "commands/review"}
+        assert (signed["trust_file"] != "") == (len(list((plugin / ".ai" / TRUSTED_FOLDER).iterdir())) > before)
+        return str(signed["fingerprint"])
+
+    before = 0
+    ids = {"pdf", "pdf/fill", "commands/review"}
+    monkeypatch.chdir(mine.parent)
+    for user in (theirs, mine):
+        user.mkdir()
+    run(theirs, "keys", "generate", "--owner", "them")
+    fingerprint = publish(theirs)
+    monkeypatch.setenv("RYE_BUNDLES", str(plugin))
+    assert codes() == dict.fromkeys(ids, "bundle-key")
+    run(mine, "trust", "bundle", "tools", "--fingerprint", fingerprint)
+    assert codes() == dict.fromkeys(ids, "ok")
+    edit(plugin, "skills/pdf/fill.py", "#\n")
+    assert codes() == {"pdf": "skill-changed", "pdf/fill": "skill-changed", "commands/review": "ok"}
+    before = 1  # the same key signs the new version, and has a trust file
+    assert publish(theirs) == fingerprint
+    assert codes() == dict.fromkeys(ids, "ok")
+    run(mine, "keys", "generate", "k", "--owner", "eve", "--no-trust")
+    edit(plugin, "skills/pdf/fill.py", "#\n")
+    run(mine, "sign", "--bundle", str(plugin), "--key", "k")
+    assert codes() == {"pdf": "signer-changed", "pdf/fill": "signer-changed", "commands/review": "ok"}

@@ -137,6 +137,7 @@ sign: Sign items, or a whole bundle with a key of its own.
     rye sign tool:demo/hello           # one item of the project
     rye sign 'tool:demo/*' --dry-run   # what would be signed
     rye sign --all --check             # for CI: is every item of the project signed by this key?
+    rye sign --bundle .                # a repository of skills or a plugin, and the trust file for its readers
     rye sign --bundle items --new-key  # the unsigned items of a bundle, with a key that is then discarded
 verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project                             # every item of the project, for CI

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye._text import inline, quote
-from rye.cli.commands.keys import login
+from rye.cli.commands.keys import login, unlock
 from rye.cli.options import Place, Refusal, ask, command, params_of, progress_bar, refuse
-from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show, warning_lines
+from rye.cli.terminal import Terminal, answer, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
@@ -49,17 +49,12 @@ def init(**options: Any) -> int:
         refuse("owner", because="with --no-sign")
     dry_run, as_json = options["dry_run"], options["as_json"]
     with progress_bar("setting up") as progress:
-
-        def unlock(what: str) -> bytes:
-            progress.clear()
-            return ask_passphrase(what)
-
         setup = Setup(
             Place.take(options).layout(),
             signs=options["sign"],
             ci=options["ci"],
             source=options["rye"],
-            passphrase=unlock,
+            passphrase=unlock(progress),
             progress=progress,
         )
         progress.clear()

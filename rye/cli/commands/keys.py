@@ -25,6 +25,7 @@ from rye.cli.terminal import (
 from rye.errors import NotFoundError, SigningError
 
 if TYPE_CHECKING:
+    from rye.cli.progress import IndexProgress
     from rye.registry import Keyring, Passphrase, SignReport
 
 
@@ -56,11 +57,6 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
         refuse("audience", because="with --space user: an audience is of a project's items")
     place = Place.take(options)
     with progress_bar("signing") as progress:
-
-        def unlock(what: str) -> bytes:
-            progress.clear()
-            return ask_passphrase(what)
-
         return place.open(progress).sign(
             *target,
             space=options["space"],
@@ -69,7 +65,7 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
             dry_run=options["dry_run"],
             check=options["check"],
             force=options["force"],
-            passphrase=unlock,
+            passphrase=unlock(progress),
         )
 
 
@@ -78,20 +74,31 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         "target",
         "every",
         "space",
-        "key",
         "dry_run",
         "check",
         "project",
         "audience",
         because="with --bundle, which signs everything in DIR that is not validly signed",
     )
-    if not options["new_key"]:
-        raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
-    from rye.registry import sign_bundle
+    if options["new_key"]:
+        refuse("key", because="with --new-key, which makes one")
+    from rye.registry import Keyring, sign_bundle
 
-    owner = options["owner"] or Path(os.path.realpath(root)).name
+    owner, form = options["owner"] or Path(os.path.realpath(root)).name, options["form"]
     with progress_bar("signing") as progress:
-        return sign_bundle(root, owner=owner, format=options["form"], force=options["force"], progress=progress)
+        keyring = Keyring(Place.take(options).layout(), passphrase=unlock(progress))
+        key = None if options["new_key"] else keyring.signing_key(options["key"])
+        return sign_bundle(root, owner=owner, key=key, format=form, force=options["force"], progress=progress)
+
+
+def unlock(progress: IndexProgress) -> Passphrase:
+    """Return what asks for a passphrase, and takes the bar away before."""
+
+    def ask(what: str) -> bytes:
+        progress.clear()
+        return ask_passphrase(what)
+
+    return ask
 
 
 @click.group("keys")

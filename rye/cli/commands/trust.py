@@ -73,8 +73,8 @@ def bundle(bundle: str, **options: Any) -> int:
 
     keyring = _keyring(options)
     given = check_signers(options["fingerprints"], name="fingerprint")
-    root = find_bundle(keyring.layout, bundle)
-    found = read_signers_of(root, keyring.trust.load().trust, now=system_clock())
+    roots = find_bundle(keyring.layout, bundle)
+    found = read_signers_of(roots, keyring.trust.load().trust, now=system_clock())
 
     def agree(planned: Sequence[TrustChange]) -> None:
         command = f"rye trust bundle {quote(bundle)} --fingerprint FP"

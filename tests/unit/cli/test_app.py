@@ -159,7 +159,7 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
         (["verify", "--write-baseline"], "needs a file", "--baseline FILE"),
         (["verify", "--write-baseline", "--baseline", "x", "--changed-since", "y"], "no effect", "rye verify --help"),
         (["sign", "x", "--owner", "me"], "--owner has no effect without --bundle", "rye sign --help"),
-        (["sign", "--bundle", "x"], "a key of its own", "add --new-key"),
+        (["sign", "--bundle", "x", "--new-key", "--key", "k"], "--key has no effect with --new-key", "rye sign --help"),
         (["sign", "t", "--bundle", "x", "--new-key"], "has no effect with --bundle", "rye sign --help"),
         (["index", "burn"], "'burn' is not one of", "rye index --help"),
     ],

@@ -45,7 +45,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     return sim
 
 
-def parts(sim: SpaceSim) -> tuple[Layout, Trust, Root]:
+def parts(sim: SpaceSim) -> tuple[Layout, Trust, tuple[Root, ...]]:
     """Return the layout, the trust files and the bundle."""
     layout = Layout.find(project=sim.project, user=sim.user, bundles=[sim.bundles["shop"]])
     return layout, Trust(layout, clock=lambda: NOW), find_bundle(layout, "shop")
@@ -53,8 +53,8 @@ def parts(sim: SpaceSim) -> tuple[Layout, Trust, Root]:
 
 def pin(sim: SpaceSim, *signers: SigningKey) -> list[str]:
     """Pin the bundle to keys, or to those that signed it, and return what was done."""
-    _, trust, root = parts(sim)
-    found = read_signers_of(root, trust.load().trust, now=NOW)
+    _, trust, roots = parts(sim)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
     keys = [str(each.public.fingerprint) for each in signers] or found.fingerprints
     return [f"{change.action} {change.owner}" for change in pin_bundle(trust, found, keys)]
 
@@ -70,10 +70,10 @@ def codes(sim: SpaceSim) -> dict[str, str]:
 
 def test_who_signed_what_is_counted_by_verdict(sim: SpaceSim) -> None:
     """By the keys that the bundle brings, those with most items first, and what none of them signed by its code."""
-    _, trust, root = parts(sim)
+    _, trust, roots = parts(sim)
     sim.write("system:shop", "tools/demo/bad.py", sim.path("system:shop", HELLO).read_bytes() + b"evil()\n")
     sim.add("system:shop", "tools/demo/eve.py", TEXT, EVE)
-    found = read_signers_of(root, trust.load().trust, now=NOW)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
     shop, pat = found.signers
     assert (shop.entry.public, shop.entry.owner, shop.items) == (SHOP.public, "shop", {"trusted": 2})
     assert (pat.entry.owner, pat.items) == ("pat", {"partial": 1})
@@ -107,8 +107,8 @@ def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
     assert codes(sim)[HELLO] == "unknown-key"
     sim.trust(EVE, "system:shop", owner="eve")
     assert codes(sim)[HELLO] == "signer-changed"
-    _, trust, root = parts(sim)
-    assert read_signers_of(root, trust.load().trust, now=NOW).before == (SHOP.public.fingerprint,)
+    _, trust, roots = parts(sim)
+    assert read_signers_of(roots, trust.load().trust, now=NOW).before == (SHOP.public.fingerprint,)
     assert pin(sim, EVE) == ["pinned eve", "unpinned shop"]
     assert codes(sim)[HELLO] == "ok"
     pins = {entry.owner: entry.bundles for entry in trust.load().trust.entries if entry.bundles}
@@ -118,9 +118,9 @@ def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
 def test_what_is_shown_before_the_question_is_what_is_written(sim: SpaceSim) -> None:
     """The limits of the user's file for a key that is pinned already, else those that the bundle states."""
     sim.trust(SHOP, owner="shop", bundles=("stall",), namespaces=("demo/*",))
-    _, trust, root = parts(sim)
+    _, trust, roots = parts(sim)
     shown: list[str] = []
-    found = read_signers_of(root, trust.load().trust, now=NOW)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
     pin_bundle(trust, found, found.fingerprints, lambda planned: shown.extend(each.reach for each in planned))
     assert shown == ["items demo/* of bundles shop, stall", "items demo/* of bundle shop"]
     pins = {entry.owner: reach_of(entry) for entry in trust.load().trust.pins("shop")}
@@ -129,8 +129,8 @@ def test_what_is_shown_before_the_question_is_what_is_written(sim: SpaceSim) -> 
 
 def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: SpaceSim) -> None:
     """Wider limits, another owner, or no file any more: what was shown is pinned."""
-    _, trust, root = parts(sim)
-    found = read_signers_of(root, trust.load().trust, now=NOW)
+    _, trust, roots = parts(sim)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
     sim.trust(PAT, "system:shop", owner="mallory")
     sim.delete("system:shop", (TRUSTED_FOLDER / trust_file_name(SHOP.public)).as_posix())
     pin_bundle(trust, found, found.fingerprints)
@@ -140,8 +140,8 @@ def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: Spa
 
 def test_a_file_of_the_user_that_changes_during_the_question(sim: SpaceSim) -> None:
     """What would be written is no longer what was shown: nothing is."""
-    _, trust, root = parts(sim)
-    found = read_signers_of(root, trust.load().trust, now=NOW)
+    _, trust, roots = parts(sim)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
 
     def write(_planned: Sequence[TrustChange]) -> None:
         sim.trust(PAT, owner="pat", bundles=("stall",))
@@ -177,8 +177,8 @@ def test_what_cannot_be_pinned_changes_nothing(sim: SpaceSim, who: str) -> None:
 def test_a_key_that_the_user_trusts_for_everything_stays_so(sim: SpaceSim) -> None:
     """A pin would only narrow it; a warning says what that means for the bundle."""
     sim.trust(SHOP, owner="my own")
-    _, trust, root = parts(sim)
-    found = read_signers_of(root, trust.load().trust, now=NOW)
+    _, trust, roots = parts(sim)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
     (change,) = pin_bundle(trust, found, [SHOP.public.fingerprint])
     assert (change.action, change.owner) == ("unchanged", "my own")
     assert ["not pinned" in text for text in change.warnings] == [True]
@@ -241,11 +241,11 @@ def test_what_the_manifest_signs_is_shown_before_it_is_trusted(sim: SpaceSim, mo
     """JSON without a signature of its own counts for the key of the manifest, as it does once the bundle is pinned."""
     monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
     sim.write("system:shop", "tools/demo/data.json", '{"title": "Data"}')
-    _, trust, root = parts(sim)
-    assert read_signers_of(root, trust.load().trust, now=NOW).others["no-envelope"] == 2
-    files = write_manifest({}, observe(root).all, signers=(SHOP,), now=datetime.now(UTC)).files
-    replace_manifest(root.path, files)
-    found = read_signers_of(root, trust.load().trust, now=NOW)
+    _, trust, roots = parts(sim)
+    assert read_signers_of(roots, trust.load().trust, now=NOW).others["no-envelope"] == 2
+    files = write_manifest({}, observe(roots[0]).all, signers=(SHOP,), now=datetime.now(UTC)).files
+    replace_manifest(roots[0].path, files)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
     (mine,) = (each for each in found.signers if each.entry.public == SHOP.public)
     assert (mine.items, found.others["no-envelope"]) == ({"trusted": 3}, 1)
     pin(sim, SHOP)
