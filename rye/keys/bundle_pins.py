@@ -101,8 +101,8 @@ def read_signers_of(roots: Sequence[Root], pinned: TrustSet, *, now: datetime) -
     own = with_listed(signing.load_trust(bundles={bundle: home}, vouching=home), roots).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
-    walked = [(root, *spaces.walk(root)) for root in roots]
-    for root, file in ((root, file) for root, files, _ in walked for file in files):
+    files, missed = spaces.walk_all(roots)
+    for root, file in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
         except ItemError as error:
@@ -113,7 +113,7 @@ def read_signers_of(roots: Sequence[Root], pinned: TrustSet, *, now: datetime) -
             others[found.code] += 1
         else:
             items.setdefault(found.signer, Counter())[str(found.verdict)] += 1
-    others.update(fault.code for *_, missed in walked for fault in missed)
+    others.update(fault.code for fault in missed)
     pins = {entry.fingerprint for entry in pinned.pins(bundle)}
     signers = [
         BundleSigner(_entry(own, fingerprint), dict(counts), pinned=fingerprint in pins)

@@ -111,11 +111,7 @@ def _check(
 
 
 def check_manifests(
-    layout: Layout,
-    *,
-    space: str = "all",
-    named_trust: Sequence[Path] = (),
-    require: bool = False,
+    layout: Layout, *, space: str = "all", named_trust: Sequence[Path] = (), require: bool = False
 ) -> tuple[ManifestReport, ...]:
     """Check the manifest of every root of a space that has one, or once had one.
 
@@ -340,9 +336,9 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
             raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is not a single space", hint=hint)
         return layout, roots[0]
     named = spaces.named_bundle(bundle)[0]
-    if named.client is not None:
-        message = f"{bundle} has folders of clients alone, and a manifest covers none of them"
-        raise ArgumentError("bad-target", message, hint="sign its skills: SKILL.sig lists every file of one")
+    if named.client:
+        message = f"{bundle} has no items but those of clients"
+        raise ArgumentError("bad-target", message, hint="sign its skills: SKILL.sig lists all files of one")
     known = [root for root in layout.roots if root.path == named.path]
     return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, named)), named)
 
@@ -372,9 +368,8 @@ def read_public_key(path: Path) -> PublicKey:
     """
     entries = signing.load_trust(named=[path]).trust.entries
     if len(entries) != 1:
-        raise ArgumentError(
-            "bad-delegation", f"{path} names {len(entries)} keys", hint="name the trust file of one key"
-        )
+        message = f"{path} names {len(entries)} keys"
+        raise ArgumentError("bad-delegation", message, hint="name the trust file of one key")
     return entries[0].public
 
 

@@ -251,22 +251,18 @@ def sign_bundle(
         ItemError: ``changed-meanwhile``.
         EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the manifest.
     """
-    envelope = EnvelopeFormat(check(_FORMAT, format))
-    roots = spaces.named_bundle(root)
-    for each in roots:
-        spaces.check_writable(each)
+    envelope, roots = EnvelopeFormat(check(_FORMAT, format)), spaces.named_bundle(root)
     bundle, home = roots[0].bundle, roots[0].trust_root
     trusted, inside = home / signing.TRUSTED_FOLDER, home if roots[0].client is None else roots[0].around
     if signing.leads_out(trusted, inside):
         raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
-    walked = [(each, *spaces.walk(each)) for each in roots]
-    named = whole_skills([(each, file, False) for each, files, _ in walked for file in files])
-    jobs = _read_all(named, [fault.message for *_, missed in walked for fault in missed], progress)
+    files, missed = spaces.walk_all(roots)
+    named = whole_skills([(*each, False) for each in files])
+    jobs = _read_all(named, [fault.message for fault in missed], progress)
     _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
-    load = signing.load_trust(bundles={bundle: home}, vouching=home)
-    listing = keys_of_manifest(home)
+    load, needed = signing.load_trust(bundles={bundle: home}, vouching=home), keys_of_manifest(home)
     for job in jobs:
         job.judge(load.trust, envelope)
     fingerprint = trust_file = ""
@@ -280,8 +276,8 @@ def sign_bundle(
             trust_file = str(trusted / signing.trust_file_name(secret.public))
             write_trust_file(Path(trust_file), entry, ())
         rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
-    removed = _remove_unneeded(load.trust, listing | {job.signer for job in jobs if not (job.code or force)})
-    return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)
+    needed |= {fingerprint, *(job.signer for job in jobs if not (job.code or force))}
+    return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, _remove_unneeded(load.trust, needed))
 
 
 def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
@@ -371,8 +367,7 @@ def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
         data = list_files(job.files) if job.skill else job.read.data
         if expected.get(path) != hashlib.sha256(data).hexdigest():
             message = f"{job.file.rel_path} is not what was to be signed"
-            hint = "nothing was written; look at the files as they are, then sign them"
-            raise SigningError("changed-meanwhile", message, hint=hint, path=path)
+            raise SigningError("changed-meanwhile", message, hint="look at the files, then sign them", path=path)
 
 
 def _check_unchanged(job: _Job) -> None:

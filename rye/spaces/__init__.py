@@ -34,7 +34,7 @@ from rye.spaces.discover import (
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space, taken_by_ryeos
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import FolderReader, read_file
-from rye.spaces.walker import walk, walk_along, walk_stat
+from rye.spaces.walker import walk, walk_all, walk_along, walk_stat
 
 __all__ = [
     "FOLDER",
@@ -65,6 +65,7 @@ __all__ = [
     "user_root",
     "user_space",
     "walk",
+    "walk_all",
     "walk_along",
     "walk_stat",
 ]

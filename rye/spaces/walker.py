@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -60,6 +60,14 @@ def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
     walker = _walker(root)
     files = sorted(root.file(path) for listed in walker.folders() for path, _ in listed)
     return tuple(files), walker.sorted_problems()
+
+
+def walk_all(roots: Iterable[Root]) -> tuple[list[tuple[Root, ItemFile]], list[ItemError]]:
+    """Return the items of several roots, each with its root, and what could not be listed."""
+    walked = [(root, *walk(root)) for root in roots]
+    return [(root, each) for root, files, _ in walked for each in files], [
+        each for *_, faults in walked for each in faults
+    ]
 
 
 def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:

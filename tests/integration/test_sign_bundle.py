@@ -350,6 +350,7 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
     assert codes() == dict.fromkeys(ids, "ok")
     edit(plugin, "skills/pdf/fill.py", "#\n")
     assert codes() == {"pdf": "skill-changed", "pdf/fill": "skill-changed", "commands/review": "ok"}
+    edit(plugin, "commands/review.md")
     before = 1  # the same key signs the new version, and has a trust file
     assert publish(theirs) == fingerprint
     assert codes() == dict.fromkeys(ids, "ok")
