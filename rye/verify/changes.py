@@ -83,16 +83,16 @@ def changed_since(
     trust = {source: _locate(homes[source].path, repository.top) for source in places}
     committed = repository.files(commit, list(filter(None, {*places.values(), *trust.values()})))
     whole = {root.source for root in named} | {source for source, place in where.items() if place}
-    for root in roots:
-        home = homes[root.source]
-        if trust.get(root.source) and not _is_folder_changed(home, TRUSTED_FOLDER, trust[root.source], committed):
-            whole.discard(root.source)
+    whole -= {
+        source
+        for source, base in trust.items()
+        if base and not _is_folder_changed(homes[source], TRUSTED_FOLDER, base, committed)
+    }
     listed_anew = {
         root.source
         for root in roots
         if root.source in places and _is_folder_changed(root, MANIFEST_FOLDER, places[root.source], committed)
     }
-
     skills: dict[tuple[str, str], bool] = {}
 
     def is_changed(root: Root, file: ItemFile) -> bool:
