@@ -79,14 +79,11 @@ def changed_since(
         message = f"none of the selected spaces is in the git repository {repository.top!r}"
         raise ArgumentError("bad-revision", message, hint="leave out --changed-since, or name another --space")
     places = {source: place for source, place in where.items() if place and os.path.realpath(place) == place}
-    homes = {root.source: replace(root, path=root.trust_root, client=None) for root in roots}
-    trust = {source: _locate(homes[source].path, repository.top) for source in places}
-    committed = repository.files(commit, list(filter(None, {*places.values(), *trust.values()})))
+    trust = _locate_trust([root for root in roots if root.source in places], repository.top)
+    committed = repository.files(commit, list({*places.values(), *(place for _, place in trust.values())}))
     whole = {root.source for root in named} | {source for source, place in where.items() if place}
     whole -= {
-        source
-        for source, base in trust.items()
-        if base and not _is_folder_changed(homes[source], TRUSTED_FOLDER, base, committed)
+        source for source, (home, at) in trust.items() if not _is_folder_changed(home, TRUSTED_FOLDER, at, committed)
     }
     listed_anew = {
         root.source
@@ -113,6 +110,12 @@ def changed_since(
         return not all(_is_same(root, each, f"{place}/{each}", committed) for each in (path, signature)[: 1 + known])
 
     return is_changed
+
+
+def _locate_trust(roots: Sequence[Root], top: str) -> dict[str, tuple[Root, str]]:
+    """Return, by the source of a root, what holds its trust files, and where that is below a work tree, if it is."""
+    homes = {root.source: replace(root, path=root.trust_root, client=None) for root in roots}
+    return {source: (home, place) for source, home in homes.items() if (place := _locate(home.path, top))}
 
 
 def _skill_folder(rel_path: str, place: str, committed: Mapping[str, str]) -> str:
