@@ -86,7 +86,7 @@ def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
     names = ", ".join(servers)
     return Draft(
         metadata={"servers": list(servers)},
-        body="\n".join(lines),
+        body="\n".join(lines).rstrip(),
         symbols=tuple(symbols),
         heading="MCP servers",
         paragraph=f"The MCP servers {names}.",

@@ -206,7 +206,8 @@ def _xml(found: _Metadata, start: int, fence: tuple[str, int] | None) -> _Metada
     if block is None:
         return None
     begin = fence[1] if fence else start
-    end = closing[1] if closing and not text[block.end : closing[0]].strip() else block.end
+    alone = closing is not None and block.end <= closing[0] and not text[block.end : closing[0]].strip()
+    end = closing[1] if closing and alone else block.end
     body = _blank(text[begin:start]) + block.text + _blank(text[block.end : end])
     return _Metadata({**found.values, **block.metadata}, text[:begin] + body + text[end:], found.note)
 

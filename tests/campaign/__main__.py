@@ -47,8 +47,17 @@ PARTS: dict[str, Callable[[Path, random.Random], Part]] = {
 
 
 def run(name: str, seconds: float, seed: int) -> tuple[int, Counter[str], list[str]]:
-    """Make trials of one part for some time, each from a seed of its own; return how many, counts and findings."""
+    """Make trials of one part for some time, each from a seed of its own; return how many, counts and findings.
+
+    A finding is printed when it is made, too.
+    """
     findings, number = list[str](), 0
+
+    def found(text: str) -> None:
+        findings.append(f"{name}, seed {seed + number}: {text}")
+        sys.stderr.write(f"{findings[-1]}\n")
+        sys.stderr.flush()
+
     with tempfile.TemporaryDirectory(prefix="rye-campaign-") as folder:
         chance = random.Random()  # noqa: S311 - repeatable, not secret
         part, ends = PARTS[name](Path(folder).resolve(), chance), time.monotonic() + seconds
@@ -57,9 +66,9 @@ def run(name: str, seconds: float, seed: int) -> tuple[int, Counter[str], list[s
             try:
                 part.trial()
             except Finding as finding:
-                findings.append(f"{name}, seed {seed + number}: {finding}")
+                found(str(finding))
             except Exception:  # noqa: BLE001 - a trial that breaks is a finding too
-                findings.append(f"{name}, seed {seed + number}: {traceback.format_exc()}")
+                found(traceback.format_exc())
             number += 1
         part.close()
     return number, part.counts, findings

@@ -154,8 +154,9 @@ class Interrupted:
         if left:
             self.counts["left something"] += 1
             for name in left:
-                if "config/keys" in name and (trial.folder / name).stat().st_mode & 0o077:
-                    message = f"left {name}, which others can read"
+                place = trial.folder / name
+                if b"PRIVATE KEY" in place.read_bytes() and place.stat().st_mode & 0o077:
+                    message = f"left {name}, a key that others can read"
                     raise Finding(message)
 
     def _changed(self, name: str, old: bytes, new: bytes | None) -> None:

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, Item, ItemType, note_on_metadata, parse, yaml_safe
+from rye.items import EXTENSIONS, ItemType, note_on_metadata, parse, yaml_safe
 from rye.items.markdown import is_plainly_yaml, read_markdown
 from rye.items.model import STATED_KEYS
 from rye.items.values import decode
 from rye.search.section_text import sections_of
+from tests.fuzz.targets import check_item
 from tests.support.naive_markdown import headings
 
 COMMONMARK = MarkdownIt("commonmark")
@@ -66,51 +67,13 @@ files = st.one_of(
 ids = st.sampled_from(["a", "ops/a", "a.b/c.d"])
 
 
-def promises(item: Item, data: bytes, suffix: str) -> None:
-    """Check what holds for every item."""
-    json.dumps([dict(item.metadata), dict(item.declared), item.tags], allow_nan=False).encode()
-    for line in (item.title, item.description, item.category, item.version, item.author, item.created, item.updated):
-        assert line == line.strip()
-        assert line.isprintable() or all(ch.isprintable() or ch.isspace() or ord(ch) > 0x7F for ch in line)
-        assert "\n" not in line
-    assert all(isinstance(key, str) for key in item.metadata)
-    assert item.body == item.body.encode().decode().rstrip()
-    assert item.name == item.id.rpartition("/")[2]
-    assert item.envelope is None or item.envelope.line not in item.body.split("\n")[:1]
-    last = data.count(b"\n") + data.count(b"\r") + 1
-    spans = [(section.line, section.end_line) for section in item.sections]
-    spans += [(symbol.line, symbol.end_line) for symbol in item.symbols]
-    assert all(1 <= line <= end <= last for line, end in spans)
-    lines = item.body.split("\n")
-    for section in item.sections:
-        assert section.level == len(section.heading_path) == 0 or 1 <= section.level <= 6
-        at = section.line - item.body_line
-        heading = " ".join(line.strip() for line in lines[at : at + section.heading_lines])
-        assert section.level == 0 or section.heading_path[-1] in heading
-        assert section.text in item.body
-    if suffix == ".md" and item.body:
-        assert item.sections
-
-
 @pytest.mark.parametrize(("item_type", "suffix"), FORMATS)
 def test_any_bytes_are_an_item_or_an_item_error(item_type: ItemType, suffix: str) -> None:
     """No other exception leaves the reader, whatever the bytes; the same bytes give the same item."""
 
     @given(files, ids)
     def check(data: bytes, item_id: str) -> None:
-        try:
-            item = parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
-        except ItemError as caught:
-            answer = caught.to_dict()
-        else:
-            answer = {}
-        if answer:
-            assert answer["hint"]
-            assert answer["message"].startswith(f"{item_type.folder}/{item_id}{suffix}: ")
-            json.dumps(answer).encode()
-            return
-        assert item == parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
-        promises(item, data, suffix)
+        check_item(data, item_type, suffix, item_id)
 
     check()
 

@@ -6,7 +6,7 @@ import re
 import string
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from rye.errors import QueryError
@@ -28,9 +28,9 @@ from rye.query.ast import (
     Wildcard,
     Word,
 )
-from rye.query.flaws import FLAWS
 from rye.query.limits import MAX_CHARS, MAX_LEAVES
 from rye.query.recovery import parse_leniently, parse_strictly
+from tests.fuzz.targets import check_query
 
 PIECES = [
     *[
@@ -193,57 +193,14 @@ def test_every_good_text_prints_as_one_that_means_the_same(text: str) -> None:
     assert parse(str(ast)).ast == ast
 
 
-@given(TEXTS.map(refusal))
-def test_every_refusal_is_true_and_of_use(error: QueryError | None) -> None:
-    """A known code, the writer's own text at a true place, no control character, a suggestion that parses."""
-    assume(error is not None)
-    assert error is not None
-    assert error.code in FLAWS
-    assert error.text[error.position :].startswith(error.token)
-    assert error.hint
-    assert all(line.isprintable() for line in (error.message, error.hint, *error.caret().split("\n")))
-    assert refusal(error.suggestion) is None
-
-
+@settings(max_examples=300)
 @given(TEXTS)
 @example('title:" x:[1')
 @example("\0 a:NOT! NOT ( (&&^2 ::< :- AND\t + and::")
 @example('é(atitle:>=" \u200f')
-def test_lenient_parsing_forgives_every_text(text: str) -> None:
-    """There is always a tree; it prints, and that print is a good query."""
-    parsed = parse(text, lenient=True)
-    assert parsed.text == text
-    assert parse(str(parsed.ast)).ast == parsed.ast
-    assert [each.position for each in parsed.dropped] == sorted(each.position for each in parsed.dropped)
-    assert all(text[each.position :].startswith(each.text) for each in parsed.dropped)
-
-
-@given(TEXTS)
-def test_lenient_parsing_changes_nothing_where_nothing_is_wrong(text: str) -> None:
-    """But for question marks at the end of words, a good text is read as strictly, and only a bad one has drops."""
-    forgiven = parse(text, lenient=True)
-    if refusal(text):
-        assert forgiven.dropped
-    else:
-        assert forgiven == parse(text) or {each.text for each in forgiven.dropped} == {"?"}
-
-
-@given(TEXTS)
-def test_trees_are_in_normal_form(text: str) -> None:
-    """And and Or are flat and have parts, NEAR has measurable operands, leaves are counted."""
-    ast = parse(text, lenient=True).ast
-    for node in walk(ast):
-        match node:
-            case And(operands) | Or(operands):
-                assert len(operands) > 1
-                assert not any(isinstance(operand, type(node)) for operand in operands)
-            case Near(operands, distances):
-                assert len(operands) == len(distances) + 1
-                flattened = [part for each in operands for part in (each.operands if isinstance(each, Or) else (each,))]
-                assert all(isinstance(part, Word | Wildcard | Fuzzy | Phrase) for part in flattened)
-            case Field(_, operand):
-                assert not isinstance(operand, Everything)
-    assert len(list(leaves(ast))) <= MAX_LEAVES
+def test_every_text_is_read_as_a_tree_or_a_true_error(text: str) -> None:
+    """Strictly and leniently."""
+    check_query(text)
 
 
 @given(TEXTS.filter(lambda text: refusal(text) is None))

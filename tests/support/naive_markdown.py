@@ -50,8 +50,8 @@ def _with(line: str, paragraph: list[str] | None) -> list[str] | None:
     if not bare or re.fullmatch(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})", line):
         return []
     indent = len(line) - len(line.lstrip(" "))
-    begins = re.match(r"[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|>|\||:?-+:?[ \t]*\||\[[^\]]+\]:", bare)
-    markup = re.match(r"<[A-Za-z/!?]", bare) and not re.match(r"<(?:\w+://|mailto:)", bare)
+    begins = re.match(r"[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|>|\||:?-+:?[ \t]*\||\[[^\]]+\]:", line.lstrip(" "))
+    markup = re.match(r" *<(?!\w+://|mailto:)[A-Za-z/!?]", line)
     if indent < 4 and line[indent] != "\t" and (begins or markup):
         return None
     if paragraph is None:

@@ -1,0 +1,2 @@
+# rye:signed:1013-03-01T08:30:00Z:5dbad7dd0b9b122dcd9956884390f4aac4738caba8ff53498a7ab6718b176c30:urDp1DKu7bHM8Sd21RNUUiNZbp922q2vmVjaFlfYobO4Vyr_8w1z2cM4PBmUwlf279tmIoJXxjzFUQPdtIIrCA==:0a4f59c1b93ea6c9
+echo hello
