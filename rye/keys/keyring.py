@@ -25,7 +25,7 @@ from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys import key_store
 from rye.keys.trust_changes import write_trust_file
 from rye.keys.trust_files import Trust
-from rye.signing import Clock, PublicKey, SigningKey, TrustScope
+from rye.signing import Clock, PublicKey, SigningKey, TrustEntry, TrustScope
 from rye.signing.trust_file import restate
 from rye.spaces.layout import Layout
 
@@ -310,10 +310,18 @@ class Keyring:
             NotFoundError: ``no-signing-key``.
         """
         public = self.public_key(name)
-        for entry in self.trust.load().trust.named(public.fingerprint):
-            if entry.scope is TrustScope.USER and not entry.unread:
-                return restate(dataclasses.replace(entry, owner=owner or entry.owner))
+        if entry := self._own(public):
+            return restate(dataclasses.replace(entry, owner=owner or entry.owner))
         return signing.write_trust_file(public, owner=owner)
+
+    def owner(self, key: PublicKey) -> str:
+        """Return whom the user's own trust file names as the owner of a key; empty without one."""
+        entry = self._own(key)
+        return entry.owner if entry else ""
+
+    def _own(self, key: PublicKey) -> TrustEntry | None:
+        found = self.trust.load().trust.named(key.fingerprint)
+        return next((each for each in found if each.scope is TrustScope.USER and not each.unread), None)
 
     def export_private(self, name: str = key_store.DEFAULT_KEY) -> bytes:
         """Return the bytes of a private key's file; an encrypted key stays encrypted.

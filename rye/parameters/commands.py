@@ -366,7 +366,8 @@ COMMANDS: Mapping[str, _Table] = {
             ),
             new_key=_flag("With `--bundle`: make a key for it, and discard the private half"),
             owner=Parameter(
-                "With `--bundle`: the owner in the trust file; by default the folder's name", metavar="NAME"
+                "With `--bundle`: the owner in the trust file; by default that of your key, else the folder's name",
+                metavar="NAME",
             ),
         )
         | _of("project")

@@ -139,7 +139,7 @@ class OutcomeStream:
         for number, root in enumerate(roots):
             targets = [target for target in self.targets if root in target.roots]
             wider = [target for target in targets if not target.places]
-            empty = _is_other(root)
+            empty = _is_other(root) and not any(each.client and each.around == root.around for each in roots)
             beside = self._beside.setdefault(root, [])
             pairs: list[str] = []
             strays: list[str] = []

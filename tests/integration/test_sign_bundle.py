@@ -344,10 +344,13 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
         user.mkdir()
     run(theirs, "keys", "generate", "--owner", "them")
     fingerprint = publish(theirs)
+    assert b'owner = "them"' in next((plugin / ".ai" / TRUSTED_FOLDER).iterdir()).read_bytes()
     monkeypatch.setenv("RYE_BUNDLES", str(plugin))
     assert codes() == dict.fromkeys(ids, "bundle-key")
     run(mine, "trust", "bundle", "tools", "--fingerprint", fingerprint)
     assert codes() == dict.fromkeys(ids, "ok")
+    found = json.loads(run(mine, "verify", str(plugin), "--json"))
+    assert (found["counts"]["trusted"], found["warnings"]) == (3, [])
     edit(plugin, "skills/pdf/fill.py", "#\n")
     assert codes() == {"pdf": "skill-changed", "pdf/fill": "skill-changed", "commands/review": "ok"}
     edit(plugin, "commands/review.md")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rye._text import inline, quote
 from rye.cli.commands.keys import login, unlock
 from rye.cli.options import Place, Refusal, ask, command, params_of, progress_bar, refuse
-from rye.cli.terminal import Terminal, answer, require_yes, say_json, show, warning_lines
+from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def _plan(plan: SetupReport, terminal: Terminal, *, every: bool) -> Iterator[str
     yield f"{terminal.style('project', bold=True)}  {inline(plan.project)}"
     found = ", ".join(f"{count} in {inline(source)}" for source, count in plan.found.items())
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in plan.verdicts.items())
-    yield f"items    {found} ({verdicts})" if found else "items    none yet"
+    about, indent = f"{found} ({verdicts})" if found else "none yet", " " * 9
+    yield f"items    {folded(about, terminal, first=indent, others=indent)}"
     texts = [each for each in plan.files if each.ref]
     if texts:
         yield f"copy     {plural(len(texts), 'text')} into .ai:"

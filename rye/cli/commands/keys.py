@@ -84,11 +84,14 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         refuse("key", because="with --new-key, which makes one")
     from rye.registry import Keyring, sign_bundle
 
-    owner, form = options["owner"] or Path(os.path.realpath(root)).name, options["form"]
+    owner, key = options["owner"] or Path(os.path.realpath(root)).name, None
     with progress_bar("signing") as progress:
-        keyring = Keyring(Place.take(options).layout(), passphrase=unlock(progress))
-        key = None if options["new_key"] else keyring.signing_key(options["key"])
-        return sign_bundle(root, owner=owner, key=key, format=form, force=options["force"], progress=progress)
+        if not options["new_key"]:
+            keyring = Keyring(Place.take(options).layout(), passphrase=unlock(progress))
+            key = keyring.signing_key(options["key"])
+            owner = options["owner"] or keyring.owner(key.public) or owner
+        how = {"format": options["form"], "force": options["force"]}
+        return sign_bundle(root, owner=owner, key=key, progress=progress, **how)
 
 
 def unlock(progress: IndexProgress) -> Passphrase:

@@ -31,7 +31,8 @@ def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
     width = max((cells(inline(key.name)) for key in keys), default=0)
     for key in keys:
         name = terminal.style(pad(inline(key.name), width), bold=True)
-        yield f"{name}  {inline(key.fingerprint) or 'fingerprint unknown'}  {', '.join(_states(key))}"
+        about = f"{inline(key.fingerprint) or 'fingerprint unknown'}  {', '.join(_states(key))}"
+        yield f"{name}  {folded(about, terminal, first=' ' * (width + 2), others=' ' * (width + 2))}"
         if key.problem:
             yield f"  {terminal.style('cannot be used:', 'red')} {inline(key.problem)}"
 
@@ -48,7 +49,8 @@ def render_key(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
 
 def _facts(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
     yield f"fingerprint  {terminal.style(inline(key.fingerprint) or 'unknown', 'cyan')}"
-    yield f"private key  {inline(key.path) or 'in the environment'} ({', '.join(_states(key))})"
+    about, indent = f"{inline(key.path) or 'in the environment'} ({', '.join(_states(key))})", " " * 13
+    yield f"private key  {folded(about, terminal, first=indent, others=indent)}"
 
 
 def _states(key: KeyFacts) -> list[str]:
