@@ -195,7 +195,7 @@ def front_matter(data: bytes, suffix: str) -> int:
 
     The block must be closed, by a line ``---`` or ``...``. An empty suffix stands for any extension.
     """
-    if not data.startswith(_FENCES) or suffix not in {"", ".md"}:
+    if suffix not in {"", ".md"} or not data.startswith(_FENCES):
         return 0
     if data.startswith(b"---\n") and data.find(b"\n---\n", 3) > 0:  # as nearly all are
         return 4
@@ -212,14 +212,16 @@ def find_envelope(data: bytes, suffix: str = "") -> RawEnvelope | None:
     A line ends at LF or CR LF; the CR of such a line break is not part of ``line``. A lone CR is not a line break: it
     stays in ``line``, where no reader of envelopes accepts it.
     """
-    start, number, inside = 0, 1, False
-    if data.startswith(b"---") or _OPENING.match(data) is None:
+    number, inside = 1, False
+    if start := front_matter(data, suffix):
+        number, inside = 2, True
+        if _INSIDE.match(data, start) is None:
+            return None
+    elif _OPENING.match(data) is None:
         start = len(BOM) if data.startswith(BOM) else 0
         if data.startswith(b"#!", start):
             start, number = data.find(b"\n", start) + 1, 2
-        elif below := front_matter(data, suffix):
-            start, number, inside = below, 2, True
-        if start == 0 or (_INSIDE if inside else _OPENING).match(data, start) is None:
+        if start == 0 or _OPENING.match(data, start) is None:
             return None
     stop = data.find(b"\n", start)
     end = len(data) if stop < 0 else stop + 1

@@ -13,7 +13,7 @@ from rye.items.values import cut_blank_head, line_of
 
 _NOISE = re.compile(r"(?:[ \t]*+(?:<!--(?:[^-]|-(?!->))*+-->|-->)?+[ \t]*+\n)*+")
 _OPENING = re.compile(r"\s*+(---(?=[ \t]*\n)|(?:`{3,}|~{3,})(?=[ \t]*ya?ml[ \t]*\n))[^\n]*\n", re.IGNORECASE)
-_FRONT_MATTER_END = r"^(?:---|\.\.\.)[ \t]*$"
+_FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _LETTERS = rb"\x80-\xc1\xc3-\xe1\xe3-\xee\xf0-\xff]++|\xc2(?![\x80-\x9f])|\xe2(?!\x80[\xa8\xa9])"
 _TEXT = rb"[ -~" + _LETTERS  # no control, no line separator, no byte order mark
 _SCALAR = rb"(?:[\w/.(](?:[ -9;-~" + _LETTERS + rb'|:(?=[^ \n]))*+|"[ !#-\[\]-~]*+")'
@@ -161,8 +161,9 @@ def _yaml(text: str, opening: re.Match[str] | None) -> _Metadata | None:
 
 def _closing(text: str, start: int, mark: str) -> tuple[int, int] | None:
     """Return the span of the line that closes front matter, or a fence: its mark at least as often, nothing else."""
-    fence = rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$"
-    closing = re.compile(_FRONT_MATTER_END if mark == "---" else fence, re.MULTILINE).search(text, start)
+    fence = rf"(?m)^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$"
+    end = _FRONT_MATTER_END if mark == "---" else re.compile(fence)
+    closing = end.search(text, start)
     return closing.span() if closing else None
 
 

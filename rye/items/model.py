@@ -222,7 +222,10 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
 
 def _text(meta: Mapping[str, Any], keys: tuple[str, ...], limit: int = 300) -> str:
     """Return the first of these metadata values that has any text."""
-    return next((text for key in keys if key in meta and (text := text_of(meta[key], limit))), "")
+    for key in keys:
+        if key in meta and (text := text_of(meta[key], limit)):
+            return text
+    return ""
 
 
 def declared_by(meta: Mapping[str, Any]) -> dict[str, str]:

@@ -216,7 +216,10 @@ class _YamlBuilder:
         if isinstance(top.value, list):
             top.value.append(value)
         elif top.key is None:
-            top.key = "[complex key]" if isinstance(value, dict | list) else key_text(value)
+            if type(value) is str:  # which is clean
+                top.key = value
+            else:
+                top.key = "[complex key]" if isinstance(value, dict | list) else key_text(value)
             if self._unambiguous and type(event) is not yaml.ScalarEvent:
                 raise self._unparsable(event, "a key is not written out as text", "write the key as text")
             if self._unambiguous and (top.key in top.value or (top.key == "<<" and top.merges is not None)):
