@@ -36,7 +36,7 @@ COARSE_RACY_NS = 2_050_000_000
 
 _SECOND, _HUNDREDTH = 1_000_000_000, 10_000_000
 _NEVER = -1
-_PASSING = frozenset({"read-failed", "vanished"})
+_PASSING = frozenset({"read-failed", "unreadable", "vanished"})
 """Codes of problems that may pass while the file stays as it is."""
 _COLUMNS = 4
 _WORD = (1 << 64) - 1

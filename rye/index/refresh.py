@@ -258,7 +258,8 @@ class SpaceIndex:
             self._first = self._first or self._snapshot
         reasons = (f"the index was rebuilt: {self._rebuild_reason}",) if self._rebuild_reason else ()
         self._rebuild_reason = ""
-        changed = len(changes.changed - found.same)
+        known = {each.path for each in set(problems).intersection(base.file_list.problems if base else ())}
+        changed = len(changes.changed - found.same - known)
         return RefreshReport(
             added=changes.added,
             changed=changed,

@@ -424,21 +424,23 @@ def test_a_disk_that_fills_up_leaves_the_last_snapshot_answering(
 
 
 @pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("code", [errno.EIO, errno.EACCES], ids=errno.errorcode.get)
 def test_a_file_that_could_not_be_read_for_a_moment_is_read_again(
-    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    """A fault of the disk hides an item no longer than it lasts, though the file stays as it is."""
+    """A fault of the disk, or a right not yet given, hides an item no longer than it lasts, and is no change."""
     fails, read, file = True, os.read, (root.path / "tools/ops/deploy.py").stat()
 
     def faulty(handle: int, count: int) -> bytes:
         if fails and os.path.samestat(os.fstat(handle), file):
-            raise OSError(errno.EIO, "Input/output error")
+            raise OSError(code, os.strerror(code))
         return read(handle, count)
 
     monkeypatch.setattr(os, "read", faulty)
     index = make()
     found = index.refresh()
     assert ("deploy.py" in str(found.warnings), len(keys(found, root))) == (True, len(ALL) - 1)
+    assert counts(index.refresh()) == (0, 0, 0, len(ALL))
     fails = False
     again = index.refresh()
     assert (keys(again, root), again.warnings) == (ALL, ())
