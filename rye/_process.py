@@ -17,11 +17,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar, cast
 
 from rye.errors import CancelledError
 
@@ -46,8 +45,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Helper:
+class Helper(NamedTuple):
     """A process that takes requests on its standard input and answers on its standard output.
 
     Attributes:

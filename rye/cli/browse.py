@@ -10,7 +10,6 @@ import asyncio
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +107,7 @@ class Browser:
         self._registry = registry
         self._options = dict(options) | {"limit": _HITS}
         width = terminal.width or _WIDE
-        self._terminal = replace(terminal, width=width // 2 - 1 if width >= _WIDE else width, links=False)
+        self._terminal = terminal._replace(width=width // 2 - 1 if width >= _WIDE else width, links=False)
         self._response: SearchResponse | None = None
         self._error = ""
         self._shown: tuple[SearchResult | None, list[str]] = (None, [])

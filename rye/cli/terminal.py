@@ -9,8 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import Any, NamedTuple, Protocol, TextIO, TypeVar
 
 import click
 
@@ -38,8 +37,7 @@ VERDICT_MARKS: Mapping[str, tuple[str, str, str]] = {
 _OTHER_MARKS = ("!", "!", "red")
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """The abilities of a stream. Without a ``width`` lines are not wrapped: it is no terminal."""
 
     colour: bool = False

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from rye.errors import ArgumentError
@@ -35,8 +34,7 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """An embedder that is chosen, not yet opened.
 
     Attributes:
@@ -96,7 +94,7 @@ class Choice:
                 raise _bad(written or self.kind, f"{self.kind} takes no url ({_shown(self.url)!r})")
             return self
         if self.kind not in URLS:
-            shown = replace(self, url=_shown(self.url))
+            shown = self._replace(url=_shown(self.url))
             idle = [f"{name} ({value!r})" for name in _SERVERS if (value := getattr(shown, name))]
             if idle:
                 raise _bad(written or self.kind, f"{self.kind} takes no {' and no '.join(idle)}")
@@ -105,7 +103,7 @@ class Choice:
             raise _bad(written or self.kind, f"{self.kind} needs the name of a model")
         url = (self.url or URLS[self.kind]).rstrip("/")
         _check_url(written or _shown(url), url)
-        return replace(self, url=url)
+        return self._replace(url=url)
 
     def chunks(self, chars: int = 2_000) -> tuple[int, int, str]:
         """Return the size of a chunk, what two share, and what the model's name says of them: nothing of the usual.
@@ -119,9 +117,9 @@ class Choice:
     def asking(self, other: Choice) -> Choice:
         """Return another choice, asked as this one is: key, batch, timeout and chunks; of the same model, in all."""
         if (other.kind, other.model) == (self.kind, self.model):
-            return replace(self, url=other.url)
-        found = replace(other, key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
-        return replace(found, chunk_chars=self.chunk_chars, chunk_overlap=self.chunk_overlap)
+            return self._replace(url=other.url)
+        found = other._replace(key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
+        return found._replace(chunk_chars=self.chunk_chars, chunk_overlap=self.chunk_overlap)
 
 
 def _check_url(written: str, url: str) -> None:

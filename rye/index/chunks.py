@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye.embedding import Embedder
 from rye.items import Item
@@ -41,8 +40,7 @@ _MAX_DEPTH = 12
 _SAME_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """One text to embed.
 
     Attributes:

@@ -9,7 +9,6 @@ import os
 import zlib
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -143,8 +142,7 @@ class Files:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class FileList:
+class FileList(NamedTuple):
     """The files that one generation was made from, and the segments that hold their items.
 
     Attributes:
@@ -175,7 +173,7 @@ class FileList:
         failed = {problem.path for problem in self.problems if problem.code in _PASSING}
         again = np.fromiter((path in failed for path in self.files.paths), np.bool_, len(stats)) if failed else False
         stats[recent | (ctime > now_ns) | again, 1] = _NEVER
-        return replace(self, files=self.files.with_stats(stats))
+        return self._replace(files=self.files.with_stats(stats))
 
     def write(self, path: Path) -> None:
         """Write to a file, replacing it whole."""

@@ -17,9 +17,10 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,8 +52,7 @@ _OWN = (f"{INDEX_NAME}_", f"_{INDEX_NAME}_", "files-", "run-")
 """The prefix of the names of the files of an index."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveSegment:
+class LiveSegment(NamedTuple):
     """One segment of a snapshot: its row in the file list, its arrays, and which of its documents are not deleted."""
 
     row: SegmentRow
@@ -233,7 +233,7 @@ class Store:
             # the table comes last, and by renaming: until then nobody sees this generation
             table = table_of_contents(rows, generation)
             digest = hashlib.sha256(table).hexdigest()
-            written = replace(file_list, listing=digest, segments=tuple(rows))
+            written = file_list._replace(listing=digest, segments=tuple(rows))
             written.write(self.folder / _list_name(generation))
             temporary = self.folder / f"{_table_name(generation)}.{time.time()}"
             temporary.write_bytes(table)

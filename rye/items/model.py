@@ -32,8 +32,7 @@ TYPE_OF_FOLDER: Mapping[str, ItemType] = MappingProxyType({each.folder: each for
 """The item type of each folder below a space root, by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A heading's own text in a Markdown item, without the text of its child headings.
 
     Attributes:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from rye.errors import ArgumentError
 from rye.items.model import TYPE_OF_FOLDER, ItemType
@@ -17,8 +16,7 @@ _CAPABILITY = "rye.search."
 _TYPES = tuple(map(str, ItemType))
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """One part of a scope: an item type (empty: any), what an id must start with, or the id it must be."""
 
     item_type: str

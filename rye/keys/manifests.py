@@ -340,7 +340,7 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
         message = f"{bundle} has no items but those of clients"
         raise ArgumentError("bad-target", message, hint="sign its skills: SKILL.sig lists all files of one")
     known = [root for root in layout.roots if root.path == named.path]
-    return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, named)), named)
+    return (layout, known[0]) if known else (layout._replace(roots=(*layout.roots, named)), named)
 
 
 def read_delegation(text: str) -> Delegation:

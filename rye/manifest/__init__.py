@@ -61,7 +61,7 @@ def keys_of_manifest(root: Path) -> set[str]:
 
 def with_listed(load: TrustLoad, roots: Iterable[Root]) -> TrustLoad:
     """Return a trust set with which files count that can hold no signature, and manifests of these roots sign."""
-    return replace(load, trust=replace(load.trust, listed=_Listed(load, roots)))
+    return load._replace(trust=replace(load.trust, listed=_Listed(load, roots)))
 
 
 class _Listed:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rye._report import Report, as_json
 from rye._text import Advice
@@ -54,8 +54,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class FindingKind:
+class FindingKind(NamedTuple):
     """A kind of finding: whether it fails a check, and the command that fixes it, with a note after ``  # ``.
 
     Where no command can, the remedy begins with ``# `` and says what to do.
@@ -127,8 +126,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
 """Every code a check can give: of the manifest as a whole, then of single items."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestFinding:
+class ManifestFinding(NamedTuple):
     """One finding of a check.
 
     Attributes:
@@ -193,8 +191,7 @@ class SignedRoles(Report):
     pending: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ListedItem:
+class ListedItem(NamedTuple):
     """One file, as a manifest lists it or as it was found on disk: an item, a trust file, or any other.
 
     Attributes:
@@ -215,8 +212,7 @@ class ListedItem:
     mode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceName:
+class SpaceName(NamedTuple):
     """The space that a manifest belongs to, which decides whose keys may sign it."""
 
     space: str
@@ -228,8 +224,7 @@ class SpaceName:
         return Origin(self.space, self.bundle, "manifest", "manifest")
 
 
-@dataclass(frozen=True, slots=True)
-class RootKeys:
+class RootKeys(NamedTuple):
     """The keys of the manifest's own roles, and how many of them must sign root and list.
 
     Attributes:
@@ -243,8 +238,7 @@ class RootKeys:
     timestamp: Sequence[PublicKey] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceKeys:
+class SpaceKeys(NamedTuple):
     """The keys that may sign a manifest of one space at one moment."""
 
     place: SpaceName
@@ -287,8 +281,7 @@ class SpaceKeys:
         return bool(alive) and not self.revoked(fingerprint)
 
 
-@dataclass(frozen=True, slots=True)
-class Delegation:
+class Delegation(NamedTuple):
     """A namespace whose items are listed by other keys.
 
     Attributes:

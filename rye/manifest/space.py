@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from rye import signing, spaces
@@ -115,7 +115,7 @@ class Observed:
                 unread["."] = f"{self.root.source}: more than {MAX_FILES:,} files are below {self.root.path}"
                 break
             elif file.path in self.found:
-                self.found[file.path] = replace(self.found[file.path], mode=file.mode)
+                self.found[file.path] = self.found[file.path]._replace(mode=file.mode)
             elif file.path in self.trusted or file.path in self.unread or self._is_own(file):
                 continue
             elif not self._is_item(file):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar, cast
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 from rye.query import escaping
 
@@ -161,8 +161,7 @@ Node: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """One thing that lenient parsing left out or read differently: where, what text, and why in words."""
 
     position: int
@@ -170,8 +169,7 @@ class Dropped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """What :func:`rye.query.parse` returns: the AST, and (lenient only) what was dropped on the way to it."""
 
     text: str

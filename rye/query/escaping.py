@@ -10,9 +10,8 @@ where it is an ordinary character itself (``App\Models``). Inside quotes only ``
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rye import _resources
 
@@ -35,8 +34,7 @@ _ODD = "|".join((r"[-~^!]\Z", *(look.pattern for look in ODD_WORDS.values())))
 _JOINING = "|".join(word for word in OPERATORS if word != "TO")
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(NamedTuple):
     """How text is escaped at one place: characters to escape, those free at the start, and beginnings to escape."""
 
     specials: str

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_CHARS = 4096
 MAX_NESTING = 64
@@ -19,8 +19,7 @@ MIN_BOOST = 0.001
 MAX_BOOST = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """One bound: the constant's name, its value, and what it bounds in words."""
 
     name: str

@@ -141,8 +141,7 @@ class Wanted(NamedTuple):
     most: int
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(NamedTuple):
     """The numbers of matches that have each value of a field.
 
     Attributes:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,8 +28,7 @@ Field weights multiply tf~, so k1 is of their order: a word once in the title ha
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TextField:
+class TextField(NamedTuple):
     """An analyzed field.
 
     Attributes:
@@ -49,8 +48,7 @@ class TextField:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordField:
+class KeywordField(NamedTuple):
     """A field compared as a whole; ``kind`` is how ranges on it read: text, date or version."""
 
     name: str

@@ -17,7 +17,6 @@ it, in both methods; so an explanation can show the two parts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +30,7 @@ SPREAD = 5.0
 """Factor of keyword scores, which lie closer together than cosines do; see rye/semantic-and-hybrid."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fusion:
+class Fusion(NamedTuple):
     """The settings by which two scores become one and items are left out. Scores are from 0 to 1."""
 
     fusion: str = "weighted"
@@ -65,8 +63,7 @@ class Condition(NamedTuple):
         return f"{self.option} {self.least:g}" if self.option.startswith("min_") else self.option
 
 
-@dataclass(frozen=True, eq=False)
-class FusedScores:
+class FusedScores(NamedTuple):
     """The scores of some items, item by item.
 
     Attributes:

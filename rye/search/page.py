@@ -6,7 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
@@ -75,7 +75,7 @@ class ItemCache:
                 return kept[0]
         origin = Origin(root.space, root.bundle, str(item_type), item_id)
         found = parse_item(data, origin, path, content_digest=digest.hexdigest(), detached=detached)
-        outline = tuple(replace(section, text="") for section in found.item.sections)
+        outline = tuple(section._replace(text="") for section in found.item.sections)
         found = found._replace(data=b"", item=replace(found.item, metadata={}, declared={}, sections=outline))
         values = len(found.item.tags) + len(found.item.symbols) + len(outline)
         said = sum(len(each.signature) + len(each.docstring) for each in found.item.symbols)
@@ -135,8 +135,7 @@ def texts_of(reader: Reader, docs: Sequence[int]) -> Iterator[str]:
         yield f"{item.title}\n{item.description}\n{item.body}"
 
 
-@dataclass(frozen=True, slots=True)
-class Hydrator:
+class Hydrator(NamedTuple):
     """Reads and verifies the files of documents at this moment, and compares them with what was indexed.
 
     Attributes:
@@ -203,8 +202,7 @@ class Hit(NamedTuple):
     semantic: HitScores | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageBuilder:
+class PageBuilder(NamedTuple):
     """Turns hits into results."""
 
     evaluation: Evaluation

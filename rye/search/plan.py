@@ -179,7 +179,7 @@ def _parse(text: str, *, lenient: bool) -> ast.Parsed:
     parsed = query.parse(visible, lenient=lenient)
     main, dropped = without_punctuation(parsed.ast)
     left_out = (*unseen, *parsed.dropped, *dropped)
-    return replace(parsed, ast=main, dropped=left_out) if left_out else parsed
+    return parsed._replace(ast=main, dropped=left_out) if left_out else parsed
 
 
 def text_plan(request: Request) -> Plan:
@@ -253,7 +253,7 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
             warnings.append(f"fuzzy forgives {MAX_FUZZY} letters at most: distance {distance} is read as {MAX_FUZZY}")
             distance = MAX_FUZZY
         main, prefixed = fuzzed(main, distance), prefixed and fuzzed(prefixed, distance)
-        fixed = tuple((name, replace(one, ast=_fuzz_field(name, one.ast, distance))) for name, one in fixed)
+        fixed = tuple((name, one._replace(ast=_fuzz_field(name, one.ast, distance))) for name, one in fixed)
         if (main, fixed) == before and (fixed or not isinstance(main, ast.Everything)):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
     words = bag if request.relax else {}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
@@ -47,8 +47,7 @@ _IDENTIFIER = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
 """What a word has that is an identifier: a digit beside a letter, or a capital behind a small letter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Relaxed:
+class Relaxed(NamedTuple):
     """Words as stage ``any`` looks for them.
 
     Attributes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -103,7 +103,7 @@ class SectionSearch:
         self.request = request
         self.context = context
         mode = request.search.mode
-        ranking = Fusion(*astuple(mode.fusion)[:4])  # what else a hit has to meet is asked of the chunks
+        ranking = Fusion(*mode.fusion[:4])  # what else a hit has to meet is asked of the chunks
         self._search = Search(request.search._replace(mode=mode._replace(fusion=ranking)), context)
         self._withdrawn = frozenset(self._search.withdrawn().tolist())
         self._size = CHUNK_CHARS, OVERLAP_CHARS
@@ -175,7 +175,7 @@ class SectionSearch:
 
     def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Candidate]:
         """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""
-        hydrator = replace(self._search.page_builder(evaluation).hydrator, read=read_item)
+        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=read_item)
         for doc, hydrated in zip(docs.tolist(), hydrator.hydrate(docs.tolist(), self._warnings), strict=True):
             if hydrated is not None:
                 item, file = hydrated.read.item, hydrated.part.root.path / hydrated.path

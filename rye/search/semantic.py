@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -114,8 +115,7 @@ def similarities(meaning: Meaning, readings: Mapping[str, float], allowed: Bools
     return Similarities(meaning, queries[0], rows, meaning.vectors.best(rows).astype(np.float64), readings)
 
 
-@dataclass(frozen=True, eq=False)
-class SemanticScores:
+class SemanticScores(NamedTuple):
     """The scores of all items that scope, filters and query leave.
 
     Attributes:
@@ -175,8 +175,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(analysis.stem, analysis.parts(text)))
 
 
-@dataclass(frozen=True, slots=True)
-class HitScores:
+class HitScores(NamedTuple):
     """The scores of one item.
 
     Attributes:
@@ -350,7 +349,7 @@ class SemanticSearch:
         similarity = np.full(len(docs), alone.best[doc])
         similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity
         fused = self._fuse(found.evaluation, similarity, docs, found.threshold)
-        return replace(found, similarities=alone, docs=docs, fused=fused)
+        return found._replace(similarities=alone, docs=docs, fused=fused)
 
     def fallback_warning(self, cause: str) -> str:
         """Return the sentence that says why keywords answer."""

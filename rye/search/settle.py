@@ -6,7 +6,6 @@ It is read as written, or as a sentence or text where that finds nothing or an i
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -106,7 +105,7 @@ class Settler(NamedTuple):
             if why := why_text(parsed.text, found=finds(parsed.ast), tried=tried, has=finds):
                 words = as_text(parsed.text)
                 words = fuzzed(words, request.fuzzy_distance) if request.fuzzy else words
-                fixed[at] = name, replace(parsed, ast=words)
+                fixed[at] = name, parsed._replace(ast=words)
                 warnings.append(f"fields[{name!r}] was read as text, without operators: {why}")
         settled, other = plan._replace(fixed=tuple(fixed), warnings=tuple(warnings)), plan.as_sentence
         return settled._replace(as_sentence=other and other._replace(fixed=settled.fixed, warnings=settled.warnings))

@@ -9,10 +9,9 @@ find the item, ``bundle`` its bundle with such options, and ``project`` the opti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from rye.signing.model import Signature, Verdict
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, as_utc
@@ -30,8 +29,7 @@ _ORIGINAL: Final = "# do not use it: get the signed file again from where it cam
 _KNOWN_KEY: Final = "rye trust add {key}  # once its owner has confirmed the fingerprint; for one run: --trust FILE"
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """One row of the table.
 
     Attributes:

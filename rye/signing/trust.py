@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from rye.signing.keys import PublicKey
 from rye.signing.model import BY_MANIFEST, Evidence, Fingerprint, Origin
@@ -33,8 +34,7 @@ _PROJECT, _BUNDLE = TrustScope.PROJECT, TrustScope.BUNDLE
 """Looked up once: every item is judged by them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Revocation:
+class Revocation(NamedTuple):
     """A key is revoked: at once and for all it ever signed, whatever the date says."""
 
     reason: str = ""

@@ -17,11 +17,10 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.keys import refuse_key_text
@@ -61,8 +60,7 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadTrust:
+class UnreadTrust(NamedTuple):
     """A trust file, or a folder of them, that cannot be read: where it stands, whose it is, and why.
 
     Attributes:
@@ -96,8 +94,7 @@ class UnreadTrust:
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class TrustLoad:
+class TrustLoad(NamedTuple):
     """The trust set of a run, with a warning for each trust file that was left out.
 
     Attributes:

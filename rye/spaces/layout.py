@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rye import signing, spaces
 from rye._text import quote
@@ -25,8 +25,7 @@ CLIENTS_VARIABLE: Final = "RYE_CLIENTS"
 NO_CLIENTS: Final = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The spaces of one registry.
 
     Attributes:
@@ -128,7 +127,7 @@ class Layout:
             vouching=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,
         )
-        return replace(load, trust=replace(load.trust, audience=self.audience)) if self.audience else load
+        return load._replace(trust=replace(load.trust, audience=self.audience)) if self.audience else load
 
     def in_space(self, space: str) -> tuple[Root, ...]:
         """Return the roots of one space, or of all."""

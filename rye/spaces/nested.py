@@ -11,7 +11,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +34,7 @@ _MEANT = {each.casefold(): each for each in _READ}
 """What clients of agents read below a project, by its spelling in lower case."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectsBelow:
+class ProjectsBelow(NamedTuple):
     """The projects below a folder, and the bundle that the folder itself may be.
 
     Attributes:

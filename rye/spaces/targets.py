@@ -9,7 +9,7 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -277,7 +277,7 @@ def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
         known = set(map(_place, layout.roots))
         found = spaces.look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
         new = (root for root in found.roots if root.space == "project" and _place(root) not in known)
-        found = replace(found, roots=tuple(new))
+        found = found._replace(roots=tuple(new))
     elif without:
         why = f"with --space {space}" if folder is not None or space != "all" else "without a project"
         message = f"--exclude has no effect: {why} no projects are looked for"
@@ -324,4 +324,4 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
     }
     found = spaces.look_below(path, taken={root.bundle for root in known})
     new = [root for root in found.roots if _place(root) not in around.values()]
-    return replace(found, roots=(*around, *new))
+    return found._replace(roots=(*around, *new))

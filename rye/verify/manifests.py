@@ -128,7 +128,7 @@ class Manifests:
             report = ManifestReport(findings, source=root.source, root=str(root.path))
         if not self._demands(root):
             return report
-        demanded = (replace(each, demanded=each.code == "uncovered") for each in report.findings)
+        demanded = (each._replace(demanded=each.code == "uncovered") for each in report.findings)
         return replace(report, findings=tuple(demanded))
 
 

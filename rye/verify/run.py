@@ -257,4 +257,4 @@ def _for_audience(layout: Layout, name: str) -> Layout:
     if name and layout.audience not in {"", name}:
         message = f"audience is {layout.audience!r}, the policy demands {name!r}"
         raise ArgumentError("bad-audience", message, hint=f"leave out --audience and {AUDIENCE}, or name that one")
-    return replace(layout, audience=name) if name else layout
+    return layout._replace(audience=name) if name else layout

@@ -217,7 +217,7 @@ def stream_outcomes(
     everywhere = layout.in_space(space)
     by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
     named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
-    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
+    extended = layout._replace(roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
     load = with_listed(extended.load_trust(named_trust), extended.roots)
     unread = {each.message for each in load.unreadable}
     stream = OutcomeStream(

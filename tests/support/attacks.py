@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ class Arena:
     def list_items(self, *signers: SigningKey, **options: Any) -> None:
         """Write the project's manifest, by default with ann's key, on a machine of hers: this one has not seen it."""
         layout, root = self.root()
-        trust = replace(layout, audience=options.pop("audience", "")).load_trust().trust
+        trust = layout._replace(audience=options.pop("audience", "")).load_trust().trust
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("RYE_STATE_DIR", str(self.sim.folder / "her-state"))
             inventory.write_root(root, signers=signers or (ANN,), trust=trust, **options)

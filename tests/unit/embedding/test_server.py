@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ def embedder(
     url: str, kind: str = "ollama", key: str = "", *, max_answer: int = MAX_ANSWER, **how: Any
 ) -> ServerEmbedder:
     """Return an embedder that asks a server, and hardly waits before it asks again."""
-    choice = replace(Choice(kind, "m", url, timeout=5.0), **how)
+    choice = Choice(kind, "m", url, timeout=5.0)._replace(**how)
     return ServerEmbedder(choice, key, pause=0.01, max_answer=max_answer)
 
 

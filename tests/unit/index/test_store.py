@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -262,7 +261,7 @@ def test_attack_a_table_of_contents_that_runs_code(store: Store, tmp_path: Path)
     with pytest.raises(DamagedError, match="other segments"):
         store.open()
     digest = hashlib.sha256((store.folder / "_MAIN_0.toc").read_bytes()).hexdigest()
-    replace(base.file_list, listing=digest).write(store.folder / "files-0.ryx")
+    base.file_list._replace(listing=digest).write(store.folder / "files-0.ryx")
     assert ids(store.open()) == ["a"]
     assert not marker.exists()
 
@@ -272,7 +271,7 @@ def test_attack_a_segment_somewhere_else(store: Store, name: str) -> None:
     """A file list names segments of its own folder only."""
     base = add(store, None, [item("a")])
     row = base.file_list.segments[0]._replace(name=name)
-    replace(base.file_list, segments=(row,)).write(store.folder / "files-0.ryx")
+    base.file_list._replace(segments=(row,)).write(store.folder / "files-0.ryx")
     with pytest.raises(DamagedError):
         Store(store.folder).open()
 

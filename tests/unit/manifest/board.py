@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -81,7 +81,7 @@ def written(**options: Any) -> Board:
 
 def moved(one: ListedItem, path: str) -> ListedItem:
     """Return an item's content at another path."""
-    return replace(one, path=f"tools/{path}.py", item_id=path)
+    return one._replace(path=f"tools/{path}.py", item_id=path)
 
 
 BUNDLE_TRUST = TrustSet((entry(BEA, owner="bea", bundles=("shop",)),))

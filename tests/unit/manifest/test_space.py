@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,7 +60,7 @@ def test_a_list_of_items_alone_is_compared_as_before(tmp_path: Path) -> None:
     sim.add("project", "tools/demo/a.py", '"""A."""\n')
     sim.write("project", "tools/demo/_helper.py", "x")
     observed = observe(Root(Space.PROJECT, sim.root("project")))
-    listed = {path: replace(item, mode="") for path, item in observed.found.items()}
+    listed = {path: item._replace(mode="") for path, item in observed.found.items()}
     (found,) = compare(listed, observed.all)
     assert (found.code, found.path, found.severity) == ("uncovered", "tools/demo/_helper.py", Severity.NOTE)
 
@@ -107,6 +106,6 @@ def test_only_posix_tells_a_program_by_its_mode(
     listed = ListedItem("run", FILE, "run", 1, "0" * 64, mode=PROGRAM)
     with monkeypatch.context() as patch:
         patch.setattr(os, "name", system)
-        found = {mode: compare({"run": listed}, [replace(listed, mode=mode)]) for mode in (PLAIN, LINK)}
+        found = {mode: compare({"run": listed}, [listed._replace(mode=mode)]) for mode in (PLAIN, LINK)}
     assert [each.code for each in found[PLAIN]] == expected
     assert [each.code for each in found[LINK]] == ["item-changed"]

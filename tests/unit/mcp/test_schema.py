@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import jsonschema
@@ -152,4 +152,4 @@ def test_the_words_on_hybrid_are_what_it_takes() -> None:
     assert parameters_of(HybridParts).keys() <= set(re.findall(r"\w+", said))
     for name in ("rrf_k", "semantic_weight", "keyword_weight"):
         assert f"{name} {parameters_of(HybridParts)[name].default:g}" in hybrid.brief
-    assert {name: each.default for name, each in parameters_of(HybridParts).items()} == asdict(Fusion())
+    assert {name: each.default for name, each in parameters_of(HybridParts).items()} == Fusion()._asdict()

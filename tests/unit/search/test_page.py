@@ -44,7 +44,7 @@ def anew(root: Root, path: str) -> tuple[Any, Any]:
         read = read_item(root, path, *PLACES[path])
     except ItemError as error:
         return error.code, error.message
-    outline = tuple(replace(section, text="") for section in read.item.sections)
+    outline = tuple(section._replace(text="") for section in read.item.sections)
     item = replace(read.item, metadata={}, declared={}, sections=outline)
     return item, judge(read.evidence, origin=read.origin, trust=TRUST, now=NOW)
 
