@@ -348,4 +348,5 @@ def without_accents(term: str) -> str:
 
 def stem(term: str) -> str:
     """Return the Snowball English stem of a folded term without its accents."""
-    return str(_local.stem(without_accents(term)))
+    found: str = _local.stem(term if term.isascii() else without_accents(term))
+    return found

@@ -87,9 +87,11 @@ def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbe
     while at < len(hashes) and hashes.item(at) == wanted:
         term = numbers.item(at)
         word = terms[term]
-        if stem(word) == root:
+        if word == text:
             found.append(term)
-            itself = term if word == text else itself
+            itself = term
+        elif stem(word) == root:
+            found.append(term)
         at += 1
     if not found and stem(root) == root and (alone := terms.find(root)) >= 0:
         return [alone], alone if text == root else -1

@@ -84,13 +84,14 @@ class Settler(NamedTuple):
         request = self.request
         if not request.is_auto:
             return request
+        name = "keyword"
         is_sentence = sum(plan.words.values()) >= AUTO_WORDS and not plan.is_text
         about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
         if is_sentence and not about_words and can_embed():
             phrase = verbatim(request.query)
             if not phrase or not self.evaluate(phrase, plan).docs() & self.allowed:
-                return request._replace(mode=request.mode._replace(name="hybrid"))
-        return request._replace(mode=request.mode._replace(name="keyword"))
+                name = "hybrid"
+        return request._replace(mode=request.mode._replace(name=name))
 
     def _settle_fields(self, plan: Plan) -> Plan:
         """Return a plan with those of its ``fields`` read as text that are pasted text, by the rule of queries."""
