@@ -23,7 +23,7 @@ from rye.spaces.bundles import RootCollector, has_items, identify, is_looked_int
 from rye.spaces.discover import check_project, client_roots
 from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
 
-# ruff: noqa: PTH116, PTH118, PTH119 - paths are text here, for there may be many
+# ruff: noqa: PTH116, PTH118, PTH119, PTH120 - paths are text here, for there may be many
 
 
 MAX_FOLDERS = 100_000
@@ -199,7 +199,15 @@ class _Search:
             (self._outside if place.out else self._queue).append(place)
 
     def _follow(self, link: _Place) -> None:
-        """Follow a link; it may lead out, and a link there may lead in again."""
+        """Follow a link; it may lead out, and a link there may lead in again.
+
+        One to a folder around what is left out is a problem: by the link, that would be read all the same.
+        """
+        for each in self.left_out:
+            here = os.path.join(real_path(os.path.dirname(each)), os.path.basename(each))
+            if here != link.real and is_within(here, link.real):
+                message = f"{link.path!r} leads to {link.real!r}, in which {each!r} is left out"
+                self._report("link-escape", message, "remove the link, or leave it out as well: --exclude", link.path)
         inside = self._holds(link.real)
         out = "" if inside else link.out or link.path
         if os.path.basename(link.real) != FOLDER:

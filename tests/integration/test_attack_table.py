@@ -1297,6 +1297,28 @@ def project_below_the_checkout(arena: Arena) -> Found:
 
 
 @attack
+def project_moved_into_a_folder_left_out(arena: Arena) -> Found:
+    """An altered project is moved to where none is looked for, and a link put in its place, or in its folder's."""
+    folder = arena.sim.project
+    leave_out = ("--exclude", str(folder / "tests/data"))
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, folder / "tests/data/x")
+    arena.replace(b"Say hullo.", b"Say hello.")
+    link = folder / "packages"
+    for to in ("tests/data", "tests/data/x"):
+        link.symlink_to(to)
+        assert arena.verify(*leave_out) == Found(1, frozenset({"digest"}), frozenset({"ok"}))
+        link.unlink()
+    for to in (".", "..", "tests"):
+        link.symlink_to(to)
+        found = arena.verify(*leave_out)
+        assert found == Found(2, frozenset({"link-escape"}), frozenset({"ok"}))
+        assert arena.verify(*leave_out, "--exclude", str(link)).status == 0
+        link.unlink()
+    return found
+
+
+@attack
 def project_below_a_checkout_that_is_none(arena: Arena) -> Found:
     """The same, where the checkout itself has no ``.ai``."""
     arena.replace(b"Say hello.", b"Say hullo.")
