@@ -49,6 +49,7 @@ _OWN_NAME = re.compile(r"^((?:tool_|item_|directive_)?(?:name|id|category|type))
 _OVERLINE = re.compile(r"\A\s*([^\w\s])\1{2,}[ \t]*\n")
 """The line above a title of reStructuredText; the one below it is that of Markdown, too."""
 
+_NO_FILE = "it is a link or no file; name what a link leads to"
 _SKIPPED = {"node_modules", "venv", "site-packages"}
 
 
@@ -267,18 +268,18 @@ def plan_import(
 
 
 def _files(source: Path, left_out: LeftOut) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each file of a folder with the parts of its path; hidden ones, links and code of packages are left out."""
-    if not source.is_dir():
-        yield source, [source.name]
-        return
-    for folder, below, names in os.walk(source):
+    """Yield a file, or each of a folder, with the parts of its path; links, hidden ones, packages are left out."""
+    is_folder = source.is_dir() and not source.is_symlink()
+    for folder, below, names in (
+        os.walk(str(source)) if is_folder else [(str(source.parent), list[str](), [source.name])]
+    ):
         below[:] = sorted(each for each in below if each[0] not in "._" and each not in _SKIPPED)
-        for name in sorted(each for each in names if each[0] not in "._"):
+        for name in sorted(each for each in names if each[0] not in "._" or not is_folder):
             path = Path(folder, name)
             if path.is_symlink() or not path.is_file():
-                left_out["it is a link or no file"].append(str(path))
+                left_out[_NO_FILE].append(str(path))
             else:
-                yield path, list(path.relative_to(source).parts)
+                yield path, list(path.relative_to(source if is_folder else source.parent).parts)
 
 
 def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:

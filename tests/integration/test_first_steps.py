@@ -243,6 +243,19 @@ def test_files_from_elsewhere_become_items(rye: Newcomer) -> None:
     assert "can be an item" in rye("import", "in/g.png", status=2)
 
 
+def test_attack_links_and_pipes_of_a_checkout_are_not_taken_in(rye: Newcomer) -> None:
+    """A link that the shell names for ``repo/*.md`` is left out, as in a folder; nobody waits for a pipe."""
+    rye.write(**{"secret": "Mine.\n", "repo/a.md": "# Bread\n"})
+    repo = rye.work / "repo"
+    (repo / "b.md").symlink_to("../secret")
+    (repo / "c").symlink_to("..")
+    os.mkfifo(repo / "d.md")
+    said = json.loads(rye("import", *map(str, sorted(repo.iterdir())), "--json"))
+    assert [row["ref"] for row in said["files"]] == ["knowledge:a"]
+    assert said["warnings"] == [f"left out: {repo}/b.md and 2 more: it is a link or no file; name what a link leads to"]
+    assert "it is a link or no file" in rye("import", "repo/b.md", status=2)
+
+
 def test_what_others_signed_is_left_alone(rye: Newcomer) -> None:
     """A stranger's signature and an altered item stay as they are, and are counted; the rest is signed."""
     rye("new", "knowledge", "theirs")
