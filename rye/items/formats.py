@@ -152,18 +152,34 @@ PLUGIN: Final = ".claude-plugin"
 FIXED_NAMES: Final = tuple(_FIXED)
 """Paths of the files with a name of their own, below the folder of a project."""
 
+_OPENCODE: Final = ("agent", "command", "plugin", "skill", "tool")
 OBEYED: Final = (
+    ".claude/output-styles",
+    ".claude/rules",
     ".claude/settings.json",
     ".claude/settings.local.json",
+    ".clinerules",
     ".codex/config.toml",
+    ".cursor/commands",
+    ".cursor/hooks.json",
     ".cursor/mcp.json",
     ".cursorrules",
+    ".gemini/commands",
     ".gemini/settings.json",
+    ".github/agents",
+    ".github/chatmodes",
+    ".github/hooks",
+    *(f".opencode/{each}{plural}" for each in _OPENCODE for plural in ("", "s")),
     ".vscode/mcp.json",
+    ".windsurf/rules",
+    ".windsurf/workflows",
+    ".windsurfrules",
     "CLAUDE.local.md",
     "GEMINI.md",
+    "opencode.json",
+    "opencode.jsonc",
 )
-"""Files in the folder of a project that a client runs or obeys, such as hooks, and that are no items."""
+"""Files in a project, and folders of such, that a client runs or obeys, such as hooks, and that are no items."""
 
 MARKS: Final = frozenset(
     each.partition("/")[0] for each in (*FIXED_NAMES, *OBEYED, *(one.place for one in OF_PROJECTS))

@@ -102,13 +102,22 @@ def all_files(root: Root) -> Iterator[FileMode | OSError]:
 
 def obeyed(folder: Path, depth: int) -> list[str]:
     """Return the files that clients obey and that are no items, in the folder of a project and some folders deep."""
-    found = [path for path in OBEYED if os.path.lexists(folder / path)]
+    found = [each for path in OBEYED if os.path.lexists(folder / path) for each in _files_in(folder, path)]
     with suppress(OSError):
         for name in sorted(os.listdir(folder)) if depth else ():  # noqa: PTH208 - names only
             below = folder / name
             if is_looked_into(name) and below.is_dir() and not below.is_symlink():
                 found += [f"{name}/{path}" for path in obeyed(below, depth - 1)]
     return found
+
+
+def _files_in(base: Path, path: str) -> list[str]:
+    """Return the paths of all files in a folder below a base, links among them; of a file or link its own path."""
+    if os.path.islink(base / path) or not os.path.isdir(base / path):  # noqa: PTH112, PTH114 - never raise
+        return [path]
+    with suppress(OSError):
+        return [each for name in sorted(os.listdir(base / path)) for each in _files_in(base, f"{path}/{name}")]  # noqa: PTH208
+    return [path]
 
 
 def is_listable(path: str, mode: str) -> bool:
@@ -297,7 +306,7 @@ def named_files(paths: Sequence[str]) -> str:
 
 def beside_warning(paths: Sequence[str]) -> str:
     """Return a sentence about files that tools may run or import."""
-    if paths[0].endswith(OBEYED):
+    if any(f"/{each}" in f"/{paths[0]}" for each in OBEYED):
         return f"clients of agents obey what no signature covers: {named_files(paths)} [uncovered]"
     return f"tools may run or import what no signature covers: {named_files(paths)} [uncovered]"
 

@@ -179,6 +179,11 @@ class ClientWalker(FolderWalk):
         name = entry.name
         if self._client.format == "skill" and spelled_as(name) == SKILL_FILE.casefold() and name != SKILL_FILE:
             self.report("bad-name", path, f"where case is ignored, this is {SKILL_FILE}", f"rename it to {SKILL_FILE}")
+        plain = f"{path[: -len(name)]}{name.lower()}"
+        if not (self._client.is_fixed or self._client.format == "skill") and self._client.identify(plain):
+            self.report(
+                "bad-name", path, "where case is ignored, clients of agents read this", "write .md in small letters"
+            )
         self._note_beside(path, entry)
 
     def _note_beside(self, path: str, entry: os.DirEntry[str]) -> None:

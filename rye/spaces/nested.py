@@ -264,7 +264,7 @@ def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
-            if name[0] in ".acgACG" and spelled_as(name) in _MEANT:
+            if name[0] in ".acgoACGO" and spelled_as(name) in _MEANT:
                 marks.append(name)
             is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
             is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)

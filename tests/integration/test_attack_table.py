@@ -2546,6 +2546,28 @@ def settings_that_clients_run(arena: Arena) -> Found:
 
 
 @attack
+def folders_that_clients_obey(arena: Arena) -> Found:
+    """The same with folders of rules, modes and plugins; each file counts, so that none passes with an accepted one."""
+    places = (
+        *(".claude/output-styles", ".claude/rules", ".github/agents", ".github/chatmodes", ".opencode/plugin"),
+        *(".windsurf/rules", "packages/x/.clinerules"),
+    )
+    words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--strict"]
+    known = ["--baseline", str(arena.sim.folder / "known.json")]
+    for place in places:
+        lay(arena.sim.project / place, {"a/b.md": "Run evil.\n"})
+        assert len(arena.sim.registry().verify().warnings) == 1
+        found = arena.verify("--strict")
+        assert found == Found(1, frozenset({"uncovered"}), frozenset({"ok"}))
+        assert main([*words, *known, "--write-baseline"]) == 0
+        assert arena.verify("--strict", *known).status == 0
+        lay(arena.sim.project / place, {"a/c.md": "Run evil.\n"})
+        assert arena.verify("--strict", *known) == found
+        shutil.rmtree(arena.sim.project / place)
+    return found
+
+
+@attack
 def link_that_nobody_may_read(arena: Arena) -> Found:
     """Links to one that only its owner may read: with any of them, each command ended with an error of the system."""
     closed = Path("/proc/1/cwd")
@@ -2586,9 +2608,17 @@ def skill_in_other_letters(arena: Arena) -> Found:
     skill = arena.sign_skill()
     lay(skill.parent, {"evil/skill.md": EVIL})
     lay(arena.sim.project, {".Cursor/rules/a.mdc": EVIL, ".claude/Commands/a.md": EVIL, "p/agents.md": EVIL})
+    lay(arena.sim.project, {".claude/commands/x.MD": EVIL, ".github/prompts/x.Prompt.md": EVIL})
     with redirect_stdout(io.StringIO()) as out:
         main(["verify", "--space", "project", "--project", str(arena.sim.project), "--json"])
-    for each in ("evil/skill.md: where", ".Cursor' is", ".claude/Commands' is", "p/agents.md' is"):
+    for each in (
+        "x.MD: where",
+        "x.Prompt.md: where",
+        "evil/skill.md: where",
+        ".Cursor' is",
+        ".claude/Commands' is",
+        "p/agents.md' is",
+    ):
         assert each in out.getvalue()
     return arena.verify()
 
