@@ -2556,10 +2556,15 @@ def folders_that_clients_obey(arena: Arena) -> Found:
     known = ["--baseline", str(arena.sim.folder / "known.json")]
     for place in places:
         lay(arena.sim.project / place, {"a/b.md": "Run evil.\n"})
-        assert len(arena.sim.registry().verify().warnings) == 1
         found = arena.verify("--strict")
         assert found == Found(1, frozenset({"uncovered"}), frozenset({"ok"}))
-        assert main([*words, *known, "--write-baseline"]) == 0
+        with redirect_stderr(io.StringIO()) as err:
+            assert main(words[:-1]) == 0
+            assert main([*words, *known, "--write-baseline"]) == 0
+        assert (
+            f"clients of agents obey what no signature covers: {place.removeprefix('packages/x/')}/a/b.md"
+            in err.getvalue()
+        )
         assert arena.verify("--strict", *known).status == 0
         lay(arena.sim.project / place, {"a/c.md": "Run evil.\n"})
         assert arena.verify("--strict", *known) == found
