@@ -18,6 +18,13 @@ _JSON_STRING = re.compile(r'"(?P<text>(?:[^"\\]++|\\.)*+)"(?P<colon>\s*+:)?+')
 _STRING = r'"(?:[^"\\]++|\\.)*+"?+'
 _JSON_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
+_SECRET = re.compile(
+    r"(?<=//)[^/\s?#]*@"  # who logs in at an address
+    r"|(?<=[?&])([^=&\s#]++=)[^&\s#]++"
+    r"|(?<!\S)(-[\w-]{0,60}(?:key|token|secret|password)[= ]|\w{0,60}(?:key|token|secret|password)=)(?!-)\S++"
+    r"|\b((?:basic|bearer)\s+)\S++",
+    re.IGNORECASE,
+)
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
@@ -79,7 +86,8 @@ def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
         found = server if isinstance(server, dict) else {}
         stated = found.get("args")
         arguments = stated if isinstance(stated, list) else []
-        command = " ".join(map(str, [found.get("command") or found.get("url") or "", *arguments])).strip()
+        words = " ".join(map(str, [found.get("command") or found.get("url") or "", *arguments]))
+        command = _SECRET.sub(lambda match: "".join(filter(None, match.groups())), words).strip()
         line = places.get(name, 1)
         symbols.append(Symbol(name, "server", line, line, signature=one_line(command, DESCRIPTION_CHARS)))
         lines.append(f"{name}: {command}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -209,6 +210,30 @@ def test_servers_are_read_with_comments_and_trailing_commas() -> None:
     ]
     assert item.note.endswith("refuse the file: line 2: Expecting property name enclosed in double quotes")
     assert read("tools/mcp.json", '{"mcpServers": {}}').note == ""
+
+
+@pytest.mark.parametrize(
+    ("server", "command"),
+    [
+        ({"url": "https://ann:5ecret@a.example/mcp?v=5ecret&key=5ecret"}, "https://a.example/mcp?v=&key="),
+        ({"url": "https://5ecret@a.example?mail=5ecret@b"}, "https://a.example?mail="),
+        ({"command": "npx", "args": ["-y", "to", "--api-key", "5ecret", "-v"]}, "npx -y to --api-key  -v"),
+        ({"command": "run", "args": ["-e", "A_TOKEN=5ecret", "--secret=5ecret"]}, "run -e A_TOKEN= --secret="),
+        (
+            {"command": "run", "args": ["--header", "Authorization: Bearer 5ecret"]},
+            "run --header Authorization: Bearer",
+        ),
+        (
+            {"command": "run", "args": ["--token", "--key-file", "a", "key b", "me@host"]},
+            "--token --key-file a key b me@host",
+        ),
+    ],
+)
+def test_attack_secrets_of_servers_are_not_indexed(server: dict[str, object], command: str) -> None:
+    """Who logs in, values in addresses, and those of options and variables with the name of a secret are left out."""
+    item = read("tools/mcp.json", json.dumps({"mcpServers": {"a": server}}))
+    assert "5ecret" not in repr((item.body, item.symbols, item.metadata, item.description))
+    assert " ".join(item.symbols[0].signature.split()).endswith(" ".join(command.split()))
 
 
 @pytest.mark.parametrize("text", ['{"mcpServers": {} /* }', '{"mcpServers": {}, , }', '{"a": 1, /* b */}'])
