@@ -146,12 +146,12 @@ async def _check_all(where: Any, check: ServerCheck) -> list[ServerSkill]:
         for _ in range(MAX_PAGES):
             request = _Request(method="skills/list", params={"cursor": cursor} if cursor else {})
             page = await client.session.send_request(request, _Page)
+            if len(found) + len(page.skills) > MAX_SKILLS:
+                break
             found += [await _checked(client, entry, check) for entry in page.skills]
             cursor = page.next_cursor
             if cursor is None:
                 return found + check.finish()
-            if len(found) > MAX_SKILLS:
-                break
     raise _without_end(f"lists more than {MAX_SKILLS:,} skills, or pages without end")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import socket
 import subprocess
@@ -130,6 +131,7 @@ def closed_service(sim: SpaceSim) -> Iterator[Service]:
     """Keep a server that demands a token from a file, and is also reached by another name."""
     path = sim.folder / "token.txt"
     path.write_text(f"{TOKEN}\n", encoding="utf-8")
+    path.chmod(0o600)
     with service(sim, "--token-file", str(path), "--allow-host", "rye.example") as found:
         yield found
 
@@ -413,9 +415,25 @@ def test_an_empty_token_file_is_refused(sim: SpaceSim) -> None:
     """A server that was to be closed does not open because of an empty file."""
     empty = sim.folder / "empty.txt"
     empty.write_text("\n", encoding="utf-8")
+    empty.chmod(0o600)
     status, said = start(sim, "--port", "0", "--token-file", str(empty))
     assert status == 2
     assert "holds no token" in said
+
+
+def test_attack_a_token_that_others_may_read(sim: SpaceSim) -> None:
+    """It is refused as a private key is; and nobody waits for a pipe."""
+    path, pipe = sim.folder / "open token.txt", sim.folder / "pipe"
+    path.write_text(f"{TOKEN}\n", encoding="utf-8")
+    os.mkfifo(pipe, 0o600)
+    for mode in (0o644, 0o640):
+        path.chmod(mode)
+        status, said = start(sim, "--port", "0", "--token-file", str(path))
+        assert status == 2
+        assert f"is open to others (mode {mode:o}); a token there is not used" in said
+        assert f"hint: chmod 600 '{path}'" in said
+    status, said = start(sim, "--port", "0", "--token-file", str(pipe))
+    assert (status, "is no regular file" in said) == (2, True)
 
 
 def test_an_empty_variable_and_a_folder_are_no_token(sim: SpaceSim) -> None:

@@ -289,6 +289,16 @@ def test_all_skills_together_are_bounded(
         client.check_server("-", command, ServerCheck("-", signing.TrustSet(())))
 
 
+def test_attack_more_skills_on_one_page_than_are_read(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are counted before any of them is read."""
+    (sim.folder / "hostile.py").write_text(HOSTILE)
+    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
+    monkeypatch.setattr(client, "MAX_SKILLS", 0)
+    command = [sys.executable, str(sim.folder / "hostile.py"), "honest"]
+    with pytest.raises(EnvironmentFault, match="more than 0 skills"):
+        client.check_server("-", command, ServerCheck("-", signing.TrustSet(())))
+
+
 def test_what_a_server_writes_beside_its_answers_is_not_shown(sim: SpaceSim) -> None:
     """On a terminal its standard error would pass for the words of rye."""
     (sim.folder / "hostile.py").write_text(f"import sys\nprint('all passed', file=sys.stderr)\n{HOSTILE}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rye._process import find_program
+from rye._text import quote
 from rye.cli.options import Place, Refusal, ask, command, params_of, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
 from rye.errors import EnvironmentFault, NotFoundError
@@ -214,13 +216,21 @@ def _token(path: Path | None, variable: str) -> str:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a file.
+    """Return the text of a file that nobody else may read, as of a private key's.
 
     Raises:
-        Refusal: It cannot be read.
+        Refusal: It cannot be read, is no regular file, or is open to others.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe must not block
+        with os.fdopen(handle, "rb") as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                raise Refusal(f"the token cannot be read from {str(path)!r}: it is no regular file", hint="name a file")
+            if os.name == "posix" and mode & 0o077:
+                problem = f"{str(path)!r} is open to others (mode {stat.S_IMODE(mode):03o}); a token there is not used"
+                raise Refusal(problem, hint=f"chmod 600 {quote(str(path))}")
+            return stream.read().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise Refusal(f"the token cannot be read from {str(path)!r}: {why}", hint="name a file with one line") from None
