@@ -134,12 +134,13 @@ class Signers(NamedTuple):
 class Fixes:
     """Writes commands for someone in the folder ``here``, who finds ``project`` there, but not the roots ``named``.
 
+    ``named`` gives for each the path that names its bundle.
     A project's items are signed for the ``audience`` that was demanded.
     """
 
     here: str
     project: str = ""
-    named: frozenset[str] = frozenset()
+    named: Mapping[str, str] = field(default_factory=dict)
     signers: Callable[[], Signers] = Signers
     audience: str = ""
     _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
@@ -152,7 +153,7 @@ class Fixes:
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Fixes:
         """Return one for the working directory, where these roots would not be found without being named."""
-        paths = frozenset(str(root.path) for root in named)
+        paths = {str(root.path): str(root.path if root.client is None else root.around) for root in named}
         try:
             here = Path.cwd()
             project = spaces.find_project(here, user=spaces.user_space())
@@ -185,7 +186,7 @@ class Fixes:
         named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
         space = " --space user" if item.space == "user" else ""
         space += f" --audience {quote(self.audience)}" if self.audience and item.space == "project" else ""
-        bundle = root if root in self.named else item.bundle
+        bundle = self.named.get(root, item.bundle)
         facts = {"ref": f"{quote(named)}{space}{project}{key or ''}", "project": project, "bundle": quote(bundle)}
         form = next((form for form in ("v2", "v1") if form in formats), "v2")
         fix = (template if key is None else signing).format(**facts, key=quote(item.signature.signer), form=form)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -347,7 +348,12 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
     assert b'owner = "them"' in next((plugin / ".ai" / TRUSTED_FOLDER).iterdir()).read_bytes()
     monkeypatch.setenv("RYE_BUNDLES", str(plugin))
     assert codes() == dict.fromkeys(ids, "bundle-key")
-    run(mine, "trust", "bundle", "tools", "--fingerprint", fingerprint)
+    with monkeypatch.context() as unnamed:
+        unnamed.delenv("RYE_BUNDLES")
+        found = json.loads(run(mine, "verify", "--space", "system", "--bundle", str(plugin), "--json", status=1))
+    (fix,) = {each["fix"] for each in found["items"] if each["bundle"] == "tools"}
+    assert fix == f"rye trust bundle {plugin}"
+    run(mine, *shlex.split(fix)[1:], "--fingerprint", fingerprint)
     assert codes() == dict.fromkeys(ids, "ok")
     found = json.loads(run(mine, "verify", str(plugin), "--json"))
     assert (found["counts"]["trusted"], found["warnings"]) == (3, [])
