@@ -169,7 +169,7 @@ class _Search:
         if name == FOLDER:
             message = f"{path!r} is {FOLDER} where case is ignored, and a project there"
             self._report("bad-name", message, f"rename it, to {FOLDER} if it is one, or leave it out: --exclude", path)
-        elif name != ".git" and (name not in {*MARKS, PLUGIN} or os.path.lexists(os.path.join(path, FOLDER))):
+        elif name != ".git" and (name not in {*MARKS, PLUGIN} or any(FOLDER in below for _, below, _ in os.walk(path))):
             self._unsearched.append(os.path.relpath(path, self._folder))
 
     def _pass_over_misspelt(self, folder: str, name: str) -> None:

@@ -559,6 +559,14 @@ def _swap(arena: Arena) -> None:
 
 
 @attack
+def item_moved_to_another_client(arena: Arena) -> Found:
+    """A signed directive of ``.ai`` becomes the instructions that clients obey: type and id are the same there."""
+    path = arena.sim.add("project", "directives/AGENTS.md", DIRECTIVE.decode())
+    path.rename(arena.sim.project / "AGENTS.md")
+    return arena.verify()
+
+
+@attack
 def extension_of_another_language(arena: Arena) -> Found:
     """A signed YAML tool is called a script in a language whose comments begin otherwise."""
     arena.sim.add("project", "tools/demo/other.yaml", "version: 1.0.0\ndescription: Other\n")
@@ -1391,11 +1399,11 @@ def project_put_where_nobody_looks(arena: Arena) -> Found:
     folder = arena.sim.folder / "mono"
     _copy_project(arena, folder / "q")
     arena.replace(b"Say hello.", b"Say hullo.")
-    for place in (".store", "node_modules", "__pycache__", "x.dist-info", "x.egg-info"):
+    for place in (".store", "node_modules", "__pycache__", "x.dist-info", "x.egg-info", ".claude", ".github/a"):
         _copy_project(arena, folder / place / "p")
     assert arena.verify(str(folder / "q"), str(folder / "p")).status == 2
     (said,) = (each for each in arena.sim.registry().verify(str(folder)).warnings if "looked for" in each)
-    assert said.endswith(": .store, __pycache__, node_modules, x.dist-info, x.egg-info")
+    assert said.endswith(": .claude, .github, .store, __pycache__, node_modules and 2 more")
     (folder / "node_modules/p/.ai").rename(folder / "node_modules/.ai")
     (said,) = (each for each in arena.sim.registry().verify(str(folder)).warnings if "looked for" in each)
     assert said.endswith("; there is a project in node_modules")
