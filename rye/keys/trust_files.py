@@ -125,7 +125,7 @@ class Trust:
         if space == "project" and changed:
             warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
         action, reach = "added" if changed else "unchanged", signing.reach_of(after)
-        return TrustChange(action, known.fingerprint, after.owner, (str(path),), warnings, reach)
+        return TrustChange(action, known.fingerprint, after.owner, (str(path),), warnings + self._others(after), reach)
 
     def pin(self, entry: TrustEntry, bundle: str, *, write: bool = True) -> TrustChange:
         """Pin a bundle to a key: write a trust file into the user space that lets it sign this bundle's items.
@@ -153,7 +153,21 @@ class Trust:
             return TrustChange("unchanged", entry.fingerprint, known.owner, (known.source,), warnings, reach)
         bundles = tuple(sorted({*(standing[0].bundles or () if standing else ()), bundle}))
         after = self._write_pinned(path, known, bundles, standing, write=write)
-        return TrustChange("pinned", entry.fingerprint, known.owner, (str(path),), (), signing.reach_of(after))
+        others, reach = self._others(after), signing.reach_of(after)
+        return TrustChange("pinned", entry.fingerprint, known.owner, (str(path),), others, reach)
+
+    def _others(self, entry: TrustEntry) -> tuple[str, ...]:
+        """Return a warning where the user trusts another key of an owner of the same name."""
+        same = [
+            each.fingerprint
+            for each in self.load().trust.entries
+            if entry.owner
+            and each.scope.is_anchor
+            and each.owner.casefold() == entry.owner.casefold()
+            and not each.revoked
+        ]
+        keys = ", ".join(each[:16] for each in dict.fromkeys(same) if each != entry.fingerprint)
+        return (f"you trust another key of that owner's name, {keys}: ask the owner which is in use",) if keys else ()
 
     def unpin(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Let a key of the user space no longer sign the items of a bundle that is pinned to it."""

@@ -65,6 +65,21 @@ def test_from_no_key_to_a_trusted_project(shop: Workshop) -> None:
     assert shop.run("sign", "--all", "--dry-run", "--force", "--json").out.count('"changed": true') == 7
 
 
+def test_attack_a_second_key_of_a_name_that_is_trusted(shop: Workshop, tmp_path: Path) -> None:
+    """A stranger's trust file names an owner whom the user knows: before the question, and after it, that is said."""
+    shop.run("keys", "generate", "--owner", "Ada")
+    eve = Workshop(shop.project, {**shop.env, "USER_SPACE": str(tmp_path / "eve")})
+    eve.run("keys", "generate", "--owner", "ADA")
+    trust = tmp_path / "eve.toml"
+    trust.write_text(eve.run("keys", "export").out, encoding="utf-8")
+    asked = shop.run("trust", "add", str(trust))
+    assert (asked.status, "you trust another key of that owner's name, " in asked.err) == (2, True)
+    (change,) = answer(shop.run("trust", "add", str(trust), "--yes", "--json"))["changes"]
+    assert change["warnings"][0].startswith("you trust another key of that owner's name, ")
+    (change,) = answer(shop.run("trust", "add", str(trust), "--owner", "Eve", "--force", "--yes", "--json"))["changes"]
+    assert change["warnings"] == []
+
+
 def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     """One exports, the other adds; a project's key is endorsed; a stolen one is revoked for everybody at once."""
     other = Workshop(shop.project, {**shop.env, "USER_SPACE": str(tmp_path / "bea")})

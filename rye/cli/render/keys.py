@@ -96,6 +96,7 @@ def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     yield f"key          {terminal.style(inline(change.fingerprint), 'cyan')}"
     yield f"owner        {inline(change.owner) or 'none named'} (as its file says)"
     yield f"counts for   {inline(change.reach)}"
+    yield from (f"warning      {inline(text)}" for text in change.warnings)
 
 
 def render_signers(found: BundleSigners, planned: Sequence[TrustChange], terminal: Terminal) -> Iterator[str]:
@@ -111,6 +112,8 @@ def render_signers(found: BundleSigners, planned: Sequence[TrustChange], termina
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(each.items.items()))
         yield f"signed       {plural(sum(each.items.values()), 'item')}: {counts} once it is pinned to this key"
         yield f"counts for   {inline(reaches.get(entry.fingerprint, 'nothing'))}"
+    for text in dict.fromkeys(each for change in planned for each in change.warnings):
+        yield f"warning      {inline(text)}"
     for code, count in sorted(found.others.items()):
         yield f"not counted  {plural(count, 'item')} [{inline(code)}]"
     for fingerprint in found.before:
