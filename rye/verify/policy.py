@@ -154,20 +154,23 @@ def check_signers(signers: tuple[str, ...], *, name: str = "signer") -> tuple[st
 
 
 def read_limited(path: Path, noun: str, most: int, missing: NotFoundError) -> bytes:
-    """Return the bytes of a file that the caller named, at most one more than ``most``.
+    """Return the bytes of a regular file that the caller named, at most one more than ``most``; no pipe is waited for.
 
     Raises:
         NotFoundError: ``missing``, where there is no such file.
         EnvironmentFault: ``unreadable``.
     """
     try:
-        with path.open("rb") as file:
-            return file.read(most + 1)
+        if path.is_file() or path.is_dir() or not path.exists():
+            with path.open("rb") as file:
+                return file.read(most + 1)
     except FileNotFoundError:
         raise missing from None
     except OSError as error:
         message = f"the {noun} {str(path)!r} cannot be read: {error.strerror}"
         raise EnvironmentFault("unreadable", message, hint="name a file that can be read") from None
+    message = f"the {noun} {str(path)!r} is no regular file"
+    raise EnvironmentFault("unreadable", message, hint="name a file that can be read")
 
 
 def load_policy(path: Path) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.signing import Signature, Verdict
 from rye.verify.policy import Demand, Policy, load_policy
 from rye.verify.reports import Finding, VerifiedItem
+from rye.verify.run import Baseline
 from tests.support.outcomes import verification
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -167,6 +169,15 @@ def test_a_policy_that_is_not_understood_is_refused(tmp_path: Path, text: str | 
     assert raised.value.code == "bad-policy"
     assert raised.value.message.startswith(f"{path}{place}: ")
     assert words in raised.value.message
+
+
+def test_attack_a_policy_or_baseline_that_is_a_pipe(tmp_path: Path) -> None:
+    """Nobody waits for what a checkout puts in the place of a file."""
+    os.mkfifo(tmp_path / "pipe")
+    for load in (load_policy, Baseline.load):
+        for path in (tmp_path / "pipe", Path("/dev/zero")):
+            with pytest.raises(EnvironmentFault, match="is no regular file"):
+                load(path)
 
 
 def test_a_policy_that_is_not_there_is_refused(tmp_path: Path) -> None:
