@@ -52,24 +52,30 @@ _REMEDIES = {
 }
 
 
-def default_cache_dir() -> Path:
-    """Return ``$RYE_CACHE_DIR``, else the platform's cache folder for rye."""
+def default_cache_dir() -> Path | None:
+    """Return ``$RYE_CACHE_DIR``, else the platform's cache folder for rye; None if the user has no home folder."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(os.path.expanduser(named))
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("rye"))
+    try:
+        return Path(platformdirs.user_cache_dir("rye"))
+    except RuntimeError:  # neither HOME, nor XDG_CACHE_HOME, nor an entry for the user in the passwd database
+        return None
 
 
-def prepare(cache: Path, *, project: Path | None) -> tuple[Path, str]:
+def prepare(cache: Path | None, *, project: Path | None) -> tuple[Path, str]:
     """Return ``(folder, warning)``: a folder that exists, belongs to this user alone, and lies in no project.
 
-    Where it cannot be made, a private temporary folder that lives as long as the process replaces it.
+    If it is None or cannot be made, a private temporary folder that lives as long as the process replaces it.
 
     Raises:
         EnvironmentFault: The folder belongs to someone else, others may write to it, or it lies inside the project.
     """
+    if cache is None:
+        warning = f"there is no home folder for the index, so it is kept in a temporary one; set {VARIABLE} to keep it"
+        return temporary_folder(), warning
     cache = Path(os.path.abspath(cache))  # noqa: PTH100 - resolve() follows links, which is checked below
     _refuse_inside(cache, project)
     try:

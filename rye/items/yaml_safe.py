@@ -72,7 +72,7 @@ def load(
         parser = loader(text)
         return _YamlBuilder(parser, as_text, first_line, unambiguous=unambiguous, aliases=aliases).document()
     except yaml.YAMLError as error:
-        raise _unparsable(error, first_line) from None
+        raise _refusal(error, first_line) from None
     except (ValueError, RecursionError) as error:  # the pure Python scanner lets a few through
         raise ItemError("unparsable", f"not YAML: {error}", hint="fix or quote the value") from None
     finally:
@@ -80,11 +80,13 @@ def load(
             parser.dispose()
 
 
-def _unparsable(error: yaml.YAMLError, first_line: int) -> ItemError:
+def _refusal(error: yaml.YAMLError, first_line: int) -> ItemError:
     began = getattr(error, "context", None) == "while scanning a quoted scalar"
     mark = getattr(error, "context_mark" if began else "problem_mark", None)
     line = first_line + mark.line if mark is not None else first_line
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
+    if problem == "exceeded maximum nesting depth":  # libyaml's own limit, which its scanner meets before ours
+        return too_deep(line)
     return ItemError(
         "unparsable",
         f"line {line}: {clean(str(problem))}",

@@ -235,7 +235,7 @@ def state_folder() -> Path:
     """Return the folder of the records: ``RYE_STATE_DIR``, else the user's state folder.
 
     Raises:
-        EnvironmentFault: ``state-unreadable``.
+        EnvironmentFault: ``state-unreadable``, or ``no-home`` if the user has no home folder.
     """
     given = os.environ.get(_STATE_VARIABLE)
     if given:
@@ -246,7 +246,11 @@ def state_folder() -> Path:
             raise EnvironmentFault("state-unreadable", problem, hint="name a folder by its whole path") from fault
     import platformdirs
 
-    return Path(platformdirs.user_state_dir("rye", appauthor=False))
+    try:
+        return Path(platformdirs.user_state_dir("rye", appauthor=False))
+    except RuntimeError:  # neither HOME, nor XDG_STATE_HOME, nor an entry for the user in the passwd database
+        hint = f"set {_STATE_VARIABLE} or HOME"
+        raise EnvironmentFault("no-home", "there is no home folder for rye's state", hint=hint) from None
 
 
 def _names(root: Path) -> tuple[str, ...]:
@@ -262,8 +266,13 @@ def _names(root: Path) -> tuple[str, ...]:
 
 
 def _places(root: Path) -> dict[str, Path]:
-    """Return the file of the record under each name of a root."""
-    folder = state_folder() / "manifests"
+    """Return the file of the record under each name of a root; none if the user has no home folder."""
+    try:
+        folder = state_folder() / "manifests"
+    except EnvironmentFault as fault:
+        if fault.code != "no-home":
+            raise
+        return {}
     return {name: folder / f"{hashlib.sha256(os.fsencode(name)).hexdigest()}.json" for name in _names(root)}
 
 
@@ -274,7 +283,7 @@ def load_seen(root: Path) -> Seen | None:
         EnvironmentFault: ``state-unreadable`` where there is a record that cannot be read, ``state-unsafe`` where
             others could have written it.
     """
-    own, *others = map(_load, _places(root).values())
+    own, *others = [*map(_load, _places(root).values())] or [None]
     also = tuple(seen for seen in others if seen is not None and seen != own)
     return replace(own or Seen(), also=also) if own or also else None
 
@@ -331,7 +340,7 @@ def save_seen(root: Path, seen: Seen) -> None:
     """Save the record of a space's manifest under each of its names, in a folder that only the user can read.
 
     Raises:
-        EnvironmentFault: ``cannot-write``.
+        EnvironmentFault: ``cannot-write``, or ``no-home`` if the user has no home folder.
     """
     record = {
         "format": _FORMAT,

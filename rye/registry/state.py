@@ -106,7 +106,7 @@ class Indexes:
 
     Args:
         layout: The spaces.
-        cache_dir: Where indexes are kept; looked at only when one is needed.
+        cache_dir: Where indexes are kept; looked at only when one is needed. None means a temporary folder.
         named_trust: Trust files that count as the user's own.
         progress: Called with how far indexing is.
         cancelled: Asked while indexing whether to stop.
@@ -115,7 +115,7 @@ class Indexes:
     def __init__(
         self,
         layout: Layout,
-        cache_dir: Path,
+        cache_dir: Path | None,
         *,
         named_trust: Sequence[Path] = (),
         progress: Progress | None = None,

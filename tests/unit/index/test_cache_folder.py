@@ -38,7 +38,15 @@ def test_the_variable_names_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert cache.default_cache_dir() == Path("~no-such-user/there")
     for unset in ("", None):
         monkeypatch.delenv(cache.VARIABLE) if unset is None else monkeypatch.setenv(cache.VARIABLE, unset)
-        assert cache.default_cache_dir().name == "rye"
+        assert cache.default_cache_dir() == tmp_path / "xdg" / "rye"
+
+
+def test_without_a_home_folder_the_index_is_temporary(tmp_path: Path) -> None:
+    """The folder is private, and the warning names the variable that keeps the index."""
+    folder, warning = cache.prepare(None, project=tmp_path)
+    assert folder.is_dir()
+    assert mode(folder) == 0o700
+    assert cache.VARIABLE in warning
 
 
 def test_a_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
