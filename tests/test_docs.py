@@ -121,10 +121,17 @@ def test_there_are_enough_items_of_each_type() -> None:
 
 
 def test_readme_links_lead_somewhere() -> None:
-    """Every relative link in the README is a file of the project."""
+    """Every relative link in the README is a file of the project, and one is the page that lists all others."""
     links = [link for link in re.findall(r"\]\(([^)#\s]+)\)", README) if "://" not in link]
     assert len(links) >= 5
     assert [link for link in links if not (ROOT / link).is_file()] == []
+    assert "items/knowledge/rye/introduction.md" in links
+
+
+def test_the_introduction_links_every_other_page() -> None:
+    """Whoever reads on from there reaches every page, and no link leads to a page that is gone."""
+    links = re.findall(r"\]\(([\w-]+)\.md\)", section("introduction", "Where to read on"))
+    assert sorted([*links, "introduction"]) == sorted(DOCS)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")

@@ -175,6 +175,7 @@ def test_the_two_commands_of_the_readme_are_those_that_ci_runs() -> None:
     """What the README promises is what is checked before every merge."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     checks = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    for command in ('pip install . && rye search "verify signatures in CI"', "pip install '.[test]' && pytest"):
+    tests = "pip install -c tests/constraints.txt '.[test]' && pytest"
+    for command in ('pip install . && rye search "verify signatures in CI"', tests):
         assert f"\n{command}\n" in readme
         assert f"step '{command}'" in checks or f'step "{command}"' in checks

@@ -126,7 +126,8 @@ def draw(lines: list[list[tuple[str, str, bool]]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
         f"<title>What rye {html.escape(words)} prints</title>\n"
         f'<rect width="100%" height="100%" rx="8" fill="#0d1117"/>\n'
-        f'<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14">\n'
+        f'<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14"'
+        f' xml:space="preserve">\n'
         f"{body}\n</g>\n</svg>\n"
     )
 
