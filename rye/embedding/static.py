@@ -37,7 +37,7 @@ class StaticEmbedder:
         choice: Its threshold and the size of chunks.
 
     Raises:
-        UnavailableError: ``embedder-missing``: the extra is not installed, or its files are not there.
+        UnavailableError: ``embedder-missing``: the package is not installed, or its files are not there.
     """
 
     def __init__(self, choice: Choice | None = None) -> None:

@@ -722,9 +722,20 @@ def run(code: str, *words: str, **variables: str) -> subprocess.CompletedProcess
     )
 
 
+def test_a_search_by_words_does_not_load_the_embedder() -> None:
+    """The plain install brings the embedder; only a query that is searched by meaning pays for loading it."""
+    code = (
+        "import sys; from rye.cli import main\n"
+        "for query in ('sign', 'title:mcp', 'key NEAR/3 revoke', 'sign*'):\n"
+        "    assert main(['search', query, '--ids']) == 0\n"
+        "print([name for name in ('tokenizers', 'safetensors', 'wordllama') if name in sys.modules])\n"
+    )
+    done = run(code)
+    assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
+
+
 def test_the_embedded_model_opens_no_socket(sim: SpaceSim) -> None:
     """Making vectors and asking them works where every connection is the end of the process."""
-    pytest.importorskip("tokenizers")
     code = (
         f"{NO_SOCKETS}\nimport sys; from rye import Registry\n"
         "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3])\n"
@@ -737,8 +748,8 @@ def test_the_embedded_model_opens_no_socket(sim: SpaceSim) -> None:
     assert done.stdout.split() == ["wordllama", "0", "9", "False", "False", "False"], done.stderr
 
 
-def test_without_the_extra_rye_works_and_says_what_to_install(sim: SpaceSim) -> None:
-    """Words are found as ever; vectors are an error that names the extra."""
+def test_without_the_libraries_rye_works_and_says_what_to_install(sim: SpaceSim) -> None:
+    """Words are found as ever; vectors are an error with the command that installs what is missing."""
     code = (
         "import sys\nsys.modules['tokenizers'] = sys.modules['safetensors'] = None\n"
         "from rye import Registry; from rye.errors import UnavailableError\n"
@@ -747,12 +758,11 @@ def test_without_the_extra_rye_works_and_says_what_to_install(sim: SpaceSim) -> 
         "try:\n    registry.embed()\nexcept UnavailableError as error:\n    print(error.code, error.hint)\n"
     )
     done = run(code, str(sim.project), str(sim.user), str(sim.cache))
-    assert done.stdout.startswith("5\nembedder-missing pip install 'rye-search[semantic]'"), done.stderr
+    assert done.stdout.startswith("5\nembedder-missing pip install rye-search"), done.stderr
 
 
 def test_the_command_makes_vectors(sim: SpaceSim) -> None:
     """``rye index vectors`` says how many; a server that is not there is exit status 2 with the reason."""
-    pytest.importorskip("tokenizers")
     places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
     rye = "from rye.cli import main; raise SystemExit(main())"  # what the console script does
     done = run(rye, "index", "vectors", *places)

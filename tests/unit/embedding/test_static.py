@@ -19,8 +19,6 @@ TEXTS = ["deploy a service", "", "Grüße aus Köln 東京 🎉", "a\x00b", "\ud
 @pytest.fixture(scope="module")
 def embedder() -> StaticEmbedder:
     """Return the model, where the extra is installed."""
-    pytest.importorskip("tokenizers")
-    pytest.importorskip("safetensors")
     return StaticEmbedder()
 
 
@@ -68,19 +66,18 @@ def test_the_model_is_named_by_its_bytes(embedder: StaticEmbedder) -> None:
 
 def test_the_threshold_can_be_chosen() -> None:
     """The user's own threshold stands in the place of the model's."""
-    pytest.importorskip("tokenizers")
     assert open_embedder(Choice(threshold=0.5)).threshold == 0.5
     assert open_embedder(Choice()).threshold == static.THRESHOLD
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing is an error of its own, with the command that fixes it."""
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(UnavailableError) as caught:
         StaticEmbedder()
     assert caught.value.code == "embedder-missing"
     assert "not installed" in caught.value.message
-    assert "pip install 'rye-search[semantic]'" in caught.value.hint
+    assert "pip install rye-search" in caught.value.hint
 
 
 @pytest.mark.parametrize("spoilt", [static.WEIGHTS, static.TOKENIZER])
@@ -89,7 +86,6 @@ def test_unreadable_files_are_reported_as_missing(
     spoilt: str, content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A package whose files are gone or damaged counts as not installed, and does not crash."""
-    pytest.importorskip("tokenizers")
     real = static._folder()
     lay(tmp_path, {"wordllama/__init__.py": "raise AssertionError\n"})
     for name in (static.WEIGHTS, static.TOKENIZER):

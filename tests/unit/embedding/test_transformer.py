@@ -60,8 +60,8 @@ def tensors() -> Tensors:
 
 def lay(folder: Path, weights: Mapping[str, npt.NDArray[Any]], **config: Any) -> Choice:
     """Write a folder as sentence-transformers does."""
-    pytest.importorskip("tokenizers")
-    save = pytest.importorskip("safetensors.numpy").save_file
+    from safetensors.numpy import save_file as save
+
     save(dict(weights), folder / "model.safetensors")
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
     sizes = {"num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "max_position_embeddings": PLACES}
