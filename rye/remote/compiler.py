@@ -26,7 +26,7 @@ UNIT = 10_000
 """Scores are whole numbers of this unit on the cluster: the four decimals of a response."""
 
 TIER = 16_384
-"""The step between tiers of hits, more than any score: exact names, complete ones, those not withdrawn."""
+"""The step between tiers of hits, more than any score: exact names, then those not withdrawn."""
 
 MOST_TERMS = 60_000
 """Terms that an excluded part may stand for, below the limit of one clause."""

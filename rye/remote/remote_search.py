@@ -32,7 +32,6 @@ from rye.search.facets import FACETS, Facet
 from rye.search.fields import Overrides, weights_for
 from rye.search.order import Answer
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.pasted import verbatim
 from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage
 from rye.search.predicates import States
 from rye.search.relax import Dictionary
@@ -188,14 +187,12 @@ class RemoteSearch(Search):
             if not excluded and not self._of.lists.cut.isdisjoint(patterns(term.pattern)):
                 self._warnings.append(f"{term.label()} stands for too many terms; the most frequent were kept")
 
-    def answer_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints, *, before: Docs | None) -> Answer:
-        """Return the answer of one stage; ``before`` is what the stage before it found."""
+    def answer_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
+        """Return the answer of one stage."""
         query = self.bound_query(stage.ast, plan)
         found: Docs = self.matching(query) & allowed
-        exact, complete = _NOTHING, NOTHING if before is None else clause_of(before)
+        exact = _NOTHING
         if stage.name in AS_WRITTEN:
-            if plan.words and (phrase := verbatim(self.request.query)):
-                complete = clause_of(self.evaluate(phrase, plan).docs())
             whole = self.referred(plan, allowed)
             if len(whole):
                 found, named = found | self._these(whole), unique(named, whole)
@@ -211,9 +208,9 @@ class RemoteSearch(Search):
                 self._note_hidden(np.setdiff1d(exact, left)[:_NAMED])
                 exact = left
         if stage.name == "any":
-            return self._reached(stage, query, found, exact=exact, complete=complete, hidden=hidden)
+            return self._reached(stage, query, found, exact=exact, hidden=hidden)
         request, weigh = self.request, self._weigher(query)
-        ranked, is_exact = self._ranked(query, found, weigh, exact=exact, complete=complete)
+        ranked, is_exact = self._ranked(query, found, weigh, exact=exact)
         order = (_FIRST[request.sort_by], *_BY_TIES)
         if is_exact or request.sort_by != "score":
             rows, total = self._hits.ranked(ranked, order, request.offset, request.limit)
@@ -223,29 +220,25 @@ class RemoteSearch(Search):
         found = Found(self._of, clause_of(found), total)
         return self._answered(stage, rows, found, weigh, exact=exact, hidden=hidden)
 
-    def _reached(
-        self, stage: Stage, query: bound.Bound, found: Docs, *, exact: Ints, complete: Clause, hidden: dict[str, int]
-    ) -> Answer:
+    def _reached(self, stage: Stage, query: bound.Bound, found: Docs, *, exact: Ints, hidden: dict[str, int]) -> Answer:
         """Return the answer of the last stage: of the best few by score, those asked for."""
         request, weigh = self.request, self._weigher(query)
-        ranked, is_exact = self._ranked(query, found, weigh, exact=exact, complete=complete, late=False)
+        ranked, is_exact = self._ranked(query, found, weigh, exact=exact, late=False)
         if is_exact:
             rows, total = self._hits.ranked(ranked, (_FIRST["score"], *_BY_TIES), 0, ANY_LIMIT)
         else:
             rows, total = self._best(ranked, ANY_LIMIT, weigh)
-        few = self._of.counts([all_of([complete, clause_of(found)])])[0] if complete != NOTHING else 0
         reader, numbers = self._hits.indexed(rows)
         withdrawn = set(reader.withdrawn.tolist()) if request.include_superseded else set[int]()
         keys: Mapping[str, Any] = {
             "name": lambda row: (row.by_name, *row.tie),
             "date": lambda row: (-row.time, *row.tie),
-            "score": lambda row: (-row.score + 2 * TIER * (numbers[row.mark] in withdrawn), *row.tie),
+            "score": lambda row: (-row.score + TIER * (numbers[row.mark] in withdrawn), *row.tie),
         }
         rows.sort(key=keys[request.sort_by])
         found = Found(self._of, marked([row.mark for row in rows]), total)
         rows = rows[request.offset : request.offset + request.limit]
-        answer = self._answered(stage, rows, found, weigh, exact=exact, hidden=hidden)
-        return answer._replace(complete=np.arange(few))
+        return self._answered(stage, rows, found, weigh, exact=exact, hidden=hidden)
 
     def _note_hidden(self, docs: Ints) -> None:
         """Warn that what the query names is hidden, with what takes its place."""
@@ -255,16 +248,16 @@ class RemoteSearch(Search):
         self._replaced += [Replaced(states.hidden_message(numbers[row.mark])) for row in rows]
 
     def _ranked(
-        self, query: bound.Bound, found: Docs, weigh: Weigh, *, exact: Ints, complete: Clause, late: bool = True
+        self, query: bound.Bound, found: Docs, weigh: Weigh, *, exact: Ints, late: bool = True
     ) -> tuple[Clause, bool]:
         """Return a query that scores in tiers, and whether its scores are the true ones."""
         empty = weigh(Reader(()))
         weighed = [(row.query, row.weight) for row in empty.scored()]
         compiler = self._of.compiler(query, self._of.weights_by_item(self._overrides))
         scored, is_exact = compiler.score(clause_of(found), weighed, empty.norm())
-        tiers = [(self._these(exact).clause, 4), (complete, 1)]
+        tiers = [(self._these(exact).clause, 2)]
         if self.request.include_superseded and late:
-            tiers.append((none_of(WITHDRAWN), 2))
+            tiers.append((none_of(WITHDRAWN), 1))
         boosts = [{"constant_score": {"filter": tier, "boost": n * TIER}} for tier, n in tiers if tier != NOTHING]
         return {"bool": {"must": [scored], "should": boosts}}, is_exact
 
@@ -283,7 +276,7 @@ class RemoteSearch(Search):
         names = frozenset(numbers[row.mark] for row in rows if row.mark in named)
         self._page_states = self._states_of(reader)
         columns = np.concatenate([pad, docs]), np.concatenate([pad.astype(float), scores[docs]])
-        return Answer(stage.name, evaluation, found, *columns, names, hidden, None, _NOTHING)
+        return Answer(stage.name, evaluation, found, *columns, names, hidden, None)
 
     def _weigher(self, query: bound.Bound) -> Weigh:
         """Return what evaluates a query over some hits, given in how many items each of its terms is found."""

@@ -169,10 +169,10 @@ class Search:
             return found
         answers, named = list[Answer](), self.named(allowed, plan)
         for stage in self._stages(plan):  # the first with enough hits after all filters answers
-            before = answers[-1].found if answers else None
-            answers.append(self.answer_stage(stage, plan, allowed, named, before=before))
+            partial = bool(answers and answers[-1].total)
+            answers.append(self.answer_stage(stage, plan, allowed, named)._replace(partial=partial))
             if answers[-1].total >= stage.enough:
-                wider = stage.wider and self.answer_stage(stage.wider, plan, allowed, named, before=before)
+                wider = stage.wider and self.answer_stage(stage.wider, plan, allowed, named)
                 return wider if wider and wider.total > answers[-1].total else answers[-1]
         return next((answer for answer in reversed(answers) if answer.total), answers[0])
 
@@ -195,8 +195,7 @@ class Search:
         scores = np.round(answer.evaluation.scores(docs), 4)
         whole = self.request._replace(sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        complete = answer.complete
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=_NOTHING, request=whole, complete=complete)
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=_NOTHING, request=whole)
         return np.sort(docs[order])
 
     def withdrawn(self) -> Ints:
@@ -233,14 +232,13 @@ class Search:
     def _unknown(self, word: str) -> bool:
         return not self._dictionary.knows(word)
 
-    def answer_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints, *, before: Docs | None) -> Answer:
-        """Return the answer of one stage; ``before`` is what the stage before it found."""
+    def answer_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
+        """Return the answer of one stage."""
         evaluation = self.evaluate(stage.ast, plan)
-        complete = _NOTHING if before is None else before.numbers
         found, size = evaluation.docs() & allowed, self.reader.size
         if stage.name in AS_WRITTEN:
             if plan.words and len(found) > 1 and (phrase := verbatim(self.request.query)):
-                complete = (found & self.evaluate(phrase, plan).docs()).numbers
+                evaluation = self.with_phrase(evaluation, stage, phrase, plan)
             whole = self.referred(plan, allowed)
             if len(whole):
                 found, named = found | Docs(size, numbers=whole), unique(named, whole)
@@ -249,7 +247,14 @@ class Search:
             these = Docs(size, numbers=named)
             found = found | these if found and (plan.words or plan.as_sentence) else found
             exact = (found & these).numbers
-        return self._ordered(stage.name, evaluation, found, exact=exact, complete=complete)
+        return self._ordered(stage.name, evaluation, found, exact=exact)
+
+    def with_phrase(self, evaluation: Evaluation, stage: Stage, phrase: ast.Node, plan: Plan) -> Evaluation:
+        """Return an evaluation that also scores the query as a phrase, as much as its words, if an item has it."""
+        if not evaluation.docs() & self.evaluate(phrase, plan).docs():
+            return evaluation
+        optional = ast.Or((ast.Everything(), ast.Boost(phrase, float(len(plan.words)))))
+        return self.evaluate(ast.And((stage.ast, optional)), plan)
 
     def _ordered(
         self,
@@ -259,7 +264,6 @@ class Search:
         *,
         exact: Ints,
         near: SemanticScores | None = None,
-        complete: Ints = _NOTHING,
     ) -> Answer:
         """Return hits in order, by keyword scores unless near, without those that are to be hidden."""
         hidden: dict[str, int] = {}
@@ -269,21 +273,20 @@ class Search:
                 shown = found.mask[exact]
                 self._replaced += [Replaced(self.states.hidden_message(doc)) for doc in exact[~shown][:_NAMED].tolist()]
                 exact = exact[shown]
-        complete = complete[found.mask[complete]] if len(complete) else complete
         withdrawn = self.withdrawn()
         if near or len(withdrawn) or self.request.sort_by != "score":
             docs = found.numbers
             scores = (near or evaluation).scores(docs)
         else:
             docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
-            if len(exact) + len(complete) and len(several := unique(docs, exact, complete)) > len(docs):
+            if len(exact) and len(several := unique(docs, exact)) > len(docs):
                 docs, scores = several, evaluation.scores(several)
         scores = scores.round(4)
         reach = ANY_LIMIT if stage == "any" else None
-        tiers = {"exact": exact, "withdrawn": withdrawn, "complete": complete}
+        tiers = {"exact": exact, "withdrawn": withdrawn}
         order = ranked(self.reader, docs, scores, **tiers, request=self.request, reach=reach)
         docs, scores, names = docs[order], scores[order], frozenset(exact.tolist())
-        return Answer(stage, evaluation, found, docs, scores, names, hidden, near, complete)
+        return Answer(stage, evaluation, found, docs, scores, names, hidden, near)
 
     def semantic(self, plan: Plan) -> SemanticSearch:
         """Return the search in semantic or hybrid mode."""

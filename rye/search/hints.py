@@ -148,8 +148,8 @@ def explain_stage(answer: Answer, plan: Plan, total: int, read: Callable[[Plan],
     elif answer.stage == "any":
         yield from read(plan).messages()
         rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
-        few = f"only {len(answer.complete)} had" if len(answer.complete) else "nothing had"
-        which, parts = f"all {len(plan.words)} words", "them"
         if len(plan.words) == 1:
-            which, parts = "the word as a whole", "its parts"
-        yield f"{few} {which}; low-confidence hits with any of {parts}{rest}"
+            yield f"no item contains the whole word; showing items that contain a part of it{rest}"
+        else:
+            few = "few items contain" if answer.partial else "no item contains"
+            yield f"{few} every word; showing the best partial matches{rest}"

@@ -31,8 +31,8 @@ class Answer(NamedTuple):
     exact: frozenset[int]
     hidden: dict[str, int]
     near: SemanticScores | None
-    complete: Ints
-    """Those that have a text word for word, or all words of a sentence, where they are too few to answer alone."""
+    partial: bool = False
+    """Whether a few documents have every word, and these are the best partial matches."""
 
     @property
     def total(self) -> int:
@@ -59,7 +59,6 @@ def ranked(
     exact: Ints,
     withdrawn: Ints,
     request: Request,
-    complete: Ints | None = None,
     reach: int | None = None,
 ) -> Ints:
     """Return the hits up to the end of the page, in order, as indices into ``docs``.
@@ -71,17 +70,16 @@ def ranked(
         exact: Those whose id or name equals the query.
         withdrawn: Those that are superseded, deprecated or yanked; by score, they come after all others.
         request: Names the sort order and the page.
-        complete: Those that have all words of a sentence or a text word for word, where others follow.
         reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
             order; the others follow by score.
     """
     wanted = min(request.offset + request.limit, len(docs))
     if reach is not None and reach < len(docs):
         by_score = request._replace(sort_by="score", offset=0, limit=max(reach, wanted))
-        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score, complete=complete)
+        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
         kept = np.sort(best[:reach])
         chosen, ties = docs[kept], scores[kept]
-        order = ranked(reader, chosen, ties, exact=exact, withdrawn=withdrawn, request=request, complete=complete)
+        order = ranked(reader, chosen, ties, exact=exact, withdrawn=withdrawn, request=request)
         return np.concatenate([kept[order], best[reach:]])
     if request.sort_by == "name":
         return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
@@ -89,13 +87,12 @@ def ranked(
     if request.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
-    elif len(exact) or len(withdrawn) or (complete is not None and len(complete)):
-        # A step is more than two scores can differ. Exact names come four steps earlier, withdrawn items two later and
-        # complete ones one earlier, so one key orders all kinds: a withdrawn item that the query names is before all
-        # that it does not name.
+    elif len(exact) or len(withdrawn):
+        # A step is more than two scores can differ. Exact names come two steps earlier and withdrawn items one later,
+        # so one key orders all kinds: a withdrawn item that the query names is before all that it does not name.
         step = 1.0 + scores.max(initial=0.0)
-        for kind, steps in ((exact, -4), (withdrawn, 2), (complete, -1)):
-            if kind is not None and len(kind):
+        for kind, steps in ((exact, -2), (withdrawn, 1)):
+            if len(kind):
                 primary = primary + steps * step * np.isin(docs, kind)
     return _first(reader, docs, primary, wanted)
 

@@ -184,7 +184,7 @@ def has_marks(text: str, marks: Sequence[str]) -> bool:
 
 
 def verbatim(text: str) -> ast.Node | None:
-    """Return a search for words as they stand in a text: what has them so comes before other items with all of them.
+    """Return a search for words as they stand in a text; what has them so scores higher.
 
     Of a few plain words, nothing says that they belong together. A path is looked for in the joined forms of paths.
     """

@@ -63,6 +63,14 @@ SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
 
 
+FUNCTION_WORDS = frozenset(
+    "a about all am an and any are as at be by can could did do does for from had has have her his how i if in into is "
+    "it its me my of on or our please she should so some that the their them then there these they this those to us "
+    "was we were what when where which who whom whose why will with would you your".split()
+)
+"""English words without content: in a bag of words they add to the score of an item, but no item needs to have them."""
+
+
 class Stage(NamedTuple):
     """One query to try.
 
@@ -117,18 +125,20 @@ class Plan(NamedTuple):
         """
         sentence = len(self.words) > SENTENCE
         enough = ANY_LIMIT if sentence else 1
-        yield Stage("text" if self.is_text else "all", self.prefixed or self.main, enough)
+        main = self.prefixed or self.main
+        yield Stage("text" if self.is_text else "all", _lenient(main) if self.words else main, enough)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
         substring = None
         if not sentence:
-            pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in self.words]
+            words = [word for word in self.words if not _is_function_word(word)] or [*self.words]
+            pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in words]
             substring = Stage("substring", _and(pieces))
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
             words = [ast.Fuzzy(word.text, span=word.span) if word in targets else word for word in self.words]
-            yield Stage("fuzzy", _and(words), enough, wider=substring)
+            yield Stage("fuzzy", _lenient(_and(words)), enough, wider=substring)
         if substring:
             yield substring
         if len(self.words) > 1 or any(len(analysis.parts(word.text)) > 1 for word in self.words):
@@ -258,6 +268,20 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
     words = bag if request.relax else {}
     return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), prefixed=prefixed)
+
+
+def _is_function_word(node: ast.Node) -> bool:
+    return isinstance(node, ast.Word | ast.Fuzzy) and node.text.casefold() in FUNCTION_WORDS
+
+
+def _lenient(node: ast.Node) -> ast.Node:
+    """Return an AND of words in which function words add to the score only, unless there are no others."""
+    if not isinstance(node, ast.And) or all(map(_is_function_word, node.operands)):
+        return node
+    optional = [
+        ast.Or((ast.Everything(), one), one.span) if _is_function_word(one) else one for one in node.operands
+    ]
+    return replace(node, operands=tuple(optional))
 
 
 def _and(nodes: Iterable[ast.Node]) -> ast.Node:
