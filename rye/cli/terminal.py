@@ -112,6 +112,8 @@ def cut(text: str, room: int | None) -> str:
     """Cut harmless text to a number of terminal cells, behind a word if one ends in the last third; None: no limit."""
     if room is None or cells(text) <= room:
         return text
+    if room < 1:
+        return ""
     kept = text[:room]
     while cells(kept) > room - 1:
         kept = kept[:-1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -51,6 +52,16 @@ class Part:
         return self.snapshot.folder / self.listed.row.file(extension)
 
 
+def _only(parts: Iterator[Part], snapshot: Snapshot, docs: Bools) -> tuple[LiveSegment, ...]:
+    """Return the segments of a snapshot, the next of these parts, with no other documents live."""
+    found = []
+    for listed, part in zip(snapshot.segments, parts, strict=False):
+        live = part.live & docs[part.base : part.base + len(part.live)]
+        row = listed.row.without(np.flatnonzero(~live).tolist())
+        found.append(listed._replace(row=row, live=live))
+    return tuple(found)
+
+
 class Reader:
     """Reads several snapshots as one collection.
 
@@ -68,6 +79,11 @@ class Reader:
         self.parts = tuple(parts)
         self.size = base
         self._bases = np.asarray([part.base for part in parts], np.int64)
+
+    def only(self, docs: Bools) -> Reader:
+        """Return a reader of the same snapshots in which no other documents are live."""
+        parts = iter(self.parts)
+        return Reader([(root, replace(each, segments=_only(parts, each, docs))) for root, each in self.snapshots])
 
     @cached_property
     def live(self) -> Bools:
@@ -103,6 +119,10 @@ class Reader:
     def all_keys(self) -> list[str]:
         """Return ``type:id`` of every live document."""
         return [":".join(self.key_of(doc)) for doc in np.flatnonzero(self.live).tolist()]
+
+    def all_paths(self) -> list[str]:
+        """Return the path of every live document below its root."""
+        return [path for part in self.parts for path in part.segment.paths.take(np.flatnonzero(part.live))]
 
     def key_of(self, doc: int) -> tuple[str, str]:
         """Return ``(type, id)`` of a document."""

@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 
+from rye.mcp.calls import Call
 from rye.mcp.server import App
 from rye.mcp.startup import end_soon
 from rye.surface.listener import (
@@ -60,7 +61,7 @@ async def serve_http(app: App, http: Http) -> None:
         )
         bounded: Asgi = _Sessions(asgi)
         if (pages := app.options.pages) is not None:
-            bounded = _with_pages(bounded, lambda: pages(app.projects.find().registry, callers))
+            bounded = _with_pages(bounded, lambda: pages(lambda: app.projects.find().used_by(Call()), callers))
         challenge = "Bearer" if pages is None else BROWSER
         return guarded(bounded, http.token, challenge=challenge) if http.token else bounded
 

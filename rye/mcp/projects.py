@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +18,7 @@ from rye.mcp.startup import Options
 from rye.parameters import COMMANDS
 
 if TYPE_CHECKING:
-    from rye.registry import Registry, Root, Watch
-
-_LOG = logging.getLogger(__name__)
-_PATIENCE = 2.0
-"""Seconds to wait for embedding when it is to end."""
-
-_LOOK = 1.0
-"""Seconds between two looks for folders that have come or gone."""
+    from rye.registry import Changed, Registry
 
 MAX_PROJECTS = 8
 """Projects that are open at a time, beside those named at the start."""
@@ -35,25 +26,30 @@ MAX_PROJECTS = 8
 _ABSOLUTE = re.compile(r"(?<![\w:/.~-])(?:[A-Za-z]:[\\/]|/)[^\s'\"`,;:)]+")
 
 
-Changed = Callable[["Sequence[Root]", Collection[Path]], None]
-"""Called with the roots of a project and the files below them that changed."""
-
-
 class Project:
     """One project with its user and system space, open.
 
-    Attributes:
-        registry: Its registry.
+    Args:
+        folder: Its folder; None for the one around the working directory.
+        options: Say what is shared by all.
+        changed: Called from another thread with its roots and the files that have changed.
     """
 
     def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
-        from rye.registry import Layout, Registry, Watch, chosen_index
+        from rye.registry import Live
 
-        layout = Layout.find(project=folder, user=None, bundles=())
+        self._folder = folder
+        self._options = options
         self._calls: set[Call] = set()
-        self._closed = threading.Event()
-        self._only_trusted = options.only_trusted
-        self.registry: Registry = Registry(
+        self._is_closed = False
+        self._live = Live(self._open, changed)
+
+    def _open(self) -> Registry:
+        from rye.registry import Layout, Registry, chosen_index
+
+        folder, options = self._folder, self._options
+        layout = Layout.find(project=folder, user=None, bundles=())
+        return Registry(
             folder,
             more_bundles=options.bundles,
             trust=options.trust,
@@ -66,49 +62,25 @@ class Project:
             progress=self._report,
             cancelled=self._is_unwanted,
         )
-        self._watch: Watch = Watch(self.registry, partial(changed, self.registry.roots))
-        self._watch.start()
-        self._embedding = threading.Thread()
-        self._starting = threading.Lock()
-        self._looked = time.monotonic()
 
     @property
-    def is_current(self) -> bool:
-        """Whether the same folders hold items as when it was opened; looked at once a second."""
-        if time.monotonic() - self._looked < _LOOK:
-            return True
-        self._looked = time.monotonic()
-        return self.registry.is_current
+    def registry(self) -> Registry:
+        """The registry that was opened last."""
+        return self._live.registry
 
     @contextmanager
     def used_by(self, call: Call) -> Iterator[Registry]:
         """Give a call the registry; until the end of the block it gets all progress of indexing."""
         self._calls.add(call)
         try:
-            yield self.registry
-            if call.is_wanted:
-                self._watch.resume()
-                self._start_embedding()
+            with self._live.used(lambda: call.is_wanted) as registry:
+                yield registry
         except RyeError as error:
-            if self._only_trusted:
+            if self._options.only_trusted:
                 unname(self.registry, error)
             raise
         finally:
             self._calls.discard(call)
-
-    def _start_embedding(self) -> None:
-        """Start the thread that makes the vectors still missing, if there are any; one at a time, none once closed."""
-        with self._starting:
-            if self.registry.lacks_vectors and not self._embedding.is_alive() and not self._closed.is_set():
-                self._embedding = threading.Thread(target=self._embed_rest, name="rye-embed", daemon=True)
-                self._embedding.start()
-
-    def _embed_rest(self) -> None:
-        """Make the vectors that a search had no time to make."""
-        try:
-            self.registry.embed()
-        except (RyeError, OSError) as error:  # the next search reports it
-            _LOG.info("not all vectors were made: %s", error)
 
     def _report(self, done: int, total: int, source: str) -> None:
         for call in list(self._calls):
@@ -120,25 +92,18 @@ class Project:
         Indexing between calls, for changed files, goes on until the project is closed.
         """
         calls = list(self._calls)
-        return not any(call.is_wanted for call in calls) if calls else self._closed.is_set()
+        return not any(call.is_wanted for call in calls) if calls else self._is_closed
 
     def abandon(self) -> None:
         """Cancel every call."""
-        self._closed.set()
+        self._is_closed = True
         for call in list(self._calls):
             call.abandon()
 
-    def retire(self) -> None:
-        """Close it in the background, since another is opened in its place."""
-        threading.Thread(target=self.close, name="rye-retire", daemon=True).start()
-
     def close(self) -> None:
         """Stop watching and embedding; calls under way still end."""
-        with self._starting:
-            self._closed.set()
-        self._watch.stop()
-        if self._embedding.is_alive():
-            self._embedding.join(_PATIENCE)
+        self._is_closed = True
+        self._live.close()
 
 
 class Projects:
@@ -172,11 +137,9 @@ class Projects:
         """
         folder = self._default() if named is None else self._allowed(named)
         with self._lock:
-            if folder in self._open and self._open[folder].is_current:
+            if folder in self._open:
                 self._open.move_to_end(folder)
                 return self._open[folder]
-            if folder in self._open:
-                self._open.pop(folder).retire()
             is_default = named is None or folder == self._default()
             changed: Changed = self._changed if is_default else lambda *_: None  # resources are of the default project
             project = self._open[folder] = Project(folder, self._options, changed)
@@ -187,7 +150,7 @@ class Projects:
 
     def hide_paths(self, text: str) -> str:
         """Return text in which paths are left out, but for those in a space of a project that was opened."""
-        places = self._places
+        places = self._places.union(root.path for each in list(self._open.values()) for root in each.registry.roots)
 
         def shown(match: re.Match[str]) -> str:
             return match[0] if any(Path(match[0]).is_relative_to(place) for place in places) else "<path>"

@@ -138,8 +138,8 @@ def read_resource(
 
 
 def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
-    """Return the statistics; a server of trusted items leaves out the warnings, which name files."""
-    found = registry.stats().to_dict()
+    """Return the statistics; of a server of trusted items those of these, without the warnings, which name files."""
+    found = registry.stats(only_trusted=options.only_trusted).to_dict()
     found["warnings"] = [] if options.only_trusted else found["warnings"]
     text = json.dumps({"notice": NOTICE} | tidy(found), ensure_ascii=False)
     contents = types.TextResourceContents(uri=STATS, mime_type="application/json", text=text)

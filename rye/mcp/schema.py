@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rye.errors import ArgumentError
-from rye.parameters import Parameter, check, guess, parameters_of, spelled
+from rye.parameters import Parameter, check, check_size, guess, parameters_of, spelled
 
 _ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
 _UNSAID = "string"
@@ -125,8 +125,10 @@ def _value_schema(each: Parameter) -> dict[str, Any]:
         schema["exclusiveMinimum" if each.above else "minimum"] = each.low
     if each.high is not None:
         schema["maximum"] = each.high
+    if each.kind == "string" and not each.choices:
+        schema["maxLength"] = each.longest
     if each.kind == "array":
-        schema["items"] = {"type": "string"}
+        schema |= {"items": {"type": "string", "maxLength": each.longest}, "maxItems": each.most}
     if each.parts and "{" not in each.brief:  # else the brief describes the parts in words, which are shorter
         parts = {name: _value_schema(part) for name, part in parameters_of(each.parts).items()}
         for name, part in parameters_of(each.parts).items():
@@ -139,7 +141,7 @@ def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
     """Return what was given, without nulls, which stand for the default; JSON's 10.0 is a whole number.
 
     Raises:
-        ArgumentError: ``unknown-argument``, ``missing-argument``.
+        ArgumentError: ``unknown-argument``, ``missing-argument``; ``bad-…`` when a value is too long.
     """
     names = list(parameters)
     for name in given:
@@ -152,6 +154,8 @@ def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
         if each.required and given.get(name) is None:
             hint = spelled(each.hint) or each.brief or each.help
             raise ArgumentError("missing-argument", f"the argument {name!r} is missing", hint=hint, valid=names)
+    for name, value in given.items():
+        check_size(parameters[name], value)
     whole = {name for name, each in parameters.items() if each.kind == "integer"}
     return {
         name: int(value) if name in whole and isinstance(value, float) and value.is_integer() else value

@@ -31,6 +31,7 @@ from rye.mcp.startup import Options
 from rye.mcp.text import as_rye_error, failed_tool, protocol_error
 from rye.mcp.tools import TOOLS
 from rye.mcp.tools.tool import Tool, Work
+from rye.parameters import Parameter, check_size
 from rye.surface.text import installed_version
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ _LOADING = threading.Lock()
 _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Params = TypeVar("_Params")
+_UNSIZED = {"meta", "arguments"}
+"""Parameters of requests whose length is not limited here: the client's own, and the inputs of a prompt."""
+
 _Context = ServerRequestContext[Any, Any]
 
 _INSTRUCTIONS = """\
@@ -168,6 +172,9 @@ class App:
 
         async def handle(ctx: _Context, params: _Params) -> _Answer:
             def put(call: Call) -> _Answer:
+                sized = params.model_dump(exclude=_UNSIZED) if isinstance(params, types.RequestParams) else {}
+                for name, value in sized.items():
+                    check_size(Parameter(name, name=name), value)
                 with self.projects.find().used_by(call) as registry, registry.single_scan():
                     return question(registry, self.options, params)
 

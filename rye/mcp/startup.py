@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rye.registry import Registry
     from rye.surface.listener import Asgi, Callers, Http
 
-    Pages = Callable[[Registry, Callers], Asgi]
+    Pages = Callable[[Callable[[], AbstractContextManager[Registry]], Callers], Asgi]
 
 
 GRACE = 3.0
@@ -42,7 +43,7 @@ class Options:
         only_trusted: Whether items of any other verdict are left out.
         read_only: Whether nothing may be signed or copied.
         http: Where to listen; None for standard input and output.
-        pages: Makes the application that answers at every other path over HTTP, given the default project.
+        pages: Makes the application that answers at every other path over HTTP, given how to use the default project.
     """
 
     projects: tuple[Path, ...] = ()

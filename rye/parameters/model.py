@@ -30,6 +30,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "object": (Mapping,),
 }
+_COUNTED = 1 << 20
+"""Values of a list or mapping that are counted, at least: one that holds itself has no end."""
+
 _WORDS = {
     "string": "strings",
     "integer": "whole numbers",
@@ -65,6 +68,8 @@ class Parameter(NamedTuple):
         help: What it means, with values in backticks: the help of the option, the text of every table.
         default: Its value where none is given; where that is None, None may be given as well.
         low, high: Bounds of a number; with ``above``, ``low`` itself is not valid.
+        longest: Characters at most: of a text, or of all texts of a list or mapping together.
+        most: Values at most that a list or mapping holds, those of lists inside it too.
         choices: The valid values.
         only: With which values of another parameter this one has an effect.
         parts: The keys of a mapping, as a TypedDict like the table's; ``split`` makes options of their own of them.
@@ -87,6 +92,8 @@ class Parameter(NamedTuple):
     low: float | None = None
     high: float | None = None
     above: bool = False
+    longest: int = 4_096
+    most: int = 256
     choices: tuple[Any, ...] = ()
     only: Only | None = None
     parts: type | None = None
@@ -216,12 +223,38 @@ def limits(parameter: Parameter) -> str:
     return f"above {low}, up to {high}" if parameter.above else f"from {low} to {high}"
 
 
+def check_size(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> None:
+    """Refuse a text, list or mapping that is too long, whatever else may be wrong with it.
+
+    Raises:
+        ParameterError: ``bad-…``, with ``length`` and ``limit``.
+    """
+    path = (*path, parameter.name)
+    if parameter.parts is not None and isinstance(value, Mapping):
+        for name, part in parameters_of(parameter.parts).items():
+            check_size(part, value.get(name), path)
+        return
+    characters = values = 0
+    left = [value]
+    while left and values < _COUNTED:  # without recursion, as it may be nested to any depth
+        each = left.pop()
+        if isinstance(each, str):
+            characters += len(each)
+        elif isinstance(each, (Mapping, list, tuple, set, frozenset)):
+            values += len(each)
+            left += [*each, *each.values()] if isinstance(each, Mapping) else each
+    for what, length, limit in (("values", values, parameter.most), ("characters", characters, parameter.longest)):
+        if length > limit:
+            refuse(path, "has", f"{length:,} {what}", f"{limit:,} at most", length=length, limit=limit)
+
+
 def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
     """Return a value as it is meant, None only where that is the default.
 
     Raises:
         ParameterError: ``bad-…``: it is not valid; the hint says what is.
     """
+    check_size(parameter, value, path)
     path = (*path, parameter.name)
     if value is None and _is_optional(parameter):
         return None

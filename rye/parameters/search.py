@@ -13,6 +13,9 @@ from rye.parameters.model import Only, Parameter, Setting
 
 MAX_LIMIT = 1_000
 MAX_OFFSET = 1_000_000
+MAX_QUERY = 100_000
+"""Characters of a query that is read at all: one that may hold mistakes is cut to what a query may have."""
+
 SPACES = ("all", "project", "user", "system")
 _RANKED = Only("mode", ("semantic", "hybrid"))
 _BOOSTED = Only("mode", ("semantic",), "keyword and hybrid scores are never boosted")
@@ -66,6 +69,7 @@ class _Filters(TypedDict, total=False):
             metavar="KEY=VALUE",
             form="pairs",
             completes="field",
+            longest=32_768,
         ),
     ]
     include_superseded: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from rye.parameters.commands import RefsOptions
 from rye.parameters.model import Parameter, parameters_of
-from rye.parameters.search import MAX_OFFSET, SearchOptions, SectionOptions, SpaceOptions
+from rye.parameters.search import MAX_OFFSET, MAX_QUERY, SearchOptions, SectionOptions, SpaceOptions
 
 MAX_CONTENT = 100_000
 """Characters of an item's content in one answer."""
@@ -65,6 +65,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             brief='Words that must all match, "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
             "An empty query lists all.",
             required=True,
+            longest=MAX_QUERY,
             hint='give words to search for, or an empty query ("") to list all, and with like',
         ),
         **{name: each for name, each in _SEARCH.items() if name in _FIRST},
@@ -76,6 +77,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "What they are to be about, in the query language; not empty",
             brief="The subject, in words as for rye_search.",
             required=True,
+            longest=MAX_QUERY,
         ),
         **_SECTIONS,
         "project_path": _PROJECT,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rye.manifest.store import forget_seen
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
+    from rye.registry.live import Changed, Live
     from rye.registry.load import CopiedItem, copy_item
     from rye.registry.new_files import NewFiles, fix_metadata, import_files, new_item
     from rye.registry.registry import Registry
@@ -92,9 +93,9 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "DEFAULT_KEY", "FINDINGS", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS",
-    "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Choice", "Clause",
+    "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Changed", "Choice", "Clause",
     "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
-    "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LoadedItem", "ManifestReport",
+    "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "Live", "LoadedItem", "ManifestReport",
     "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup",
@@ -134,6 +135,7 @@ _NAMES = {
     "rye.manifest.store": "forget_seen",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
+    "rye.registry.live": "Changed Live",
     "rye.registry.load": "CopiedItem copy_item",
     "rye.registry.new_files": "NewFiles fix_metadata import_files new_item",
     "rye.registry.registry": "Registry",

@@ -495,12 +495,12 @@ class Registry:
             progress=self._progress,
         )
 
-    def stats(self, space: str = "all") -> Stats:
-        """Return what there is in figures: items by type, verdict and signer, terms, sizes, copies and shadows."""
+    def stats(self, space: str = "all", *, only_trusted: bool = False) -> Stats:
+        """Return figures of the items, or of trusted ones alone: by type, verdict, signer; terms, copies, shadows."""
         check_space(space)
         from rye.registry.stats import stats_of
 
-        return self._with_state(lambda state: stats_of(state, space))
+        return self._with_state(lambda state: stats_of(state, space, only_trusted=only_trusted))
 
     def trust_keys(self) -> TrustReport:
         """Return every key that a trust file names, what it may speak for, and whether it counts now, and why."""

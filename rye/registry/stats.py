@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nlargest
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from rye import signing
 from rye._report import Report
-from rye.index.file_list import FileList
 from rye.index.reader import Reader
 from rye.search.facets import Figures, figures_of
 from rye.search.predicates import States
@@ -66,32 +65,45 @@ class Stats(Report):
     warnings: tuple[str, ...] = ()
 
 
-def stats_of(state: State, space: str) -> Stats:
-    """Count what a state of the indexes holds in one space or all."""
-    now = signing.system_clock()
+def stats_of(state: State, space: str, *, only_trusted: bool = False) -> Stats:
+    """Count what a state of the indexes holds in one space or all, or of its trusted items, as if alone."""
+    now, everywhere = signing.system_clock(), state.everywhere
 
-    def count(reader: Reader) -> Figures:
-        return figures_of(reader, States(reader, state.everywhere, lambda: state.trust.trust, now))
+    def states(reader: Reader) -> States:
+        return States(reader, everywhere, lambda: state.trust.trust, now)
 
-    reader = state.reader(space)
+    if only_trusted:
+        everywhere = everywhere.only(states(everywhere).having("trusted"))
+    reader = Reader([(root, each) for root, each in everywhere.snapshots if space in ("all", root.space)])
     spaces = []
     for root, snapshot in reader.snapshots:
-        sizes, changed = snapshot.file_list.files.sizes(), snapshot.file_list.files.changed()
+        if only_trusted and not snapshot.count:
+            continue
+        own = Reader([(root, snapshot)])
+        files, problems = snapshot.file_list.files, snapshot.file_list.problems
+        sizes, changed = (dict(zip(files.paths, each, strict=True)) for each in (files.sizes(), files.changed()))
+        if only_trusted:
+            kept = {*own.all_paths()}
+            sizes, changed = ({path: each[path] for path in each if path in kept} for each in (sizes, changed))
+            problems = ()
+        for problem in problems:
+            changed.pop(problem.path, None)
         spaces.append(
             SpaceStats(
                 source=root.source,
                 root=str(root.path),
-                figures=count(Reader([(root, snapshot)])),
+                figures=figures_of(own, states(own)),
                 files=len(sizes),
-                file_bytes=sum(sizes),
-                largest=_greatest(root, snapshot.file_list, sizes),
-                newest={item: _moment(at, now) for item, at in _greatest(root, snapshot.file_list, changed).items()},
-                unreadable=len(snapshot.file_list.problems),
+                file_bytes=sum(sizes.values()),
+                largest=_greatest(root, {path: size for path, size in sizes.items() if path in changed}),
+                newest={item: _moment(at, now) for item, at in _greatest(root, changed).items()},
+                unreadable=len(problems),
                 index_bytes=sum(path.stat().st_size for path in snapshot.folder.glob("*") if path.is_file()),
                 index_age=round(max(time.time() - snapshot.written, 0.0), 3),
             )
         )
-    return Stats(tuple(spaces), count(reader), state.stale(space), (*state.warnings, *state.empty(space)))
+    total = figures_of(reader, states(reader))
+    return Stats(tuple(spaces), total, state.stale(space), (*state.warnings, *state.empty(space)))
 
 
 def _moment(nanoseconds: int, now: datetime) -> str:
@@ -99,12 +111,10 @@ def _moment(nanoseconds: int, now: datetime) -> str:
     return datetime.fromtimestamp(min(max(nanoseconds // 10**9, 0), now.timestamp()), UTC).isoformat(timespec="seconds")
 
 
-def _greatest(root: Root, files: FileList, numbers: Iterable[int]) -> dict[str, int]:
+def _greatest(root: Root, numbers: Mapping[str, int]) -> dict[str, int]:
     """Return the items whose files have the greatest of these numbers, the greatest first."""
-    unread = {problem.path for problem in files.problems}
-    found = zip(numbers, files.files.paths, strict=True)
     greatest: dict[str, int] = {}
-    for number, path in nlargest(_LISTED, (each for each in found if each[1] not in unread)):
+    for path, number in nlargest(_LISTED, numbers.items(), key=lambda each: (each[1], each[0])):
         file = root.file(path)
         greatest.setdefault(f"{file.item_type}:{file.item_id}", number)
     return greatest

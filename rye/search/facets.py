@@ -21,7 +21,7 @@ from rye._report import Report
 from rye.errors import ArgumentError
 from rye.index.arrays import Bools, Ints, Numbers, ranges
 from rye.index.reader import Part, Reader
-from rye.index.schema import SEPARATOR, TYPE_NAMES
+from rye.index.schema import FIELD_BITS, SEPARATOR, TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.parameters import refuse
@@ -349,10 +349,18 @@ def figures_of(reader: Reader, states: States) -> Figures:
 
 
 def _terms(reader: Reader) -> int:
-    """Return how many different terms the segments have; those of deleted documents are gone with the next merge."""
-    if len(reader.parts) == 1:
+    """Return how many different terms the live documents have."""
+    if len(reader.parts) == 1 and reader.parts[0].intact:
         return len(reader.parts[0].segment.terms)
-    return len(set[str]().union(*(part.segment.terms.everything for part in reader.parts)))
+    return len(set[str]().union(*map(_terms_of, reader.parts)))
+
+
+def _terms_of(part: Part) -> list[str]:
+    if part.intact:
+        return part.segment.terms.everything
+    every = np.arange(len(part.segment.terms))
+    owners = part.segment.slots_of(every) >> FIELD_BITS
+    return part.segment.terms.take(np.unique(every.repeat(part.segment.sizes(every))[part.live[owners]]))
 
 
 def _duplicates(reader: Reader) -> int:

@@ -10,6 +10,7 @@ from rye.index.schema import fold_value, period
 from rye.index.terms import escape
 from rye.items.scope import Scope, parse_scope
 from rye.parameters import (
+    MAX_QUERY,
     BoostParts,
     Parameter,
     ParameterError,
@@ -18,6 +19,7 @@ from rye.parameters import (
     SectionOptions,
     Setting,
     check,
+    check_size,
     complete,
     defaults_of,
     parameters_of,
@@ -45,7 +47,7 @@ BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
 
 _PROXIMITY: int = parameters_of(ProximityParts)["max_distance"].default
 _FUSION = Fusion()
-_QUERY = Parameter("Text in the query language", "", name="query")
+_QUERY = Parameter("Text in the query language", "", name="query", longest=MAX_QUERY)
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
 EACH = 5
@@ -129,7 +131,9 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
         TypeError: There is no such argument.
     """
     check(_QUERY, query)
-    asked = dict(given)
+    asked, parameters = dict(given), parameters_of(takes)
+    for name in {"scope", "facets"} & set(asked) & set(parameters):  # which are read here
+        check_size(parameters[name], asked[name])
     scopes = parse_scope(asked.pop("scope", "*"))
     facets = read_facets(asked.pop("facets")) if takes is SearchOptions and "facets" in asked else ()
     options = complete(takes, asked)

@@ -17,31 +17,38 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from rye.registry import Registry
     from rye.surface.listener import Asgi, Callers, Http
+
+    Use = Callable[[], AbstractContextManager[Registry]]
 
 __all__ = ["app", "gated_app", "serve"]
 
 
 def app(registry: Registry) -> Asgi:
     """Return the ASGI application for a registry; whoever mounts it decides who may call it."""
+    from rye.registry import Live
     from rye.web.site import Site
 
-    return Site(registry).application()
+    return Site(Live(lambda: registry).used).application()
 
 
-def gated_app(registry: Registry, callers: Callers, token: str = "") -> Asgi:
-    """Return the application for a registry, answering only these callers and, if there is one, with the token."""
+def gated_app(use: Use, callers: Callers, token: str = "") -> Asgi:
+    """Return the application for the registry that ``use`` gives, for these callers and, if there is one, the token."""
     from rye.web.gate import gated
+    from rye.web.site import Site
 
-    return gated(app(registry), callers, token)
+    return gated(Site(use).application(), callers, token)
 
 
-def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
+def serve(open_registry: Callable[[], Registry], http: Http, *, is_opened: bool = False) -> None:
     """Serve the pages until interrupted, and index what changes meanwhile.
 
     Args:
-        registry: What is shown.
+        open_registry: Opens what is shown, now and whenever other folders hold items.
         http: Where to listen, and for whom.
         is_opened: Whether the browser is to show it.
 
@@ -51,18 +58,18 @@ def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
     """
     import anyio
 
-    from rye.registry import Watch
+    from rye.registry import Live
     from rye.surface.listener import serve_asgi
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("rye.web").setLevel(logging.INFO)
-    watch = Watch(registry, lambda _files: None)
+    live = Live(open_registry, lambda _roots, _files: None)
 
     def started(port: int) -> None:
         address = f"http://{http.named}:{port}/"
         logging.getLogger("rye.web").info("rye serves %s", address)
-        watch.start()
-        watch.resume()
+        with live.used():
+            pass  # from here on changes are indexed
         if is_opened:
             import webbrowser
 
@@ -71,7 +78,7 @@ def serve(registry: Registry, http: Http, *, is_opened: bool = False) -> None:
 
     async def run() -> None:
         await serve_asgi(
-            lambda callers: gated_app(registry, callers, http.token), http, started=started, stop=watch.stop
+            lambda callers: gated_app(live.used, callers, http.token), http, started=started, stop=live.close
         )
 
     anyio.run(run)

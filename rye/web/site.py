@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,14 +78,12 @@ class Site:
     """The pages of a registry.
 
     Args:
-        registry: What they show.
+        use: Gives the registry that a page shows, until the page is made.
     """
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, use: Callable[[], AbstractContextManager[Registry]]) -> None:
+        self._use = use
         self._templates = _environment()
-        self._embedding = threading.Thread()
-        self._starting = threading.Lock()
 
     def application(self) -> Asgi:
         """Return the application that answers with these pages."""
@@ -101,8 +99,8 @@ class Site:
     def _endpoint(self, make: Maker, *, as_json: bool) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
             try:
-                self._start_embedding()
-                page = make(Visit(self._registry, request.path_params, request.query_params.multi_items(), as_json))
+                with self._use() as registry:
+                    page = make(Visit(registry, request.path_params, request.query_params.multi_items(), as_json))
                 if as_json:
                     data = page.report.to_dict()
                     tagged = _json({name: value for name, value in data.items() if name != "took_ms"})
@@ -119,8 +117,8 @@ class Site:
 
     def _feed(self, request: Request) -> Response:
         """Answer with the items that changed last, for readers of feeds."""
-        with self._registry.single_scan():
-            entries = overview_page.newest(self._registry, self._registry.stats(), {})
+        with self._use() as registry, registry.single_scan():
+            entries = overview_page.newest(registry, registry.stats(), {})
         return self._xml(request, "feed.atom", "application/atom+xml", entries=entries)
 
     def _opensearch(self, request: Request) -> Response:
@@ -131,19 +129,6 @@ class Site:
         origin = f"{request.url.scheme}://{request.url.netloc}"
         text = self._templates.get_template(template).render(facts, origin=origin)
         return _with_tag(request, text.encode("utf-8", "replace"), media_type, 200)
-
-    def _start_embedding(self) -> None:
-        """Start the thread that makes the vectors for which an earlier search had no time, if there are any."""
-        with self._starting:
-            if self._registry.lacks_vectors and not self._embedding.is_alive():
-                self._embedding = threading.Thread(target=self._embed_rest, name="rye-embed", daemon=True)
-                self._embedding.start()
-
-    def _embed_rest(self) -> None:
-        try:
-            self._registry.embed()
-        except (RyeError, OSError) as error:  # the next search reports it
-            _LOG.info("not all vectors were made: %s", error)
 
     def _html(self, request: Request, template: str, facts: Mapping[str, Any], status: int = 200) -> Response:
         text = self._templates.get_template(template).render(

@@ -584,4 +584,4 @@ def test_a_closed_project_makes_no_more_vectors(sim: SpaceSim, monkeypatch: pyte
             registry.search(ASKED, mode="hybrid")
             assert registry.lacks_vectors
             project.close()
-        assert project._embedding.ident is None
+        assert project._live._embedding.ident is None

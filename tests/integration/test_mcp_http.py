@@ -364,18 +364,19 @@ def a_flood_of_sessions_is_bounded(sim: SpaceSim) -> None:
         assert {found.talk(find, mode=mode) for mode in ERAS} == {"notes/new"}
 
 
+def seen(found: Service, address: str = "/search?q=notes", **headers: str) -> tuple[int, str]:
+    """Return the status of a page, and its text."""
+    connection = http.client.HTTPConnection("127.0.0.1", found.port, timeout=30)
+    try:
+        connection.request("GET", address, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
 def test_pages_beside_agents(sim: SpaceSim) -> None:
     """With ``--pages`` a browser and an agent are served at one address, by the same names and the same token."""
-
-    def seen(found: Service, **headers: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", found.port, timeout=30)
-        try:
-            connection.request("GET", "/search?q=notes", headers=headers)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
-
     with service(sim, "--pages", RYE_MCP_TOKEN=TOKEN) as found:
         assert found.talk(find, token=TOKEN) == "notes/new"
         status, text = seen(found, Authorization=f"Bearer {TOKEN}")
@@ -384,6 +385,29 @@ def test_pages_beside_agents(sim: SpaceSim) -> None:
         assert seen(found, Authorization=f"Bearer {TOKEN}", Host="evil.example")[0] == 421
         assert seen(found, Authorization=f"Bearer {TOKEN}", Origin="https://evil.example")[0] == 403
     assert "--require trusted" in start(sim, "--pages", "--require", "trusted")[1]
+
+
+def test_pages_go_on_once_another_folder_holds_items(tmp_path: Path) -> None:
+    """A call opens the project anew; the pages, once cancelled for ever then, show what the folder holds."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", "knowledge/notes/first.md", "# First\n\nOf zebras.\n")
+    with service(sim, "--pages") as found:
+        assert json.loads(seen(found, "/search.json?q=zebras")[1])["total"] == 1
+        skill = sim.project / ".cursor" / "skills" / "second" / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text("---\nname: second\ndescription: Of zebras.\n---\n\n# Second\n", encoding="utf-8")
+        time.sleep(1.1)  # folders are looked for once a second
+        for _ in range(3):
+            assert found.talk(zebras) == ["notes/first", "second"]
+            status, text = seen(found, "/search.json?q=zebras")
+            assert (status, json.loads(text).get("total")) == (200, 2)
+
+
+async def zebras(client: Client) -> list[str]:
+    """Return the ids of what a search finds."""
+    answer = await client.call_tool("rye_search", {"query": "zebras"})
+    assert answer.structured_content is not None
+    return sorted(each["id"] for each in answer.structured_content["results"])
 
 
 def start(sim: SpaceSim, *more: str, **env: str) -> tuple[int, str]:

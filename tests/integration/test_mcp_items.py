@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,6 +127,38 @@ def test_figures_are_a_resource(shared: Session, strict: Session, sim: SpaceSim)
     assert [space["items"] for space in figures["spaces"]] == [space["items"] for space in expected["spaces"]]
     assert "unread.md" in json.dumps(figures["warnings"])
     assert strict.run(talk)[1]["warnings"] == []
+
+
+def test_attack_the_figures_of_a_server_of_trusted_items_name_others(strict: Session, sim: SpaceSim) -> None:
+    """They named the largest and newest items whoever signed them; they are those of trusted items, as if alone."""
+
+    async def talk(client: Client) -> dict[str, Any]:
+        (content,) = (await client.read_resource("rye://stats")).contents
+        assert isinstance(content, types.TextResourceContents)
+        found: dict[str, Any] = json.loads(content.text)
+        return found
+
+    figures, listed = strict.run(talk), strict.run(trusted_items)
+    trusted = set(listed)
+    assert figures["total"]["verdicts"] == {"trusted": figures["total"]["items"]}
+    assert 0 < figures["total"]["items"] == len(listed)
+    assert figures["total"]["types"] == dict(Counter(name.partition(":")[0] for name in listed))
+    assert {name for space in figures["spaces"] for part in ("largest", "newest") for name in space[part]} <= trusted
+    for space in figures["spaces"]:
+        assert space["items"] == space["files"] == space["verdicts"]["trusted"] > 0
+        assert space["unreadable"] == 0
+        assert space["file_bytes"] >= sum(space["largest"].values()) > 0
+    whole = sim.registry(more_bundles=tuple(sim.bundles.values()), bundles=None).stats()
+    assert set(whole.spaces[0].largest) - trusted, "there is something to leak"
+    assert 0 < figures["total"]["terms"] < whole.total.terms
+    assert figures["total"]["words"] < whole.total.words
+
+
+async def trusted_items(client: Client) -> list[str]:
+    """Return ``type:id`` of every item that is offered, also of copies."""
+    answer = await client.call_tool("rye_search", {"query": "", "limit": 1000, "options": {"include_superseded": True}})
+    assert answer.structured_content is not None
+    return [f"{each['type']}:{each['id']}" for each in answer.structured_content["results"]]
 
 
 def test_a_resource_is_read_with_its_verdict(shared: Session) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 import jsonschema
 import pytest
 from mcp import Client, types
+from mcp.shared.exceptions import MCPError
 
 from rye import Registry
 from rye.parameters import Parameter, SearchOptions, parameters_of
@@ -47,13 +49,13 @@ def untimed(response: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: str) -> None:
-    """Six tools below 14 kB: each says its purpose, its siblings, errors and examples; every argument has a schema."""
+    """Six tools below 14.4 kB: each says its purpose, its siblings, errors and examples; every argument has a schema."""
 
     async def talk(client: Client) -> types.ListToolsResult:
         return await client.list_tools()
 
     listed = with_client(sim, talk, mode=mode)
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) < 14_000
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) < 14_400
     names = [tool.name for tool in listed.tools]
     assert names == ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify", "rye_sign"]
     for tool in listed.tools:
@@ -383,6 +385,103 @@ def test_an_argument_that_is_not_valid_is_refused_with_what_is(
         hints = {"limits": "did you mean 'limit'?", "level": "write it in options; ", "options": "valid are "}
         assert hints[list(given)[1]] in error["hint"]
         assert ("include_superseded" in error["valid"]) == ("options" in given)
+
+
+# how long arguments may be
+
+
+def strings_and_lists(schema: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each string and list that a schema lets through, by its path."""
+    if schema.get("type") in ("string", "array"):
+        yield name, schema
+    for key, each in schema.get("properties", {}).items():
+        yield from strings_and_lists(each, f"{name}.{key}")
+    if "items" in schema:
+        yield from strings_and_lists(schema["items"], f"{name}[]")
+
+
+def test_every_string_and_list_of_a_tool_has_a_maximum(shared: Session) -> None:
+    """Of those with valid values these are it; what is one longer than the schema says is refused by that name."""
+
+    async def talk(client: Client) -> types.ListToolsResult:
+        return await client.list_tools()
+
+    bounds = {"string": "maxLength", "array": "maxItems"}
+    for tool in shared.run(talk).tools:
+        found = dict(strings_and_lists(tool.input_schema))
+        assert ".project_path" in found
+        for path, schema in found.items():
+            assert "enum" in schema or 0 < schema[bounds[schema["type"]]] <= 100_000, (tool.name, path)
+            name = path.lstrip(".").partition(".")[0]
+            if "." in path[1:] or path.endswith("[]") or "enum" in schema:
+                continue
+            most = schema[bounds[schema["type"]]]
+            long: object = "a" * (most + 1) if schema["type"] == "string" else [""] * (most + 1)
+            needed = dict.fromkeys(tool.input_schema.get("required", ()), "a")
+            error = shared.refused(tool.name, **needed | {name: long})
+            assert error["message"].startswith(f"{name} has {most + 1:,} "), (tool.name, path)
+            assert (error["limit"], error["length"], f"{most:,}" in error["hint"]) == (most, most + 1, True)
+
+
+MANY = [f"a{number}" for number in range(100_000)]
+LONG: dict[str, tuple[str, dict[str, Any]]] = {
+    "brackets as a target": ("rye_sign", {"target": "[" * 100_000, "dry_run": True}),
+    "brackets as an id to sign": ("rye_sign", {"target": "tool:" + "[" * 100_000, "dry_run": True}),
+    "brackets to verify": ("rye_verify", {"item": "tool:" + "[*" * 50_000}),
+    "brackets to load": ("rye_load", {"item": "[" * 100_000}),
+    "brackets with relations": ("rye_refs", {"item": "[" * 100_000}),
+    "a scope of 50,000 parts": (
+        "rye_search",
+        {"query": "a", "scope": ",".join(f"tool.{each}.*" for each in MANY[::2])},
+    ),
+    "a scope of 50,000 parts to verify": ("rye_verify", {"item": ",".join(f"tool.{each}.*" for each in MANY[::2])}),
+    "100,000 values of a filter": ("rye_search", {"query": "a", "filters": {"tags": MANY}}),
+    "100,000 filters": ("rye_sections", {"query": "a", "filters": dict.fromkeys(MANY, "b")}),
+    "lists in lists": ("rye_search", {"query": "a", "filters": {"tags": [MANY[:200], MANY[:200]]}}),
+    "100,000 fields": ("rye_search", {"query": "a", "fields": dict.fromkeys(MANY, "b")}),
+    "100,000 facets": ("rye_search", {"query": "a", "options": {"facets": MANY}}),
+    "one long facet": ("rye_search", {"query": "a", "options": {"facets": ["a" * 100_000]}}),
+    "a long item to be like": ("rye_search", {"query": "", "options": {"like": "[" * 100_000}}),
+    "a long item to explain": ("rye_search", {"query": "a", "options": {"why": "[" * 100_000}}),
+    "a long path": ("rye_search", {"query": "a", "project_path": "/a" * 50_000}),
+    "a long query": ("rye_search", {"query": "a " * 100_000, "options": {"lenient": True}}),
+    "a long choice": ("rye_search", {"query": "a", "space": "a" * 100_000}),
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_attack_a_call_with_a_long_argument_is_refused_at_once(shared: Session, what: str) -> None:
+    """It took minutes; the error names the argument, its length and what it may have."""
+    tool, given = LONG[what]
+    began = time.monotonic()
+    error = shared.refused(tool, **given)
+    assert time.monotonic() - began < 3
+    assert error["length"] > error["limit"] > 0
+    assert f"{error['length']:,}" in error["message"]
+    assert f"{error['limit']:,}" in error["hint"]
+    assert len(error["message"]) < 200
+
+
+def test_attack_a_long_address_name_or_cursor_is_refused_at_once(shared: Session) -> None:
+    """In the requests that are no calls of tools, too."""
+    long = "rye://project/tool/" + "[" * 100_000
+    reference = types.ResourceTemplateReference(type="ref/resource", uri="rye://{space}/tool/{+id}")
+
+    async def complete(client: Client) -> object:
+        return await client.complete(reference, {"name": "id", "value": long})
+
+    requests: dict[str, Callable[[Client], Awaitable[object]]] = {
+        "uri": lambda client: client.read_resource(long),
+        "name": lambda client: client.get_prompt(long),
+        "cursor": lambda client: client.list_resources(cursor=long),
+        "argument": complete,
+    }
+    for name, request in requests.items():
+        began = time.monotonic()
+        with pytest.raises(MCPError) as raised:
+            shared.run(request)
+        assert time.monotonic() - began < 3
+        assert f"{name} has 100,0" in str(raised.value)
 
 
 # rye_load

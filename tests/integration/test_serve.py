@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import json
 import re
 import signal
 import socket
@@ -175,5 +176,22 @@ def test_a_new_file_is_shown(sim: SpaceSim, tmp_path: Path) -> None:
         (project / ".ai" / "knowledge" / "second.md").write_text("# Second\n\nOf zebras.\n", encoding="utf-8")
         deadline = time.monotonic() + 30
         while "2 items" not in found.get("/search?q=zebras&space=project")[1]:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("place", [".ai/knowledge/zebra.md", ".cursor/skills/zebra/SKILL.md"])
+def test_a_folder_that_is_created_later_is_found(tmp_path: Path, place: str) -> None:
+    """As ``rye search`` finds it, about a second later, in a project that had no items when the server was started."""
+    sim = SpaceSim(tmp_path)
+    project = tmp_path / "empty"
+    project.mkdir()
+    with serving(sim, "--project", str(project)) as found:
+        assert json.loads(found.get("/search.json?q=zebras&space=project")[1])["total"] == 0
+        (project / place).parent.mkdir(parents=True)
+        text = "---\nname: zebra\ndescription: Of zebras.\n---\n\n# Zebra\n\nOf zebras.\n"
+        (project / place).write_text(text, encoding="utf-8")
+        deadline = time.monotonic() + 30
+        while json.loads(found.get("/search.json?q=zebras&space=project")[1])["total"] != 1:
             assert time.monotonic() < deadline
             time.sleep(0.1)

@@ -174,7 +174,7 @@ def serve(**options: Any) -> int:
     """
     place, http = Place.take(options), _address(options, _SERVE_TOKEN)
     server = import_module("rye.web")  # as with rye.mcp
-    server.serve(place.open(), http, is_opened=options["is_opened"])
+    server.serve(place.open, http, is_opened=options["is_opened"])
     return 0
 
 

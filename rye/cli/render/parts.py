@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rye._text import column, inline
-from rye.cli.terminal import Terminal, cells, note_line, pad
+from rye.cli.terminal import Terminal, cells, cut, note_line, pad
 from rye.errors import QueryError, RyeError
 from rye.surface.text import Spans, error_notes, standing, verdict_text
 
@@ -54,15 +54,26 @@ def _runs(word: str, lit: Iterable[int]) -> list[tuple[str, bool]]:
     return [(inline("".join(char for char, _ in group)), bool(bright)) for bright, group in pairs]
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> Iterator[str]:
-    """Yield a head line and one line per row; the last ``numbers`` columns are set to the right."""
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0, width: int | None = None
+) -> Iterator[str]:
+    """Yield a head line and one line per row; the last ``numbers`` columns are set to the right.
+
+    Lines of more than ``width`` cells are cut: first the last column, to the width of its head, then always the widest.
+    """
     lines = [head, *rows]
     widths = [max(cells(line[at]) for line in lines) for at in range(len(head))]
+    if width is not None:
+        room = width - 2 * (len(head) - 1)
+        widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), cells(head[-1])))
+        while sum(widths) > room and max(widths) > 1:
+            widths[widths.index(max(widths))] -= 1
     for line in lines:
         columns = []
-        for at, (text, width) in enumerate(zip(line, widths, strict=True)):
+        for at, (cell, size) in enumerate(zip(line, widths, strict=True)):
+            text = cut(cell, size)
             right = at >= len(head) - numbers
-            columns.append(" " * (width - cells(text)) + text if right else pad(text, width))
+            columns.append(" " * (size - cells(text)) + text if right else pad(text, size))
         yield "  ".join(columns).rstrip()
 
 

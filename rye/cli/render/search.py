@@ -121,12 +121,9 @@ def _rows(response: SearchResponse) -> Iterator[dict[str, str]]:
 
 
 def render_table(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield a head and a line for each hit; the title, which stands last, is cut where the terminal ends."""
-    names = [name for name in _COLUMNS if name not in ("code", "path", "line", "title")]
-    rows = list(_rows(response))
-    for line, row in zip(table(names, [[row[name] for name in names] for row in rows]), [None, *rows], strict=True):
-        room = None if terminal.width is None else max(terminal.width - cells(line) - 2, 0)
-        yield f"{line}  {cut(row['title'] if row else 'title', room)}".rstrip()
+    """Yield a head and a line for each hit; where the terminal is too narrow, the title, which stands last, is cut."""
+    names = [*(name for name in _COLUMNS if name not in ("code", "path", "line", "title")), "title"]
+    yield from table(names, [[row[name] for name in names] for row in _rows(response)], width=terminal.width)
 
 
 def render_csv(response: SearchResponse, _terminal: Terminal = PLAIN) -> Iterator[str]:

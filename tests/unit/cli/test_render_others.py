@@ -15,7 +15,7 @@ from rye.cli.render.items import render_item
 from rye.cli.render.keys import render_signed
 from rye.cli.render.parts import render_error, table
 from rye.cli.render.search import render_dropped, render_parsed
-from rye.cli.terminal import PLAIN, Terminal, warning_lines
+from rye.cli.terminal import PLAIN, Terminal, cells, warning_lines
 from rye.errors import ArgumentError, QueryError
 from rye.index.refresh import RefreshReport
 from rye.index.vector_report import VectorReport
@@ -185,6 +185,39 @@ def test_signing_lists_each_file_the_count_and_the_key() -> None:
 def test_tables_align_by_cells() -> None:
     """Wide characters do not shift a column; numbers stand to the right."""
     assert list(table(("ab", "n"), [("日本", "1"), ("x", "22")], numbers=1)) == ["ab     n", "日本   1", "x     22"]
+
+
+WORD = "an/id/without/a/space/" * 6
+COLUMNS: dict[str, tuple[tuple[str, ...], list[tuple[str, ...]]]] = {
+    "hits": (
+        ("type", "id", "verdict", "title"),
+        [("directive", "ops/deploy", "✓ trusted", "Deploy it now, " * 9 + "now")],
+    ),
+    "words": (("id", "description"), [(WORD, WORD), ("x", "")]),
+    "wide": (("name", "標題"), [("日本" * 30, "日本語の 文書" * 20), ("e\u0301" * 50, "e\u0301")]),
+    "numbers": (("source", "items", "bytes"), [("system:a-bundle-with-a-long-name" * 3, "12", "1,234,567")]),
+    "many": (tuple("abcdefg"), [("a word " * 9 + "more",) * 7, ("w" * 300,) * 7]),
+    "empty": (("type", "id"), []),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_table_fits_into_every_width(name: str) -> None:
+    """From 20 to 200 cells no line is wider, and what fits is not cut."""
+    head, rows = COLUMNS[name]
+    whole = list(table(head, rows, numbers=1))
+    for width in range(20, 201):
+        lines = list(table(head, rows, numbers=1, width=width))
+        assert len(lines) == len(rows) + 1
+        assert max(map(cells, lines)) <= width
+        if max(map(cells, whole)) <= width:
+            assert lines == whole
+
+
+def test_a_table_of_more_columns_than_the_width_has_room_for_has_a_cell_of_each() -> None:
+    """It ends, too; such lines are wider than the terminal."""
+    (head, line) = table(tuple("abcdefghij"), [("word",) * 10], width=20)
+    assert (head, line) == ("  ".join("abcdefghij"), "  ".join("…" * 10))
 
 
 def test_a_size_is_shown_in_the_unit_that_reads_best() -> None:

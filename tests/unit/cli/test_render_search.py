@@ -219,3 +219,11 @@ def test_a_table_has_a_line_for_each_hit_cut_where_the_terminal_ends() -> None:
     assert len({line.index(word) for line, word in zip(lines, ["verdict", "trusted", "trusted"], strict=True)}) == 1
     assert max(map(len, lines)) <= 100
     assert lines[1].endswith("…")
+
+
+@pytest.mark.parametrize("title", ["", "Deploy " * 30, "x" * 200, "日本" * 40])
+def test_attack_a_table_of_hits_ends_at_every_width(title: str) -> None:
+    """A title for which there is no room once hung the terminal; from 22 cells on, no line is wider than it."""
+    answer = response(hit(title=title), hit(id="a/much/longer/id" * 4, version="1.2.3-rc.4"))
+    for width in range(20, 201):
+        assert max(map(cells, render_table(answer, Terminal(width=width)))) <= max(width, 22)

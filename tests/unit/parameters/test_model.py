@@ -25,6 +25,7 @@ from rye.parameters import (
 )
 from rye.parameters.model import Only
 from rye.parameters.tools import TOOLS
+from rye.search.request import make_request
 
 
 class Parts(TypedDict, total=False):
@@ -51,6 +52,43 @@ def test_kind_and_type_are_read_off_the_annotation() -> None:
     kinds = {name: each.kind for name, each in parameters_of(Options).items()}
     assert list(kinds.values()) == ["string", "string", "integer", "number", "number", "boolean", "array", "object"]
     assert parameters_of(Options)["share"].type == float | None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"text": "a" * 4_097}, "text has 4,097 characters"),
+        ({"way": "u" * 5_000}, "way has 5,000 characters"),
+        ({"names": ["a"] * 257}, "names has 257 values"),
+        ({"names": ["a" * 2_000] * 3}, "names has 6,000 characters"),
+        ({"more": {"deep": "a" * 5_000}}, "more['deep'] has 5,000 characters"),
+    ],
+)
+def test_no_text_or_list_is_longer_than_its_parameter_says(given: dict[str, Any], said: str) -> None:
+    """What is as long as it may be is fine; the error says how long the value is, and how long it may be."""
+    with pytest.raises(ArgumentError) as raised:
+        complete(Options, given)
+    assert said in str(raised.value)
+    assert raised.value.details["length"] > raised.value.details["limit"]
+    assert complete(Options, {"text": "a" * 4_096, "names": ["a"] * 256})["text"] == "a" * 4_096
+
+
+def test_a_list_that_holds_itself_is_too_long() -> None:
+    """Counting it ends."""
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ArgumentError, match="names has"):
+        complete(Options, {"names": endless})
+
+
+@pytest.mark.parametrize("name", ["scope", "facets", "filters", "fields"])
+def test_a_search_in_python_has_the_same_limits(name: str) -> None:
+    """They are of the one table, so no surface lets more through."""
+    long: object = "tool.a," * 50_000 if name == "scope" else ["a"] * 100_000
+    with pytest.raises(ArgumentError) as raised:
+        make_request("a", {name: {"tags": long} if name in ("filters", "fields") else long})
+    assert raised.value.code == f"bad-{name}"
+    assert raised.value.details["limit"] in (256, 4_096)
 
 
 def test_values_are_completed_with_defaults() -> None:
