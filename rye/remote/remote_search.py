@@ -191,6 +191,8 @@ class RemoteSearch(Search):
         """Return the answer of one stage."""
         query = self.bound_query(stage.ast, plan)
         found: Docs = self.matching(query) & allowed
+        if (scored := self.with_phrase(stage.ast, plan, found)) is not stage.ast:
+            query = self.bound_query(scored, plan)
         exact = _NOTHING
         if stage.name in AS_WRITTEN:
             whole = self.referred(plan, allowed)

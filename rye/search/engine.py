@@ -236,9 +236,9 @@ class Search:
         """Return the answer of one stage."""
         evaluation = self.evaluate(stage.ast, plan)
         found, size = evaluation.docs() & allowed, self.reader.size
+        if (scored := self.with_phrase(stage.ast, plan, found)) is not stage.ast:
+            evaluation = self.evaluate(scored, plan)
         if stage.name in AS_WRITTEN:
-            if plan.words and len(found) > 1 and (phrase := verbatim(self.request.query)):
-                evaluation = self.with_phrase(evaluation, stage, phrase, plan)
             whole = self.referred(plan, allowed)
             if len(whole):
                 found, named = found | Docs(size, numbers=whole), unique(named, whole)
@@ -249,12 +249,12 @@ class Search:
             exact = (found & these).numbers
         return self._ordered(stage.name, evaluation, found, exact=exact)
 
-    def with_phrase(self, evaluation: Evaluation, stage: Stage, phrase: ast.Node, plan: Plan) -> Evaluation:
-        """Return an evaluation that also scores the query as a phrase, as much as its words, if an item has it."""
-        if not evaluation.docs() & self.evaluate(phrase, plan).docs():
-            return evaluation
-        optional = ast.Or((ast.Everything(), ast.Boost(phrase, float(len(plan.words)))))
-        return self.evaluate(ast.And((stage.ast, optional)), plan)
+    def with_phrase(self, node: ast.Node, plan: Plan, found: Docs) -> ast.Node:
+        """Return a query that also scores its words as a phrase, as much as all of them, if a match has it."""
+        phrase = verbatim(self.request.query) if plan.words else None
+        if phrase is None or not found & self.evaluate(phrase, plan).docs():
+            return node
+        return ast.And((node, ast.Or((ast.Everything(), ast.Boost(phrase, float(len(plan.words)))))))
 
     def _ordered(
         self,

@@ -23,7 +23,7 @@ from rye.search.pasted import (
     without_invisible,
     without_punctuation,
 )
-from rye.search.relax import Dictionary
+from rye.search.relax import FUNCTION_WORDS, Dictionary
 from rye.search.request import Request
 
 
@@ -61,14 +61,6 @@ _FAR_MORE = 5
 
 SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
-
-
-FUNCTION_WORDS = frozenset(
-    "a about all am an and any are as at be by can could did do does for from had has have her his how i if in into is "
-    "it its me my of on or our please she should so some that the their them then there these they this those to us "
-    "was we were what when where which who whom whose why will with would you your".split()
-)
-"""English words without content: in a bag of words they add to the score of an item, but no item needs to have them."""
 
 
 class Stage(NamedTuple):
@@ -126,19 +118,19 @@ class Plan(NamedTuple):
         sentence = len(self.words) > SENTENCE
         enough = ANY_LIMIT if sentence else 1
         main = self.prefixed or self.main
-        yield Stage("text" if self.is_text else "all", _lenient(main) if self.words else main, enough)
+        yield Stage("text" if self.is_text else "all", _with_content(main) if self.words else main, enough)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
         substring = None
         if not sentence:
-            words = [word for word in self.words if not _is_function_word(word)] or [*self.words]
-            pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in words]
+            content = [word for word in self.words if not _is_function_word(word)] or [*self.words]
+            pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in content]
             substring = Stage("substring", _and(pieces))
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
             words = [ast.Fuzzy(word.text, span=word.span) if word in targets else word for word in self.words]
-            yield Stage("fuzzy", _lenient(_and(words)), enough, wider=substring)
+            yield Stage("fuzzy", _with_content(_and(words)), enough, wider=substring)
         if substring:
             yield substring
         if len(self.words) > 1 or any(len(analysis.parts(word.text)) > 1 for word in self.words):
@@ -274,14 +266,11 @@ def _is_function_word(node: ast.Node) -> bool:
     return isinstance(node, ast.Word | ast.Fuzzy) and node.text.casefold() in FUNCTION_WORDS
 
 
-def _lenient(node: ast.Node) -> ast.Node:
-    """Return an AND of words in which function words add to the score only, unless there are no others."""
-    if not isinstance(node, ast.And) or all(map(_is_function_word, node.operands)):
-        return node
-    optional = [
-        ast.Or((ast.Everything(), one), one.span) if _is_function_word(one) else one for one in node.operands
-    ]
-    return replace(node, operands=tuple(optional))
+def _with_content(node: ast.Node) -> ast.Node:
+    """Return an AND of words without its function words, unless it has no others."""
+    operands = node.operands if isinstance(node, ast.And) else (node,)
+    content = [one for one in operands if not _is_function_word(one)]
+    return _and(content) if content and len(content) < len(operands) else node
 
 
 def _and(nodes: Iterable[ast.Node]) -> ast.Node:

@@ -1,8 +1,8 @@
 """The last relaxation stage, ``any``: the query for words of which no item has all.
 
-Function words are recognised by rarity, as everywhere, and by brevity: frequent words are short (Zipf's law of
+Words with little content are recognised by a list, by rarity, and by brevity: frequent words are short (Zipf's law of
 abbreviation), and descriptions lack many words that are frequent in questions, so that rarity alone overrates them. For
-the same reason a short word that no item has is rather a frequent word of the language than a slip.
+the same reason a short word that no item has is more likely a frequent word of the language than a typo.
 """
 
 from __future__ import annotations
@@ -39,6 +39,17 @@ MAX_PAIRS = 256
 MAX_NAMED = 5
 """Words that a warning names."""
 
+
+_FUNCTION_WORDS = (
+    "a about all am an and any are as at be by can could did do does for from had has have her his how i if in into is "
+    "it its me my of on or our please she should so some that the their them then there these they this those to us "
+    "was we were what when where which who whom whose why will with would you your"
+)
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""English words without content: in a bag of words, no item needs to have them beside the others."""
+
+FUNCTION_WEIGHT = 0.2
+"""What a function word counts for in stage ``any``: where items are few, it may be as rare as a word with content."""
 
 _WORD = re.compile(r"[^\w\s]{0,3}(\w+)[^\w\s]{0,3}")
 """A word with the punctuation beside it."""
@@ -235,6 +246,8 @@ def _halves(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
 
 def _brevity(text: str) -> float:
     """Return the weight of a word by its length; scripts without small letters are not measured by it."""
+    if text.casefold() in FUNCTION_WORDS:
+        return FUNCTION_WEIGHT
     letters = "".join(analysis.parts(text))
     return min(1.0, len(letters) / FULL_LENGTH) if letters.islower() or letters.isdigit() else 1.0
 

@@ -49,7 +49,7 @@ def untimed(response: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: str) -> None:
-    """Six tools below 14.4 kB: each says its purpose, its siblings, errors and examples; every argument has a schema."""
+    """Six tools below 14.4 kB: each says its purpose, siblings, errors and examples; every argument has a schema."""
 
     async def talk(client: Client) -> types.ListToolsResult:
         return await client.list_tools()

@@ -205,11 +205,11 @@ def test_the_commands_and_the_server_name_no_successor_that_a_stranger_claims(
     shown = capsys.readouterr().out
     assert "see instead" not in shown
     assert "knowledge:new/zebra of project (unsigned) says that it takes its place" in shown
-    main(["search", "a zebra", "--include-superseded", *place])
+    main(["search", '"a zebra"', "--include-superseded", *place])
     assert "new/zebra" not in capsys.readouterr().out
     with session(sim) as found:
         assert "new/zebra" not in text_of(
-            found.call("rye_search", query="a zebra", options={"include_superseded": True})
+            found.call("rye_search", query='"a zebra"', options={"include_superseded": True})
         )
         loaded = found.call("rye_load", item="knowledge:old/zebra")
         assert "successor" not in (loaded.structured_content or {})

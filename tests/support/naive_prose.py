@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rye.query import ast
+from rye.search.relax import FUNCTION_WEIGHT, FUNCTION_WORDS
 from tests.support.naive_analysis import (
     automatic_distance,
     edits,
@@ -56,12 +57,13 @@ class Sentence:
     def stages(self) -> Iterator[tuple[str, ast.Node]]:
         """Yield the stages after the first, each with its query."""
         long = len(self.words) >= SENTENCE
+        content = [word for word in self.words if not is_function_word(word)] or list(self.words)
         unknown = [word for word in self.words if not self.is_known(word.text)]
         if unknown or not long:
             fuzzy = [ast.Fuzzy(word.text) if word in (unknown or self.words) else word for word in self.words]
-            yield "fuzzy", group(ast.And, fuzzy)
+            yield "fuzzy", with_content(group(ast.And, fuzzy))
         if not long:
-            yield "substring", group(ast.And, [ast.Wildcard(f"*{escape(word.text)}*") for word in self.words])
+            yield "substring", group(ast.And, [ast.Wildcard(f"*{escape(word.text)}*") for word in content])
         if len(self.words) > 1 or any(len(parts(word.text)) > 1 for word in self.words):
             yield "any", self.any()
 
@@ -176,6 +178,8 @@ def pieces(text: str) -> list[list[str]]:
 
 def brevity(text: str) -> float:
     """Return what a word counts for by its letters: six or more in full."""
+    if text.casefold() in FUNCTION_WORDS:
+        return FUNCTION_WEIGHT
     letters = "".join(parts(text))
     return min(1.0, len(letters) / 6) if letters.islower() or letters.isdigit() else 1.0
 
@@ -183,6 +187,18 @@ def brevity(text: str) -> float:
 def escape(text: str) -> str:
     """Return a wildcard pattern that stands for the text itself."""
     return "".join(f"\\{character}" if character in "*?\\" else character for character in text)
+
+
+def is_function_word(node: ast.Node) -> bool:
+    """Tell whether a word has no content."""
+    return isinstance(node, ast.Word | ast.Fuzzy) and node.text.casefold() in FUNCTION_WORDS
+
+
+def with_content(node: ast.Node) -> ast.Node:
+    """Return an AND of words without its function words, unless it has no others."""
+    if not isinstance(node, ast.And) or all(map(is_function_word, node.operands)):
+        return node
+    return group(ast.And, [one for one in node.operands if not is_function_word(one)])
 
 
 def group(kind: type[ast.And | ast.Or], operands: Sequence[ast.Node]) -> ast.Node:

@@ -21,7 +21,7 @@ from tests.support.naive_pasted import (
     phrase_of,
     verbatim,
 )
-from tests.support.naive_prose import SENTENCE, Sentence, bag_of, without_punctuation
+from tests.support.naive_prose import SENTENCE, Sentence, bag_of, with_content, without_punctuation
 from tests.support.naive_values import read_date
 
 ANY_CAP = 10
@@ -107,22 +107,23 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
     sentence = Sentence(bag_of(main), corpus, fields, corpus.document_frequencies(fields))
     named = [sentence.names(doc) for doc in corpus.docs]
     exact = referred_to(corpus, options)
-    hits = find(corpus, main, allowed, options, named=named, exact=exact)
-    complete: list[NaiveDoc] = []
-    if sentence.words and options.relax and (phrase := verbatim(options.text)):
-        binder = Binder(corpus, fields)
-        both = [binder.bind(main), binder.bind(phrase)]
-        complete = [doc for number, doc in enumerate(corpus.docs) if all(bound.matches(number) for bound in both)]
+
+    def find_stage(node: ast.Node) -> list[Hit]:
+        if sentence.words and options.relax and holds_phrase(corpus, node, reached, options):
+            phrase = ast.Boost(verbatim(options.text) or ast.Everything(), float(len(sentence.words)))
+            node = ast.And((node, ast.Or((ast.Everything(), phrase))))
+        return find(corpus, node, allowed, options, named=named, exact=exact)
+
+    hits = find_stage(with_content(main) if sentence.words and options.relax else main)
     enough = ANY_CAP if len(sentence.words) >= SENTENCE else 1
     if len(hits) < enough and options.relax and sentence.words:
         for name, relaxed in sentence.stages():
             if len(hits) >= enough and (stage, name) != ("fuzzy", "substring"):
                 break
-            found = find(corpus, relaxed, allowed, options, named=named, exact=exact)
+            found = find_stage(relaxed)
             if len(found) > (len(hits) if name == "substring" else 0):
-                complete = [hit.doc for hit in hits if name == "any"]
                 stage, hits = name, found
-    hits.sort(key=lambda hit: order(hit, options.sort_by, complete))
+    hits.sort(key=lambda hit: order(hit, options.sort_by))
     if stage == "any":
         hits = hits[:ANY_CAP]
     page = hits[options.offset : options.offset + options.limit]
@@ -134,6 +135,15 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
         tuple(hit.doc for hit in page),
         tuple(hit.exact for hit in page),
     )
+
+
+def holds_phrase(corpus: Corpus, node: ast.Node, reached: Sequence[bool], options: NaiveOptions) -> bool:
+    """Tell whether an item that a query finds has the text word for word."""
+    phrase = verbatim(options.text)
+    if phrase is None:
+        return False
+    matches = [{id(hit.doc) for hit in find(corpus, one, reached, options)} for one in (node, phrase)]
+    return bool(set.intersection(*matches))
 
 
 def settled(
@@ -259,7 +269,7 @@ QUOTES = "`'()[]<>"
 EXTENSIONS = {"md", "py", "yaml", "yml", "json", "toml", "js", "ts", "mjs", "cjs", "sh"}
 
 
-def order(hit: Hit, sort_by: str, complete: Sequence[NaiveDoc]) -> tuple[Any, ...]:
+def order(hit: Hit, sort_by: str) -> tuple[Any, ...]:
     """Return what a hit is sorted by."""
     item = hit.doc.item
     tie = (hit.doc.priority, item.id, str(item.type), hit.doc.path)
@@ -269,4 +279,4 @@ def order(hit: Hit, sort_by: str, complete: Sequence[NaiveDoc]) -> tuple[Any, ..
         moment = read_date(item.updated or item.created)
         age = datetime.max.replace(tzinfo=UTC) - moment if moment else timedelta.max
         return age, *tie
-    return not hit.exact, bool(withdrawn(hit.doc)), hit.doc not in complete, -round(hit.score, 4), *tie
+    return not hit.exact, bool(withdrawn(hit.doc)), -round(hit.score, 4), *tie

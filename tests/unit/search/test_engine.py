@@ -99,7 +99,7 @@ def test_a_truncated_word_is_taken_for_a_typo_only_where_that_finds_as_much(ask:
     ],
 )
 def test_what_has_a_text_word_for_word_comes_first(ask: Ask, root: Root, text: str, other: str) -> None:
-    """Also where that is long, and many items that are short have the same words."""
+    """Its score counts the phrase, so it wins where it is long and many short items have the same words."""
     notes = {f"knowledge/n{number}.md": f"# Note\n\n{other}\n" for number in range(14)}
     lay(root.path, {**notes, "knowledge/z.md": f"# Note\n\nSee {text} and more.\n\n{'filler ' * 200}\n"})
     answer = ask(text)
@@ -304,7 +304,7 @@ def test_a_sentence_ranks_by_coverage_and_rarity(ask: Ask) -> None:
     assert found.did_you_mean == "please could you release the orchestrator builds for everything"
     assert found.warnings[0] == "read 'relase' as 'release', 'orchestratr' as 'orchestrator'"
     assert found.warnings[1].startswith("no item has 'please', 'could', 'you'")
-    assert "low-confidence" in found.warnings[2]
+    assert "partial matches" in found.warnings[2]
     assert all(0 < hit.score < 1 for hit in found.results)
 
 

@@ -23,18 +23,18 @@ def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[
     [
         ("deploy", (), [("all", "deploy"), ("fuzzy", "deploy~"), ("substring", "*deploy*")]),
         (
-            "a b",
+            "x b",
             (),
-            [("all", "a b"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "any OR word")],
+            [("all", "x b"), ("fuzzy", "x~ b~"), ("substring", "*x* *b*"), ("any", "any OR word")],
         ),
         (
-            "a bb c",
+            "x bb c",
             ("bb",),
-            [("all", "a bb c"), ("fuzzy", "a bb~ c"), ("substring", "*a* *bb* *c*"), ("any", "any OR word")],
+            [("all", "x bb c"), ("fuzzy", "x bb~ c"), ("substring", "*x* *bb* *c*"), ("any", "any OR word")],
         ),
-        ("a b a", (), [("all", "a b a"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "any OR word")]),
-        ("a b c d e", (), [("all", "a b c d e"), ("any", "any OR word")]),
-        ("a bb c d e", ("bb",), [("all", "a bb c d e"), ("fuzzy", "a bb~ c d e"), ("any", "any OR word")]),
+        ("x b x", (), [("all", "x b x"), ("fuzzy", "x~ b~"), ("substring", "*x* *b*"), ("any", "any OR word")]),
+        ("x b c d e", (), [("all", "x b c d e"), ("any", "any OR word")]),
+        ("x bb c d e", ("bb",), [("all", "x bb c d e"), ("fuzzy", "x bb~ c d e"), ("any", "any OR word")]),
         (r"a\*b", (), [("all", r"a\*b"), ("fuzzy", r"a\*b~"), ("substring", r"*a\*b*"), ("any", "any OR word")]),
     ],
 )
@@ -45,12 +45,33 @@ def test_a_bag_of_words_relaxes_in_stages(text: str, unknown: tuple[str, ...], e
 
 def test_no_stage_forgives_typos_where_fuzzy_is_turned_off() -> None:
     """Parts of words and any of them are still tried; an empty dictionary turns nothing off."""
-    assert stages("a bb", ("bb",), fuzzy={"enabled": False}) == [
-        ("all", "a bb"),
-        ("substring", "*a* *bb*"),
+    assert stages("x bb", ("bb",), fuzzy={"enabled": False}) == [
+        ("all", "x bb"),
+        ("substring", "*x* *bb*"),
         ("any", "any OR word"),
     ]
-    assert stages("a bb", ("bb",), fuzzy={}) == stages("a bb", ("bb",))
+    assert stages("x bb", ("bb",), fuzzy={}) == stages("x bb", ("bb",))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "how to deploy",
+            [
+                ("all", "deploy"),
+                ("fuzzy", "deploy~"),
+                ("substring", "*deploy*"),
+                ("any", "any OR word"),
+            ],
+        ),
+        ("how to", [("all", "how to"), ("fuzzy", "how~ to~"), ("substring", "*how* *to*"), ("any", "any OR word")]),
+    ],
+)
+def test_no_item_needs_to_have_the_function_words(text: str, expected: list[tuple[str, str]]) -> None:
+    """They are left out beside other words; alone, they are words as all others."""
+    assert stages(text) == expected
+    assert stages(text, relax=False) == [("all", text)]
 
 
 @pytest.mark.parametrize(

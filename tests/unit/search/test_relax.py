@@ -39,10 +39,10 @@ def read(over: Reader, text: str, level: int | None = None) -> Relaxed:
     ("text", "looked_for"),
     [
         ("deploy directive", "deploy OR directive"),
-        ("the story of deploy", "the^0.5 OR story^0.83 OR of^0.33 OR deploy"),
+        ("the story of deploy", "the^0.2 OR story^0.83 OR of^0.2 OR deploy"),
         ("Deploy, deploy deploy!", "deploy^3"),
-        ("story of the story", "story^1.67 OR of^0.33 OR the^0.5"),
-        ("a 42 directive", "a^0.17 OR 42^0.33 OR directive"),
+        ("story of the story", "story^1.67 OR of^0.2 OR the^0.2"),
+        ("a 42 directive", "a^0.2 OR 42^0.33 OR directive"),
         ("API deploy", "api OR deploy"),
         ("API DEPLOY", "api^0.5 OR deploy"),
         ("検索 deploy", "検索 OR deploy"),
