@@ -20,7 +20,7 @@ _JSON_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
 _SECRET = re.compile(
     r"(?<=//)[^/\s?#]*@"  # who logs in at an address
-    r"|(?<=[?&])([^=&\s#]++=)[^&\s#]++"
+    r"|(?<=[?&])([^=&?\s#]++=)[^&\s#]++"
     r"|(?<!\S)(-[\w-]{0,60}(?:key|token|secret|password)[= ]|\w{0,60}(?:key|token|secret|password)=)(?!-)\S++"
     r"|\b((?:basic|bearer)\s+)\S++",
     re.IGNORECASE,

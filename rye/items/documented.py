@@ -16,7 +16,7 @@ from rye.items.values import cut_line
 
 _PYTHON = re.compile(r"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*[(:\[]")
 _DOCSTRING = re.compile(
-    r"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+[ \t]*+[rRuU]?(\"\"\"|'''|\"|')((?:\\.|(?!\1).)*)\1",
+    r"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+[ \t]*+[rRuU]?(\"\"\"|'''|\"|')((?:\\.|(?!\1)[^\\])*+)\1",
     re.DOTALL,
 )
 _TOKEN = re.compile(r"\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'|#[^\n]*+|[()\[\]{}:]")
