@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
 from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType
-from rye.items.formats import ClientFolder
+from rye.items.clients import ClientFolder
 from rye.items.model import Item
 
 TYPED, BY_NAME = 1, 2

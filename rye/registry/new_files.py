@@ -16,7 +16,7 @@ from rye._report import Report
 from rye._text import find_envelope, quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.items import ItemType, parse, split_name
-from rye.items.formats import OF_PROJECTS, OF_USERS
+from rye.items.clients import OF_PROJECTS, OF_USERS
 from rye.items.reader import MAX_BYTES
 from rye.registry.load import check_place, write_new
 from rye.signing.model import Origin

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from rye import signing
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError
-from rye.items.formats import SKILL_FILE, SKILLS
+from rye.items.clients import SKILL_FILE, SKILLS
 from rye.manifest.store import state_folder
 from rye.registry.skills import MAX_FILES, MAX_SKILL, MAX_URI, front_matter_of, generate
 from rye.signing import (

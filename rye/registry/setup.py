@@ -16,7 +16,7 @@ from rye._report import Report
 from rye._resources import items_root
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
-from rye.items.formats import SKILL_FILE, ClientFolder
+from rye.items.clients import SKILL_FILE, ClientFolder
 from rye.keys.keyring import Keyring, Passphrase
 from rye.registry.load import check_place
 from rye.registry.new_files import SKILL, LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files

@@ -20,7 +20,7 @@ from typing import Final
 from rye._report import Report
 from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, RyeError
-from rye.items.formats import SKILL_FILE
+from rye.items.clients import SKILL_FILE
 from rye.registry.load import check_place
 from rye.registry.new_files import WrittenFile
 from rye.registry.registry import Registry

@@ -13,15 +13,13 @@ import struct
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
-from rye.items.formats import CODE, OBEYED, SKILL_FILE
-from rye.spaces.bundles import is_looked_into
+from rye.items.clients import CODE, SKILL_FILE
 from rye.spaces.model import LIBRARY, Root, is_of_ryeos
+from rye.spaces.obeyed import is_of_client, obeyed
 from rye.spaces.read import OPEN_FILE, skill_of
 
 # ruff: noqa: PTH116, PTH118 - paths are text here, for there may be many
@@ -98,26 +96,6 @@ def all_files(root: Root) -> Iterator[FileMode | OSError]:
                 yield FileMode(path, FOLDER)
             else:
                 folders.append(path)
-
-
-def obeyed(folder: Path, depth: int) -> list[str]:
-    """Return the files that clients obey and that are no items, in the folder of a project and some folders deep."""
-    found = [each for path in OBEYED if os.path.lexists(folder / path) for each in _files_in(folder, path)]
-    with suppress(OSError):
-        for name in sorted(os.listdir(folder)) if depth else ():  # noqa: PTH208 - names only
-            below = folder / name
-            if is_looked_into(name) and below.is_dir() and not below.is_symlink():
-                found += [f"{name}/{path}" for path in obeyed(below, depth - 1)]
-    return found
-
-
-def _files_in(base: Path, path: str) -> list[str]:
-    """Return the paths of all files in a folder below a base, links among them; of a file or link its own path."""
-    if os.path.islink(base / path) or not os.path.isdir(base / path):  # noqa: PTH112, PTH114 - never raise
-        return [path]
-    with suppress(OSError):
-        return [each for name in sorted(os.listdir(base / path)) for each in _files_in(base, f"{path}/{name}")]  # noqa: PTH208
-    return [path]
 
 
 def is_listable(path: str, mode: str) -> bool:
@@ -306,7 +284,7 @@ def named_files(paths: Sequence[str]) -> str:
 
 def beside_warning(paths: Sequence[str]) -> str:
     """Return a sentence about files that tools may run or import."""
-    if any(f"/{each}" in f"/{paths[0]}" for each in OBEYED):
+    if is_of_client(paths[0]):
         return f"clients of agents obey what no signature covers: {named_files(paths)} [uncovered]"
     return f"tools may run or import what no signature covers: {named_files(paths)} [uncovered]"
 

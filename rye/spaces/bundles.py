@@ -15,10 +15,10 @@ from typing import Any
 from rye._resources import items_root
 from rye.errors import ArgumentError, NotFoundError
 from rye.items import ItemType
-from rye.items.formats import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
+from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
 from rye.signing import real_path
 from rye.spaces.discover import client_roots, has_skills
-from rye.spaces.model import FOLDER, Root, Space
+from rye.spaces.model import FOLDER, Root, Space, is_looked_into
 
 # ruff: noqa: PTH112, PTH113 - Path.is_dir() and is_file() raise where a folder may not be entered
 
@@ -100,7 +100,6 @@ _INSTALLED_BY_RYEOS = "bundles"
 
 _VARIABLE = "RYE_BUNDLES"
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
-_SKIPPED = frozenset({"__pycache__", "node_modules"})
 
 
 def system_roots(
@@ -281,11 +280,6 @@ def _root_at(folder: Path, *, itself: bool) -> Path | None:
 def has_items(folder: Path) -> bool:
     """Return whether a folder has one in which items of some type may lie."""
     return any(os.path.isdir(folder / item_type.folder) for item_type in ItemType)
-
-
-def is_looked_into(name: str) -> bool:
-    """Return whether folders of this name are searched for bundles and projects."""
-    return name[0] != "." and name not in _SKIPPED and not name.endswith((".dist-info", ".egg-info"))
 
 
 def _installed(warnings: list[str]) -> Iterator[Root]:

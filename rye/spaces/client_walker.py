@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from rye.errors import ItemError
-from rye.items.formats import OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS_FOLDER, ClientFolder
+from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS_FOLDER, ClientFolder
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
-from rye.spaces.beside import CACHE, MODULES, code_of_client, obeyed
+from rye.spaces.beside import CACHE, MODULES, code_of_client
 from rye.spaces.discover import has_skills
 from rye.spaces.model import Root, Space, is_within, spelled_as
+from rye.spaces.obeyed import obeyed
 
 # ruff: noqa: PTH116, PTH118 - paths are text here: a walk may handle ten thousand
 
@@ -108,10 +109,8 @@ class ClientWalker(FolderWalk):
             return
         of_skills, below = self._client.format == "skill", os.path.join(self._base, "")
         folders = [("", "", "", 0)]
-        if self._client.is_fixed:
-            if self._beside is not None:
-                self._beside.extend(obeyed(Path(self._base), self._client.depth))
-            folders.append((".github", "", "", self._client.depth))
+        if self._client.is_fixed and self._beside is not None:
+            self._beside.extend(obeyed(Path(self._base), self._client.depth))
         while folders:
             rel, top, skill, depth = folders.pop()
             try:
@@ -135,23 +134,26 @@ class ClientWalker(FolderWalk):
             self.signatures = {}
             for entry in entries:
                 path = f"{rel}/{entry.name}" if rel else entry.name
-                if self._look_at(path, entry, listed, depth, counts=counts):
+                if self._client.is_fixed and entry.name in FIXED_FOLDERS and entry.is_dir(follow_symlinks=False):
+                    folders.append((path, top, skill, self._client.depth))  # and no folder in it
+                elif self._look_at(path, entry, listed, depth, counts=counts):
                     folders.append((path, top, skill, depth + 1))
             yield listed
 
     def _look_at(self, path: str, entry: os.DirEntry[str], listed: Listed, depth: int, *, counts: bool) -> bool:
         """List what is an item, report or note what is none; return whether it is a folder to look into."""
         item = counts and self._client.identify(path)
+        in_skill = counts and self._client.format == "skill"
         if path.endswith(DETACHED_SUFFIX):
             self.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
         elif entry.is_symlink():
             self._link(path, entry, listed, named=bool(item))
         elif entry.is_dir(follow_symlinks=False):
-            return self._enters(path, entry, depth)
+            return self._enters(path, entry, depth, in_skill=in_skill)
         elif item:
             self._take(path, entry, listed, is_file=entry.is_file(follow_symlinks=False))
         else:
-            self._pass_over(path, entry)
+            self._pass_over(path, entry, in_skill=in_skill)
         return False
 
     def _look_for_skill(self, rel: str, names: list[str], top: str, skill: str) -> str:
@@ -165,17 +167,17 @@ class ClientWalker(FolderWalk):
                 self.alone[f"{rel}/{SKILL_FILE}"] = top
         return top
 
-    def _enters(self, path: str, entry: os.DirEntry[str], depth: int) -> bool:
+    def _enters(self, path: str, entry: os.DirEntry[str], depth: int, *, in_skill: bool) -> bool:
         """Return whether a folder is looked into; note what a client may find there if it is not."""
         if entry.name[0] == "." or entry.name in SKIPPED_FOLDERS:
-            self._note_beside(path, entry)
+            self._note_beside(path, entry, in_skill=in_skill)
             return False
         if depth >= self._client.depth and not self._client.is_fixed:
             self.report("too-many-folders", path, f"more than {depth} folders deep, not looked into", "move it up")
         return depth < self._client.depth
 
-    def _pass_over(self, path: str, entry: os.DirEntry[str]) -> None:
-        """Report a file that is no item, but one where case is ignored; note what a tool may run or import."""
+    def _pass_over(self, path: str, entry: os.DirEntry[str], *, in_skill: bool) -> None:
+        """Report a file that is no item, but one where case is ignored; note what no signature covers."""
         name = entry.name
         if self._client.format == "skill" and spelled_as(name) == SKILL_FILE.casefold() and name != SKILL_FILE:
             self.report("bad-name", path, f"where case is ignored, this is {SKILL_FILE}", f"rename it to {SKILL_FILE}")
@@ -184,11 +186,18 @@ class ClientWalker(FolderWalk):
             self.report(
                 "bad-name", path, "where case is ignored, clients of agents read this", "write .md in small letters"
             )
-        self._note_beside(path, entry)
+        self._note_beside(path, entry, in_skill=in_skill)
 
-    def _note_beside(self, path: str, entry: os.DirEntry[str]) -> None:
-        if self._beside is not None and not (self._client.is_fixed or self.skill):
+    def _note_beside(self, path: str, entry: os.DirEntry[str], *, in_skill: bool) -> None:
+        """Note what lies beside items: in a skill what its tools may run or import, elsewhere all that has content."""
+        if self._beside is None or self._client.is_fixed or self.skill:
+            return
+        if in_skill:
             self._beside.extend(f"{path[: -len(entry.name)]}{each}" for each in code_of_client(entry))
+        elif entry.is_dir(follow_symlinks=False):
+            self._beside.append(f"{path}/")
+        elif entry.stat(follow_symlinks=False).st_size:
+            self._beside.append(path)
 
     def _link(self, path: str, entry: os.DirEntry[str], listed: Listed, *, named: bool) -> None:
         """List a link to a file inside; report one that a client may follow to what is not listed under its own id."""

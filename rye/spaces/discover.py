@@ -12,10 +12,8 @@ from rye import signing
 from rye._text import quote
 from rye.errors import EnvironmentFault
 from rye.items import ItemType
-from rye.items.formats import (
+from rye.items.clients import (
     CLIENTS,
-    FIXED_NAMES,
-    OBEYED,
     OF_BUNDLES,
     OF_PROJECTS,
     OF_USERS,
@@ -25,6 +23,7 @@ from rye.items.formats import (
 )
 from rye.signing import real_path
 from rye.spaces.model import FOLDER, Root, Space, is_within
+from rye.spaces.obeyed import has_files
 
 NAMED_OTHERS = 3
 """Files of others that one warning names."""
@@ -90,15 +89,19 @@ def client_roots(
         clients: Whose count.
         bundle: As in :class:`Root`.
     """
+    try:
+        names = frozenset(os.listdir(folder))  # noqa: PTH208 - names only
+    except OSError:
+        return ()
     found: dict[tuple[str, str], Root] = {}
     around = real_path(folder)
     for each in known:
-        if each.client not in clients:
+        if each.client not in clients or (each.place and each.place.partition("/")[0] not in names):
             continue
         path = Path(os.path.abspath(folder), each.place)  # noqa: PTH100 - links stay as they are
         real = real_path(path)
         if not each.place:
-            there = any(os.path.lexists(path / name) for name in FIXED_NAMES + OBEYED)
+            there = has_files(path, names)
         elif each.place == SKILLS_FOLDER:
             there = os.path.isdir(path) and has_skills(path)
         else:  # a link out that leads nowhere here may lead somewhere on the machine of another

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from rye import signing, spaces
 from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
-from rye.items.formats import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
+from rye.items.clients import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
 from rye.signing import TrustLoad, real_path
 from rye.spaces import Root, Space
 

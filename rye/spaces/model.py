@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from rye._text import visible
 from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType
-from rye.items.formats import ClientFolder
+from rye.items.clients import ClientFolder
 
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""
@@ -29,6 +29,14 @@ SUFFIXES = frozenset().union(*EXTENSIONS.values())
 def spelled_as(name: str) -> str:
     """Return the name that file systems take a name for that ignore case, invisible characters, or dots at its end."""
     return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
+
+
+_SKIPPED = frozenset({"__pycache__", "node_modules"})
+
+
+def is_looked_into(name: str) -> bool:
+    """Return whether folders of this name are searched for bundles and projects."""
+    return name[0] != "." and name not in _SKIPPED and not name.endswith((".dist-info", ".egg-info"))
 
 
 class Space(StrEnum):

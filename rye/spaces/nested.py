@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items.formats import FIXED_FILES, FIXED_NAMES, MARKS, OF_PROJECTS, PLUGIN, SKILLS_FOLDER
+from rye.items.clients import FIXED_FILES, FIXED_NAMES, MARKS, OF_PROJECTS, PLUGIN, SKILLS_FOLDER, is_obeyed
 from rye.signing import real_path
 from rye.spaces.beside import named_files
-from rye.spaces.bundles import RootCollector, has_items, identify, is_looked_into
+from rye.spaces.bundles import RootCollector, has_items, identify
 from rye.spaces.discover import check_project, client_roots
-from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
+from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_within, spelled_as
 
 # ruff: noqa: PTH116, PTH118, PTH119, PTH120 - paths are text here, for there may be many
 
@@ -32,6 +32,7 @@ MAX_FOLDERS = 100_000
 _READ = MARKS.union(FIXED_NAMES, [each.place for each in OF_PROJECTS]) - {"", SKILLS_FOLDER}
 _MEANT = {each.casefold(): each for each in _READ}
 """What clients of agents read below a project, by its spelling in lower case."""
+_FIRST_LETTERS = "".join({each[0] for each in _MEANT} | {each[0].upper() for each in _MEANT})
 
 
 class ProjectsBelow(NamedTuple):
@@ -264,7 +265,7 @@ def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
-            if name[0] in ".acgoACGO" and spelled_as(name) in _MEANT:
+            if name[0] in _FIRST_LETTERS and ((spelled := spelled_as(name)) in _MEANT or is_obeyed(spelled)):
                 marks.append(name)
             is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
             is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)

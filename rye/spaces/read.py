@@ -16,7 +16,7 @@ from posixpath import splitext
 from rye import signing
 from rye.errors import ItemError
 from rye.items import MAX_BYTES
-from rye.items.formats import SKILL_FILE
+from rye.items.clients import SKILL_FILE
 from rye.signing import real_path
 from rye.spaces.model import FileStat, Root, stat_of
 

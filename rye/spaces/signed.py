@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rye import items, signing
 from rye._text import find_envelope
 from rye.errors import ItemError
-from rye.items.formats import SKILL_FILE
+from rye.items.clients import SKILL_FILE
 from rye.signing import Evidence, Origin, Skill, SkillFile
 from rye.signing.skill import MAX_SKILL_BYTES, MAX_SKILL_FILES
 from rye.spaces.beside import PLAIN, PROGRAM, mode_of

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from rye import spaces
 from rye.errors import ArgumentError, ItemError, RyeError
 from rye.items import TYPE_OF_FOLDER
-from rye.items.formats import SKILL_FILE
+from rye.items.clients import SKILL_FILE
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 from rye.spaces import ItemFile, ProjectsBelow, Root

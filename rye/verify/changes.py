@@ -13,7 +13,7 @@ from pathlib import Path
 from rye._process import find_program
 from rye._text import inline
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
-from rye.items.formats import SKILL_FILE
+from rye.items.clients import SKILL_FILE
 from rye.manifest.store import MANIFEST_FOLDER
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file

@@ -24,7 +24,7 @@ from rye import spaces
 from rye._text import Advice, find_envelope, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items import ItemType
-from rye.items.formats import OF_PROJECTS
+from rye.items.clients import OF_PROJECTS
 from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
 from rye.signing import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, read_list, system_clock
 from rye.signing.skill import MAX_LIST_BYTES

@@ -12,7 +12,7 @@ import pytest
 
 from rye import Registry, spaces
 from rye.errors import ArgumentError, RyeError, SigningError
-from rye.items.formats import OF_PROJECTS
+from rye.items.clients import OF_PROJECTS
 from rye.signing import SKILL_SIGNATURE, Origin, sign_skill
 from rye.signing.skill import list_files
 from rye.spaces import Root, Space, walk_along, walk_stat

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.spaces import FOLDER, Root, Space, look_below
-from rye.spaces.bundles import is_looked_into
+from rye.spaces.model import is_looked_into
 from tests.support.files import bury, lay
 
 ITEM = "tools/x.py"

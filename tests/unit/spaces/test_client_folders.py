@@ -10,7 +10,7 @@ import pytest
 
 from rye import spaces
 from rye.errors import ArgumentError
-from rye.items.formats import CLIENTS, OF_PROJECTS
+from rye.items.clients import CLIENTS, OF_PROJECTS
 from rye.spaces import Space
 from rye.spaces.layout import Layout
 from rye.verify.stream import stream_outcomes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.items import ItemType
-from rye.items.formats import FIXED_FILES, OF_PROJECTS, OF_USERS, SKILLS, ClientFolder
+from rye.items.clients import FIXED_FILES, OF_PROJECTS, OF_USERS, SKILLS, ClientFolder
 
 PLACES = {each.place: each for each in (*OF_PROJECTS, *OF_USERS)}
 D, T, K = ItemType.DIRECTIVE, ItemType.TOOL, ItemType.KNOWLEDGE
@@ -36,7 +36,16 @@ D, T, K = ItemType.DIRECTIVE, ItemType.TOOL, ItemType.KNOWLEDGE
         ("", "packages/x/CLAUDE.md", (D, "packages/x/CLAUDE", ".md")),
         ("", ".github/copilot-instructions.md", (D, "copilot-instructions", ".md")),
         ("", ".mcp.json", (T, "mcp", ".json")),
-        ("", "packages/x/.mcp.json", None),
+        ("", "packages/x/.mcp.json", (T, "packages/x/mcp", ".json")),
+        ("", ".claude/CLAUDE.md", (D, "claude/CLAUDE", ".md")),
+        ("", "packages/x/.claude/CLAUDE.md", (D, "packages/x/claude/CLAUDE", ".md")),
+        ("", ".claude/AGENTS.md", None),
+        ("", "AGENTS.override.md", (D, "AGENTS.override", ".md")),
+        ("", "GEMINI.md", (D, "GEMINI", ".md")),
+        ("", ".cursor/mcp.json", (T, "cursor/mcp", ".json")),
+        (".claude/rules", "ts/style.md", (D, "rules/ts/style", ".md")),
+        (".github/chatmodes", "plan.chatmode.md", (D, "chatmodes/plan", ".md")),
+        (".clinerules", "style.md", (D, "clinerules/style", ".md")),
         ("", "README.md", None),
     ],
 )
@@ -44,7 +53,7 @@ def test_a_path_is_one_item_or_none(place: str, path: str, expected: object) -> 
     """Type, id and extension follow from the path, and the folder of an item from its type and id."""
     folder = PLACES[place]
     assert folder.identify(path) == expected
-    if expected is not None and not path.startswith("."):
+    if expected is not None and not path.rpartition("/")[2].startswith(".") and "." not in path.partition("/")[0]:
         item_type, item_id, _ = expected
         assert folder.folder_of(item_type, item_id) == path.rpartition("/")[0]
 

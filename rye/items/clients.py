@@ -1,0 +1,301 @@
+"""The files that coding agents obey: one table of places, each with the client that reads it and its documentation.
+
+A file that people write for an agent is an *item*: a skill, command, subagent, rule, prompt or instruction file is a
+directive, a list of MCP servers is a tool; in a skill, scripts are tools and other Markdown is knowledge. What an item
+is follows from its path alone (:class:`ClientFolder`). Whatever else lies in the folder of a client, such as hooks and
+settings, is no item; ``rye verify`` names it as not covered (:data:`COVERED`, :data:`OBEYED_FILES`).
+
+The sources were looked up on 2026-11-25. A source that is not the client's own is a project that cites the client.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from rye.items.model import ItemType
+from rye.items.reader import split_name
+
+SKILL_FILE: Final = "SKILL.md"
+"""The file that makes a folder a skill."""
+
+SKILLS_FOLDER: Final = "skills"
+"""The folder of skills in a plugin or a repository of skills; others may have a folder of this name, too."""
+
+CODE: Final = (".cjs", ".js", ".mjs", ".py", ".sh", ".ts")
+"""Extensions of the scripts of a skill that are tools."""
+
+_ENDINGS: Final = {
+    "command": (".md",),
+    "agent": (".md",),
+    "mode": (".chatmode.md", ".md"),
+    "rule": (".mdc", ".md"),
+    "prompt": (".prompt.md",),
+    "instructions": (".instructions.md",),
+}
+"""How the names of files end, by format; each is one directive."""
+
+
+class ClientFolder(NamedTuple):
+    """A folder in which a client keeps files of one format.
+
+    Attributes:
+        place: Path below a project, the home folder or a bundle, with slashes; empty for that folder itself.
+        format: ``skill``, ``command``, ``agent``, ``mode``, ``rule``, ``prompt`` or ``instructions``.
+        client: ``agents`` for places that several clients read, else the name of the client.
+        depth: How many levels of folders below it are searched.
+    """
+
+    place: str
+    format: str
+    client: str
+    depth: int = 16
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its files are known by their whole names, as ``AGENTS.md`` is."""
+        return not self.place
+
+    def identify(self, rel_path: str) -> tuple[ItemType, str, str] | None:
+        """Return type, id and extension of the item at a path below the place; None if it is no item.
+
+        A path inside a skill is taken to be in a folder that has :data:`SKILL_FILE`.
+
+            >>> ClientFolder(".claude/skills", "skill", "claude").identify("pdf/SKILL.md")
+            (<ItemType.DIRECTIVE: 'directive'>, 'pdf', '.md')
+        """
+        if self.is_fixed:
+            return _identify_fixed(rel_path)
+        folder, slash, name = rel_path.rpartition("/")
+        if self.format != "skill":
+            stem = next((name.removesuffix(each) for each in _ENDINGS[self.format] if name.endswith(each)), "")
+            # a prefix of its own: a command and a skill of the same name are two items
+            prefix = self.place.rpartition("/")[2].lstrip(".")
+            return (ItemType.DIRECTIVE, f"{prefix}/{folder}{slash}{stem}", ".md") if stem and stem[0] != "." else None
+        if name == SKILL_FILE:
+            return (ItemType.DIRECTIVE, folder, ".md") if folder else None
+        for item_type in (ItemType.KNOWLEDGE, ItemType.TOOL):
+            stem, suffix = split_name(item_type, name)
+            if stem and folder and (suffix == ".md" if item_type is ItemType.KNOWLEDGE else suffix in CODE):
+                return item_type, f"{folder}/{stem}", suffix
+        return None
+
+    def folder_of(self, item_type: ItemType, item_id: str) -> str:
+        """Return the path below the place of the folder in which an item of this type and id would lie."""
+        folder = item_id.rpartition("/")[0]
+        if self.format == "skill":
+            return item_id if item_type is ItemType.DIRECTIVE else folder
+        return _folder_of_fixed(item_id) if self.is_fixed else folder.partition("/")[2]
+
+    def describe(self, rel_path: str) -> tuple[str, str]:
+        """Return the format and the client of a file."""
+        if not self.is_fixed:
+            return self.format, self.client
+        fixed = _FIXED[_fixed_name(rel_path)]
+        return fixed.format, fixed.client
+
+
+class _Fixed(NamedTuple):
+    format: str
+    client: str
+    item_id: str
+    source: str
+
+
+def _rows(table: str) -> list[list[str]]:
+    return [line.split() for line in table.strip().splitlines()]
+
+
+_FIXED: Final = {
+    path: _Fixed(*row)
+    for path, *row in _rows("""
+AGENTS.md                        instructions  agents   AGENTS                agents.md
+AGENTS.override.md               instructions  codex    AGENTS.override       developers.openai.com/codex/guides/agents-md
+AGENTS.local.md                  instructions  roo      AGENTS.local          github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+AGENT.md                         instructions  roo      AGENT                 github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+CLAUDE.md                        instructions  claude   CLAUDE                code.claude.com/docs/en/memory
+CLAUDE.local.md                  instructions  claude   CLAUDE.local          code.claude.com/docs/en/memory
+.claude/CLAUDE.md                instructions  claude   claude/CLAUDE         code.claude.com/docs/en/memory
+GEMINI.md                        instructions  gemini   GEMINI                github.com/google-gemini/gemini-cli/docs/cli/gemini-md.md
+QWEN.md                          instructions  qwen     QWEN                  github.com/QwenLM/qwen-code/docs/users/features/memory.md
+.github/copilot-instructions.md  instructions  copilot  copilot-instructions  docs.github.com/copilot
+.junie/AGENTS.md                 instructions  junie    junie/AGENTS          junie.jetbrains.com/docs/guidelines-and-memory.html
+.junie/guidelines.md             instructions  junie    junie/guidelines      jetbrains.com/help/junie
+.mcp.json                        server        mcp      mcp                   code.claude.com/docs/en/mcp
+.cursor/mcp.json                 server        cursor   cursor/mcp            cursor.com/docs/context/mcp
+.github/mcp.json                 server        copilot  github/mcp            docs.github.com/copilot/cli-config-dir-reference
+.roo/mcp.json                    server        roo      roo/mcp               github.com/RooCodeInc/Roo-Code/McpHub.ts
+""")
+}
+"""Files with a name of their own, in the folder of a project or in one below it: format, client, id, source."""
+
+FIXED_FOLDERS: Final = frozenset(path.rpartition("/")[0] for path in _FIXED) - {""}
+"""The folders of clients that hold such files."""
+
+
+def _fixed_name(rel_path: str) -> str:
+    """Return the last parts of a path that are the name of a fixed file; empty for none."""
+    parts = rel_path.rsplit("/", 2)
+    names = ["/".join(parts[-2:]), parts[-1]]
+    return next((name for name in names if name in _FIXED), "")
+
+
+def _folder_of_fixed(item_id: str) -> str:
+    for path, fixed in _FIXED.items():
+        folder, _, _ = path.rpartition("/")
+        if folder and f"/{item_id}".endswith(f"/{fixed.item_id}"):
+            return item_id.removesuffix(fixed.item_id) + folder
+    return item_id.rpartition("/")[0]
+
+
+def _identify_fixed(rel_path: str) -> tuple[ItemType, str, str] | None:
+    name = _fixed_name(rel_path)
+    if not name:
+        return None
+    fixed, folder = _FIXED[name], rel_path[: -len(name)]
+    if folder.endswith("/") and folder.rstrip("/").rpartition("/")[2].startswith("."):
+        return None  # such as .claude/AGENTS.md, which nobody reads
+    is_server = fixed.format == "server"
+    return (
+        ItemType.TOOL if is_server else ItemType.DIRECTIVE,
+        f"{folder}{fixed.item_id}",
+        ".json" if is_server else ".md",
+    )
+
+
+_FOLDERS: Final = _rows("""
+.agents/skills             skill         agents    pu  agentskills.io/specification
+.claude/skills             skill         claude    pu  code.claude.com/docs/en/skills
+.cursor/skills             skill         cursor    pu  cursor.com/docs/context/skills
+.codex/skills              skill         codex     pu  developers.openai.com/codex/skills
+.github/skills             skill         copilot   p   code.visualstudio.com/docs/copilot/customization/agent-skills
+.copilot/skills            skill         copilot   u   docs.github.com/en/copilot
+.gemini/skills             skill         gemini    pu  github.com/google-gemini/gemini-cli/docs/cli/skills.md
+.qwen/skills               skill         qwen      pu  github.com/QwenLM/qwen-code/docs/users/features/skills.md
+.windsurf/skills           skill         windsurf  p   docs.windsurf.com/windsurf/cascade/skills
+.codeium/windsurf/skills   skill         windsurf  u   docs.windsurf.com/windsurf/cascade/skills
+.cline/skills              skill         cline     pu  docs.cline.bot/getting-started/config
+.roo/skills                skill         roo       pu  github.com/RooCodeInc/Roo-Code/SkillsManager.ts
+.kiro/skills               skill         kiro      pu  kiro.dev/docs/skills
+.junie/skills              skill         junie     pu  junie.jetbrains.com/docs/agent-skills.html
+.continue/skills           skill         continue  pu  github.com/continuedev/continue/loadMarkdownSkills.ts
+.opencode/skill            skill         opencode  p   opencode.ai/docs/skills
+.opencode/skills           skill         opencode  p   opencode.ai/docs/skills
+.config/opencode/skills    skill         opencode  u   opencode.ai/docs/skills
+.claude/commands           command       claude    pu  code.claude.com/docs/en/skills
+.claude/agents             agent         claude    pu  code.claude.com/docs/en/sub-agents
+.claude/rules              rule          claude    pu  code.claude.com/docs/en/memory
+.claude/output-styles      mode          claude    pu  code.claude.com/docs/en/output-styles
+.cursor/rules              rule          cursor    p   cursor.com/docs/rules
+.cursor/commands           command       cursor    pu  cursor.com/docs/context/commands
+.cursor/agents             agent         cursor    pu  cursor.com/docs/subagents
+.github/prompts            prompt        copilot   p   code.visualstudio.com/docs/copilot/customization/prompt-files
+.github/instructions       instructions  copilot   p   docs.github.com/en/copilot
+.github/agents             agent         copilot   p   code.visualstudio.com/docs/copilot/customization/custom-agents
+.github/chatmodes          mode          copilot   p   code.visualstudio.com/docs/copilot/customization/custom-agents
+.gemini/agents             agent         gemini    pu  github.com/google-gemini/gemini-cli/docs/core/subagents.md
+.qwen/rules                rule          qwen      pu  github.com/QwenLM/qwen-code/docs/users/features/rules.md
+.qwen/commands             command       qwen      pu  github.com/QwenLM/qwen-code/commands.md
+.qwen/agents               agent         qwen      pu  github.com/QwenLM/qwen-code/sub-agents.md
+.qwen/output-styles        mode          qwen      p   github.com/QwenLM/qwen-code/output-styles.md
+.windsurf/rules            rule          windsurf  p   docs.windsurf.com/windsurf/cascade/memories
+.windsurf/workflows        command       windsurf  p   docs.windsurf.com/windsurf/cascade/workflows
+.clinerules                rule          cline     p   docs.cline.bot/customization/cline-rules
+.cline/rules               rule          cline     pu  docs.cline.bot/getting-started/config
+.cline/workflows           command       cline     p   docs.cline.bot/getting-started/config
+.roo/rules                 rule          roo       pu  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+.roo/commands              command       roo       pu  github.com/RooCodeInc/Roo-Code/commands.ts
+.kiro/steering             rule          kiro      pu  kiro.dev/docs/steering
+.kiro/prompts              command       kiro      pu  kiro.dev/docs/cli/chat/manage-prompts
+.kiro/agents               agent         kiro      pu  kiro.dev/docs/chat/subagents
+.junie/commands            command       junie     pu  github.com/dyoshikawa/rulesync/junie-paths.ts
+.junie/agents              agent         junie     pu  junie.jetbrains.com/docs/junie-cli-subagents.html
+.continue/rules            rule          continue  pu  github.com/continuedev/continue/loadMarkdownRules.ts
+.continue/prompts          command       continue  pu  github.com/continuedev/continue/getPromptFiles.ts
+.continue/agents           agent         continue  p   github.com/continuedev/continue/resolveReviews.ts
+.opencode/agent            agent         opencode  p   opencode.ai/docs/agents
+.opencode/agents           agent         opencode  p   opencode.ai/docs/agents
+.opencode/command          command       opencode  p   opencode.ai/docs/commands
+.opencode/commands         command       opencode  p   opencode.ai/docs/commands
+.config/opencode/agents    agent         opencode  u   opencode.ai/docs/commands
+.config/opencode/commands  command       opencode  u   opencode.ai/docs/commands
+skills                     skill         agents    p   agentskills.io/specification
+""")
+"""Place, format, client, where (p below a project, u below the home folder) and source of each folder of items."""
+
+
+def _folders(where: str) -> tuple[ClientFolder, ...]:
+    return tuple(ClientFolder(place, form, client) for place, form, client, found, _ in _FOLDERS if where in found)
+
+
+FIXED_FILES: Final = ClientFolder("", "instructions", "agents", depth=2)
+
+OF_PROJECTS: Final = (*_folders("p"), FIXED_FILES)
+"""Folders below the folder of a project; of two items with the same type and id, the one in the earlier folder wins."""
+
+OF_USERS: Final = _folders("u")
+"""Folders below the home folder."""
+
+CLIENTS: Final = tuple(
+    dict.fromkeys([*(each.client for each in OF_PROJECTS + OF_USERS), *(each.client for each in _FIXED.values())])
+)
+"""The names of all clients; the folders of each can be left out."""
+
+OF_BUNDLES: Final = (
+    ClientFolder(SKILLS_FOLDER, "skill", "agents"),
+    ClientFolder("commands", "command", "claude"),
+    ClientFolder("agents", "agent", "claude"),
+)
+"""Folders in a plugin or a repository of skills."""
+
+SKILLS: Final = ClientFolder(".", "skill", "agents")
+"""A folder that itself holds skills."""
+
+PLUGIN: Final = ".claude-plugin"
+"""The folder that makes a folder a plugin or a marketplace of plugins."""
+
+FIXED_NAMES: Final = tuple(_FIXED)
+"""Paths of the files with a name of their own, below the folder of a project."""
+
+COVERED: Final = frozenset(
+    ".agents .claude .cline .clinerules .codex .continue .cursor .devin .gemini .junie .kiro .opencode .qwen .roo "
+    ".windsurf".split()
+)
+"""Folders of clients, in any folder of a project: all that lies in them is an item or not covered."""
+
+COVERED_IN_GITHUB: Final = frozenset(
+    "agents allowed_models.txt chatmodes copilot copilot-desktop.yml copilot-instructions.md extensions github-app.yml "
+    "hooks instructions lsp.json mcp.json plugin prompts skills".split()
+)
+"""The same in ``.github``, where other files lie, too. Source: docs.github.com/en/copilot, the CLI reference."""
+
+_OTHERS: Final = frozenset({".vscode", ".devcontainer"})
+"""Folders of editors with tasks and settings that agents run; a folder is no project because of them."""
+
+_OBEYED_FILES: Final = (
+    *(".clinerules", ".clinerules-*", ".continuerc.json", ".continuerules", ".cursorrules", ".lsp.json", ".roomodes"),
+    *(".roorules", ".roorules-*", ".windsurfrules", "gemini-extension.json", "opencode.json", "opencode.jsonc"),
+    "qwen-extension.json",
+)
+"""Files that a client obeys in any folder of a project and that are no items: another format, settings or servers."""
+
+MARKS: Final = COVERED.union(path.partition("/")[0] for path in (*_FIXED, *(each.place for each in OF_PROJECTS))) - {""}
+"""Names in a folder without which it has no files of a client."""
+
+
+def is_obeyed(name: str) -> bool:
+    """Return whether a client obeys a file of this name, given in the spelling of a system that ignores case."""
+    return name in _FOLDED_NAMES or any(fnmatchcase(name, pattern) for pattern in _OBEYED_FILES)
+
+
+def is_covered(name: str) -> bool:
+    """Return whether all that lies in a folder of this name is an item or not covered; spelled as for `is_obeyed`."""
+    return name in COVERED or name in _OTHERS
+
+
+def is_weak_mark(name: str) -> bool:
+    """Return whether a folder of this name, which is covered, does not make the folder around it a project."""
+    return name in _OTHERS
+
+
+_FOLDED_NAMES: Final = frozenset(path.casefold() for path in _FIXED if "/" not in path)

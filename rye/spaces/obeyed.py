@@ -1,0 +1,105 @@
+"""Finds the files that clients obey and that are no items: hooks, settings, rules in other formats.
+
+The folders of clients are covered as wholes: what lies in one and is no item is named, whatever it is, because a client
+may read it tomorrow. Names are compared as systems do that ignore case. Items have places of their own
+(:data:`rye.items.clients.OF_PROJECTS`), and whoever walks those names what is no item there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from rye.items.clients import COVERED_IN_GITHUB, FIXED_FILES, OF_PROJECTS, is_covered, is_obeyed, is_weak_mark
+from rye.signing import DETACHED_SUFFIX, real_path
+from rye.spaces.model import is_looked_into, spelled_as
+
+# ruff: noqa: PTH112, PTH114, PTH208 - paths are text here, and Path.is_dir() may raise
+
+_PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
+
+
+def obeyed(folder: Path, depth: int) -> list[str]:
+    """Return the files that clients obey and that are no items, in a folder of a project.
+
+    Args:
+        folder: Where to look.
+        depth: How many levels of folders below it are searched, too.
+
+    Returns:
+        Paths below the folder, sorted by folder. A link is named itself, and so is a folder that cannot be read.
+    """
+    found: list[str] = []
+    for name in _names(folder):
+        spelled = spelled_as(name)
+        if is_covered(spelled):
+            found += _files(folder, name)
+        elif spelled == ".github":
+            inner = [each for each in _names(folder / name) if spelled_as(each) in COVERED_IN_GITHUB]
+            found += [path for each in inner for path in _files(folder, f"{name}/{each}")]
+        elif is_obeyed(spelled):
+            found += [] if _is_item(name) else [name]
+        elif depth and is_looked_into(name) and not os.path.islink(folder / name):
+            found += [f"{name}/{path}" for path in obeyed(folder / name, depth - 1)]
+    return found
+
+
+def has_files(folder: Path, names: Collection[str]) -> bool:
+    """Return whether a folder has files that clients obey beside those in the places of items.
+
+    Args:
+        folder: Where to look.
+        names: What lies in it.
+    """
+    for name in names:
+        spelled, is_place = spelled_as(name), name in _PLACES and os.path.isdir(folder / name)
+        if is_obeyed(spelled) and not is_place:
+            return True
+        if is_covered(spelled) and not (is_weak_mark(spelled) or is_place) and _has_more(folder / name, name):
+            return True
+        if spelled == ".github":
+            inner = [each for each in _names(folder / name) if spelled_as(each) in COVERED_IN_GITHUB]
+            if any(f"{name}/{each}" not in _PLACES for each in inner):
+                return True
+    return False
+
+
+def is_of_client(path: str) -> bool:
+    """Return whether a path below a project is that of a file that clients obey."""
+    parts = [spelled_as(part) for part in path.split("/")]
+    return ".github" in parts or any(is_covered(part) or is_obeyed(part) for part in parts)
+
+
+def _has_more(path: Path, name: str) -> bool:
+    """Return whether the folder of a client has more than places of items."""
+    inner = [f"{name}/{each}" for each in _names(path)]
+    return os.path.islink(path) or not _PLACES.issuperset(inner)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _files(base: Path, path: str) -> list[str]:
+    """Return the files in a folder of a client that are no items and lie in no place of items."""
+    full = base / path
+    if path in _PLACES:
+        return []
+    if os.path.islink(full):
+        inside = os.path.relpath(real_path(full), real_path(base)).partition(os.sep)[0]
+        return [] if is_covered(inside) or _is_item(path) else [path]
+    if not os.path.isdir(full):
+        return [] if _is_item(path) else [path]
+    try:
+        names = sorted(os.listdir(full))
+    except OSError:
+        return [path]
+    return [each for name in names for each in _files(base, f"{path}/{name}")]
+
+
+def _is_item(path: str) -> bool:
+    return FIXED_FILES.identify(path.removesuffix(DETACHED_SUFFIX)) is not None
