@@ -23,7 +23,7 @@ from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.terms import Strings
-from rye.signing import Evidence, Origin, TrustSet, Verdict, judge
+from rye.signing import Evidence, TrustSet, Verdict, judge
 from rye.spaces import Root
 
 logger = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     numbers: dict[str, int] = {}
 
     def judged(evidence: Evidence, item_type: str = "", item_id: str = "") -> tuple[int, int]:
-        origin = Origin(root.space, root.bundle, item_type, item_id)
+        origin = root.origin(item_type, item_id)
         found = judge(evidence, origin=origin, trust=trust, now=now)
         return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
 

@@ -74,7 +74,7 @@ class Observed:
             self.found[file.rel_path] = found
 
     def _listed(self, path: str, kind: str, item_id: str, data: bytes, *, detached: Detached = None) -> ListedItem:
-        origin = signing.Origin(str(self.root.space), self.root.bundle, kind, item_id)
+        origin = self.root.origin(kind, item_id)
         evidence = signing.inspect(data, origin=origin, declared={}, suffix=suffix_of(path), detached=detached)
         return ListedItem(path, kind, item_id, len(data), evidence.content_digest, evidence.signed_at)
 

@@ -31,7 +31,6 @@ from rye.search.expand import Terms
 from rye.search.fields import Weights
 from rye.search.predicates import States
 from rye.search.score import Evaluation, Scored
-from rye.signing import Origin
 from rye.spaces import Root
 from rye.spaces.signed import ReadItem, parse_item
 
@@ -149,7 +148,7 @@ class FetchedHits:
         if len(data) > MAX_BYTES:
             raise ValueError(shown(f"{kind}:{item_id} is too large"))
         try:
-            read = parse_item(data, Origin(root.space, root.bundle, kind, item_id), path, detached=detached)
+            read = parse_item(data, root.origin(kind, item_id), path, detached=detached)
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None

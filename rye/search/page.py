@@ -22,7 +22,7 @@ from rye.search.predicates import States
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.search.semantic import HitScores
-from rye.signing import Origin, Signature, TrustSet, judge, remembering_verify
+from rye.signing import Signature, TrustSet, judge, remembering_verify
 from rye.signing.reasons import cut_short
 from rye.spaces import FolderReader, Root, read_file
 from rye.spaces.read import Read
@@ -73,7 +73,7 @@ class ItemCache:
             if kept := self._kept.get(key):
                 self._kept.move_to_end(key)
                 return kept[0]
-        origin = Origin(root.space, root.bundle, str(item_type), item_id)
+        origin = root.origin(str(item_type), item_id)
         found = parse_item(data, origin, path, content_digest=digest.hexdigest(), detached=detached)
         outline = tuple(section._replace(text="") for section in found.item.sections)
         found = found._replace(data=b"", item=replace(found.item, metadata={}, declared={}, sections=outline))

@@ -24,7 +24,7 @@ from rye.search.expand import similar
 from rye.search.fields import between
 from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
-from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
+from rye.signing import Signature, TrustSet, Verdict, judge, remembering_verify
 from rye.signing.reasons import foreign_copy
 
 _FEW = 8
@@ -116,7 +116,7 @@ class States:
 
     def _signature(self, part: Part, doc: int) -> Signature:
         segment, root = part.segment, part.root
-        origin = Origin(root.space, root.bundle, TYPE_NAMES[segment.types[doc]], segment.ids[doc])
+        origin = root.origin(TYPE_NAMES[segment.types[doc]], segment.ids[doc])
         evidence = segment.evidence[doc]
         return judge(evidence, origin=origin, trust=self._trust(), now=self._now, verify=remembering_verify)
 

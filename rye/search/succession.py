@@ -26,7 +26,7 @@ from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import TYPE_NAMES
 from rye.search.graph import Graph, graph_of
-from rye.signing import Origin, Signature, TrustSet, Verdict
+from rye.signing import Signature, TrustSet, Verdict
 
 MAX_CLAIMS: Final = 100
 """Items that say they take the place of one which are looked at, those of its own source first."""
@@ -153,7 +153,7 @@ class Succession:
         theirs, part, local = self._judged(by), *self._reader.locate(doc)
         if theirs.verdict is Verdict.TRUSTED:
             root, segment = part.root, part.segment
-            origin = Origin(root.space, root.bundle, TYPE_NAMES[segment.types[local]], segment.ids[local])
+            origin = root.origin(TYPE_NAMES[segment.types[local]], segment.ids[local])
             return self._trust().may_sign(theirs.signer, origin, self._now)
         own = self._judged(doc)
         if own.verdict is Verdict.TRUSTED or self._reader.locate(by)[0].root.source != part.root.source:

@@ -347,7 +347,12 @@ def _sign(
     digest = hashlib.sha256(content).hexdigest()
     signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
     names = {"suffix": suffix, "audience": check_audience(audience) if audience else ""}
-    facts = {"item_type": origin.item_type, "item_id": origin.item_id, "signed_at": signed_at, **names}
+    facts = {
+        "item_type": origin.item_type,
+        "item_id": origin.signed_id or origin.item_id,
+        "signed_at": signed_at,
+        **names,
+    }
     signature = encode_signature(key.sign(signed_message(form, digest, **facts, placement=placement)))
     if form is _V2:
         parts = (CONTEXT, signed_at, digest, signature, key.public.fingerprint, *filter(None, names.values()))

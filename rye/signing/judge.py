@@ -63,7 +63,7 @@ class _Case(NamedTuple):
     def signed_place(self) -> Origin:
         """What the signature must name: the place of the file, or of the skill's directive."""
         skill = self.evidence.skill
-        return self.origin._replace(item_type="directive", item_id=skill) if skill else self.origin
+        return self.origin._replace(item_type="directive", item_id=skill, signed_id="") if skill else self.origin
 
     def allows(self, entry: TrustEntry) -> bool:
         """Return whether a key may sign the file, and the skill that was signed with it."""
@@ -155,7 +155,7 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     place = case.signed_place if evidence.skill else case.origin
     if evidence.format == BY_MANIFEST:  # whose signatures were checked when it was read
         return entries, ""
-    if found := _holding(entries, case, place.item_type, place.item_id):
+    if found := _holding(entries, case, place.item_type, place.signed_id or place.item_id):
         return found, ""
     if evidence.format == _V2:
         for item_id in (place.item_id, *evidence.claims):

@@ -77,12 +77,15 @@ class Origin(NamedTuple):
         space: ``project``, ``user`` or ``system``.
         bundle: Bundle id in system space, else empty.
         item_type, item_id: From the path.
+        signed_id: The id that a signature binds; empty if that is ``item_id``. Of a file of a client it is a
+            slash and the path from the top of the repository: no other file becomes the instructions of a folder.
     """
 
     space: str
     bundle: str
     item_type: str
     item_id: str
+    signed_id: str = ""
 
 
 class Signature(NamedTuple):

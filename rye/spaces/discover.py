@@ -95,6 +95,7 @@ def client_roots(
         return ()
     found: dict[tuple[str, str], Root] = {}
     around = real_path(folder)
+    prefix = _path_in_repository(folder) if space is Space.PROJECT else ""
     for each in known:
         if each.client not in clients or (each.place and each.place.partition("/")[0] not in names):
             continue
@@ -107,8 +108,15 @@ def client_roots(
         else:  # a link out that leads nowhere here may lead somewhere on the machine of another
             there = os.path.isdir(path) or (space is not Space.USER and not is_within(real, around))
         if there:
-            found.setdefault((real, each.format), Root(space, path, bundle=bundle, client=each))
+            found.setdefault((real, each.format), Root(space, path, bundle=bundle, client=each, prefix=prefix))
     return tuple(found.values())
+
+
+def _path_in_repository(folder: Path) -> str:
+    """Return the path from the top of the repository that a folder lies in; empty at the top and outside of one."""
+    here = Path(os.path.abspath(folder))  # noqa: PTH100 - links stay as they are
+    top = next((each for each in (here, *here.parents) if os.path.lexists(each / ".git")), here)
+    return "" if top == here else here.relative_to(top).as_posix()
 
 
 def check_project(folder: Path, *, user: Path | None = None) -> Path:

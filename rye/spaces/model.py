@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from rye._text import visible
 from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType
 from rye.items.clients import ClientFolder
+from rye.signing import Origin
 
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""
@@ -65,6 +67,7 @@ class Root:
         categories: The only namespaces whose items count; empty for all.
         stamp: Changes whenever an installed bundle may have changed; empty if only a walk can show that.
         client: The folder of a client of agents that it is; None for one with ``directives``, ``tools``, ``knowledge``.
+        prefix: Path from the top of the repository to the project around the folder of a client; else empty.
     """
 
     space: Space
@@ -74,6 +77,7 @@ class Root:
     categories: tuple[str, ...] = ()
     stamp: str = ""
     client: ClientFolder | None = None
+    prefix: str = ""
 
     @cached_property
     def source(self) -> str:
@@ -118,6 +122,13 @@ class Root:
             message = f"{rel_path!r} is no item of {self.source}"
             raise ValueError(message)
         return ItemFile(rel_path, *found)
+
+    def origin(self, item_type: str, item_id: str) -> Origin:
+        """Return where an item of this type and id was found."""
+        if self.client is None or self.has_skills:
+            return Origin(str(self.space), self.bundle, item_type, item_id)
+        path = posixpath.join(self.prefix, posixpath.dirname(self.client.place), item_id)
+        return Origin(str(self.space), self.bundle, item_type, item_id, f"/{path}")
 
     def describe(self, rel_path: str) -> tuple[str, str]:
         """Return the format and the client of a file; both are empty outside the folders of clients."""

@@ -18,6 +18,7 @@ from rye.spaces.model import is_looked_into, spelled_as
 # ruff: noqa: PTH112, PTH114, PTH208 - paths are text here, and Path.is_dir() may raise
 
 _PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
+_HOLDERS = frozenset(place.partition("/")[0] for place in _PLACES if "/" in place)
 
 
 def obeyed(folder: Path, depth: int) -> list[str]:
@@ -85,14 +86,21 @@ def _names(folder: Path) -> list[str]:
 
 
 def _files(base: Path, path: str) -> list[str]:
-    """Return the files in a folder of a client that are no items and lie in no place of items."""
+    """Return the files in a folder of a client that are no items and lie in no place of items.
+
+    A client's whole folder may be a link to another one in the project, which is followed. Any other link is named; one
+    that leads a place of items out of the project is reported by whoever walks that place.
+    """
     full = base / path
     if path in _PLACES:
         return []
     if os.path.islink(full):
-        inside = os.path.relpath(real_path(full), real_path(base)).partition(os.sep)[0]
-        return [] if is_covered(inside) or _is_item(path) else [path]
-    if not os.path.isdir(full):
+        leads_in = os.path.relpath(real_path(full), real_path(base)).partition(os.sep)[0] != os.pardir
+        if path not in _HOLDERS or (leads_in and not os.path.isdir(full)):
+            return [] if _is_item(path) else [path]
+        if not leads_in:
+            return []
+    elif not os.path.isdir(full):
         return [] if _is_item(path) else [path]
     try:
         names = sorted(os.listdir(full))

@@ -193,7 +193,7 @@ def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str, *,
         code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
         raise ItemError(code, message, hint="rename the file", path=path)
     data, detached = read_signed(root, path, read)
-    return parse_item(data, Origin(root.space, root.bundle, str(item_type), item_id), path, detached=detached)
+    return parse_item(data, root.origin(str(item_type), item_id), path, detached=detached)
 
 
 def parse_item(

@@ -21,7 +21,7 @@ from rye.signing import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdi
 from rye.signing.model import Placement
 from rye.signing.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.signing.skill import list_files
-from rye.spaces import ItemFile, Root, Space
+from rye.spaces import ItemFile, Root
 from rye.spaces.read import Read
 from rye.spaces.signed import Detached, read_signed
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
@@ -31,7 +31,6 @@ _Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes, str]
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
-_SPACES = {each: each.value for each in Space}
 _V2 = EnvelopeFormat.V2.value
 _TRUSTED, _UNSIGNED = Verdict.TRUSTED, Verdict.UNSIGNED
 _INSIDE = Placement.FRONT_MATTER
@@ -77,7 +76,7 @@ class Verifier:
             except ItemError as error:
                 return _unchecked(error, path)
             signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
-        space, bundle, kind, item_id = origin
+        space, bundle, kind, item_id, _ = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
         return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data), note)
@@ -99,7 +98,7 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
     if isinstance(content, ItemError):
         return _unchecked(content, path)
     data, detached = content
-    origin = Origin(_SPACES[root.space], root.bundle, _TYPES[file.item_type], file.item_id)
+    origin = root.origin(_TYPES[file.item_type], file.item_id)
     evidence = signing.inspect(
         data, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="", detached=detached
     )

@@ -567,6 +567,23 @@ def item_moved_to_another_client(arena: Arena) -> Found:
 
 
 @attack
+def instructions_moved_to_another_folder(arena: Arena) -> Found:
+    """Signed instructions of a folder with examples become those of the whole project, or a command of all users."""
+    (arena.sim.project / ".git").mkdir()
+    fixture = arena.sim.project / "tests/fixtures/shop/AGENTS.md"
+    lay(fixture.parent, {"AGENTS.md": DIRECTIVE.decode(), ".claude/commands/x.md": DIRECTIVE.decode()})
+    assert main(["sign", "--all", "--project", str(fixture.parent)]) == 0
+    assert arena.verify().codes <= {"ok"}
+    command = fixture.parent / ".claude/commands/x.md"
+    (arena.sim.project / ".claude/commands").mkdir(parents=True)
+    shutil.copy(command, arena.sim.project / ".claude/commands/x.md")
+    assert arena.verify().status == 1
+    (arena.sim.project / ".claude/commands/x.md").unlink()
+    fixture.rename(arena.sim.project / "AGENTS.md")
+    return arena.verify()
+
+
+@attack
 def extension_of_another_language(arena: Arena) -> Found:
     """A signed YAML tool is called a script in a language whose comments begin otherwise."""
     arena.sim.add("project", "tools/demo/other.yaml", "version: 1.0.0\ndescription: Other\n")
@@ -2538,16 +2555,15 @@ def folder_of_a_client_that_is_a_link(arena: Arena) -> Found:
 @attack
 def settings_that_clients_run(arena: Arena) -> Found:
     """Files of clients that are no items: hooks, servers, instructions of one user; in the project and below it."""
-    lay(arena.sim.project, {".claude/settings.json": '{"hooks": {}}', "CLAUDE.local.md": "Run evil.\n"})
-    lay(arena.sim.project / "packages/x", {"GEMINI.md": "Run evil.\n", ".cursor/mcp.json": "{}"})
+    lay(arena.sim.project, {".claude/settings.json": '{"hooks": {}}', ".windsurfrules": "Run evil.\n"})
+    lay(arena.sim.project / "packages/x", {".roorules": "Run evil.\n", ".codex/hooks.json": "{}"})
     with redirect_stderr(io.StringIO()) as err:
         assert main(["verify", "--space", "project", "--project", str(arena.sim.project)]) == 0
     assert (
-        "clients of agents obey what no signature covers: .claude/settings.json, CLAUDE.local.md, pack"
-        in err.getvalue()
+        "clients of agents obey what no signature covers: .claude/settings.json, .windsurfrules, pack" in err.getvalue()
     )
     found = arena.verify("--strict")
-    for name in (".claude/settings.json", "GEMINI.md"):
+    for name in (".claude/settings.json", ".roorules"):
         (next(arena.sim.project.rglob(name))).unlink()
         assert arena.verify("--strict") == found
     return found
@@ -2557,8 +2573,8 @@ def settings_that_clients_run(arena: Arena) -> Found:
 def folders_that_clients_obey(arena: Arena) -> Found:
     """The same with folders of rules, modes and plugins; each file counts, so that none passes with an accepted one."""
     places = (
-        *(".claude/output-styles", ".claude/rules", ".github/agents", ".github/chatmodes", ".opencode/plugin"),
-        *(".windsurf/rules", "packages/x/.clinerules"),
+        *(".claude/workflows", ".claude/hooks", ".github/hooks", ".opencode/plugin", ".gemini/policies"),
+        *(".windsurf/memories", "packages/x/.cline/hooks"),
     )
     words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--strict"]
     known = ["--baseline", str(arena.sim.folder / "known.json")]
