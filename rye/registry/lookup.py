@@ -16,6 +16,7 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.items.scope import spellings
 from rye.parameters import SpaceOptions, check, parameters_of
+from rye.spaces.alias import aliased
 
 if TYPE_CHECKING:
     from rye.registry.state import State
@@ -69,7 +70,17 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
                 continue
             if files := [each for each in found if each[0].segment.paths[each[1]].casefold().endswith(suffix)]:
                 return files
+        if target := _aliased(reader, name):
+            return _find(reader, target, space)
         raise
+
+
+def _aliased(reader: Reader, name: str) -> str:
+    """Return ``type:id`` of the item that a name is a link to; empty if it is no link."""
+    kind, colon, rest = name.partition(":")
+    kinds = TYPE_NAMES if not colon else [kind] if kind in TYPE_NAMES else []
+    found = aliased([root for root, _ in reader.snapshots], kinds, rest if colon else name)
+    return f"{found[1].item_type}:{found[1].item_id}" if found else ""
 
 
 def reading(name: str, item: str) -> tuple[str, ...]:

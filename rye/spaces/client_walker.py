@@ -17,6 +17,7 @@ from typing import TypeAlias
 from rye.errors import ItemError
 from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS_FOLDER, ClientFolder
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
+from rye.spaces.alias import own_path
 from rye.spaces.beside import CACHE, MODULES, code_of_client
 from rye.spaces.discover import has_skills
 from rye.spaces.model import Root, Space, is_within, spelled_as
@@ -95,6 +96,7 @@ class ClientWalker(FolderWalk):
 
     def __init__(self, root: Root, client: ClientFolder, beside: list[str] | None = None) -> None:
         super().__init__()
+        self._root = root
         self._base = os.fspath(root.path)
         self._client = client
         self._beside = beside
@@ -216,9 +218,9 @@ class ClientWalker(FolderWalk):
             return
         if not inside:
             self.report("link-escape", path, "the link leads out of the folder", "copy the files instead")
-        elif not is_folder:
+        elif not is_folder and not own_path(self._root, real, base=self._real):
             self._take(path, status, listed, is_file=stat.S_ISREG(status.st_mode))
-        elif not self._is_in_same_skill(path, real):
+        elif is_folder and not self._is_in_same_skill(path, real):
             self.report("link-escape", path, "what the link leads to has another id", "copy the files instead")
 
     def _is_in_same_skill(self, path: str, real: str) -> bool:

@@ -41,6 +41,11 @@ def is_looked_into(name: str) -> bool:
     return name[0] != "." and name not in _SKIPPED and not name.endswith((".dist-info", ".egg-info"))
 
 
+def is_skipped(name: str) -> bool:
+    """Return whether a walk for items does not enter folders of this name."""
+    return name[0] == "." or name in _SKIPPED
+
+
 class Space(StrEnum):
     """The three spaces; of two items with the same type and id, the one in the earlier space comes first."""
 

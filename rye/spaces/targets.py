@@ -21,6 +21,7 @@ from rye.items.clients import SKILL_FILE
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 from rye.spaces import ItemFile, ProjectsBelow, Root
+from rye.spaces.alias import aliased, own_path
 from rye.spaces.layout import Layout
 from rye.spaces.model import is_within, spelled_as
 from rye.spaces.read import skill_of
@@ -87,6 +88,8 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     kind, separator, item_id = text.partition(":")
     if not (separator and kind in TYPE_OF_FOLDER.values()):
         kind, item_id = "", text if "/" in text and "*" in text and not os.path.exists(path) else ""
+    if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
+        kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
         return Target(
             text,
@@ -136,6 +139,8 @@ def _may_lead_to(folder: str, prefix: str) -> bool:
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
     """Return the target of a path: inside a known root its items, else a bundle or project of its own."""
     place = os.path.abspath(path)
+    if os.path.islink(place) and any(own_path(root, real_path(place)) for root in known):  # noqa: PTH114 - never raises
+        place = real_path(place)
     if os.path.isfile(item := place.removesuffix(DETACHED_SUFFIX)):  # noqa: PTH113 - never raises
         place = item
     elif place.endswith(f"{os.sep}{SKILL_SIGNATURE}"):

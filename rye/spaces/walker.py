@@ -19,6 +19,7 @@ from typing import NamedTuple
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of, real_path
+from rye.spaces.alias import own_path
 from rye.spaces.beside import MODULES, code_at
 from rye.spaces.client_walker import BAD_NAME, SKIPPED_FOLDERS, ClientWalker, FolderWalk, Listed
 from rye.spaces.discover import files_warning
@@ -283,5 +284,5 @@ class _Walker(FolderWalk):
             heappush(self._links, _Folder(rel, item_type, path, below))
         elif not stat.S_ISREG(status.st_mode):
             self.report("not-a-file", rel, "the link leads to a pipe, socket or device", "items are regular files")
-        elif self._root.holds(ItemFile.at(rel).item_id):
+        elif self._root.holds(ItemFile.at(rel).item_id) and not own_path(self._root, real, base=self._real_base):
             self._listed.append((rel, status))

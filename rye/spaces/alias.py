@@ -1,0 +1,72 @@
+"""Links from one item to another of the same root: one item with several names.
+
+``CLAUDE.md`` is often a link to ``AGENTS.md``. The file is listed, signed and found once, by its own path; whoever asks
+for the name of the link gets that item.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from rye.items import TYPE_OF_FOLDER, ItemType, is_item_file
+from rye.items.clients import SKILL_FILE
+from rye.signing import real_path
+from rye.spaces.model import ItemFile, Root, is_skipped, is_within
+
+# ruff: noqa: PTH118 - paths are text here: a walk may handle ten thousand
+
+
+def own_path(root: Root, real: str, *, base: str = "") -> str:
+    """Return the path below a root by which a file is listed itself; empty if it is listed by no path of its own.
+
+    Args:
+        root: The root.
+        real: The real path of the file.
+        base: The real path of the root, if the caller has it.
+    """
+    base = base or real_path(root.path)
+    if real == base or not is_within(real, base):
+        return ""
+    path = real[len(base) :].strip(os.sep).replace(os.sep, "/")
+    folders = path.split("/")[:-1]
+    if root.client is None:
+        hidden = any(map(is_skipped, folders))
+    elif root.client.is_fixed:
+        hidden = len(folders) > root.client.depth + 1 or any(is_skipped(name) and name[0] != "." for name in folders)
+    else:
+        hidden = any(map(is_skipped, folders))
+        if root.has_skills and not any(
+            os.path.lexists(os.path.join(base, *folders[:depth], SKILL_FILE)) for depth in range(1, len(folders) + 1)
+        ):
+            return ""
+    file = None if hidden else _file(root, path)
+    return path if file and root.holds(file.item_id) else ""
+
+
+def _file(root: Root, path: str) -> ItemFile | None:
+    """Return the item that a path below a root stands for; None for no item."""
+    if root.client is not None:
+        return root.file(path) if root.client.identify(path) else None
+    kind = TYPE_OF_FOLDER.get(path.partition("/")[0])
+    return ItemFile.at(path) if kind and "/" in path and is_item_file(kind, path.rpartition("/")[2]) else None
+
+
+def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> tuple[Root, ItemFile] | None:
+    """Return the item that a name is a link to, in the first root that has such a link."""
+    kinds = frozenset(item_types)
+    for root in roots:
+        for kind in kinds:
+            folder = root.folder_of(ItemType(kind), item_id)
+            try:
+                with os.scandir(os.path.join(root.path, folder)) as entries:
+                    links = [entry for entry in entries if entry.is_symlink()]
+            except OSError:
+                continue
+            for link in links:
+                file = _file(root, f"{folder}/{link.name}" if folder else link.name)
+                if file and (file.item_type, file.item_id) == (kind, item_id):
+                    target = own_path(root, real_path(link.path))
+                    if target:
+                        return root, root.file(target)
+    return None
