@@ -170,7 +170,7 @@ def sign_targets(
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
-    found, missed = files_to_sign(texts, layout, space)
+    found, missed, skipped = files_to_sign(texts, layout, space)
     jobs = _read_all(found, missed, progress, validate=mode is not SignMode.CHECK)
     if mode is not SignMode.CHECK:
         _refuse_others(jobs)
@@ -185,10 +185,10 @@ def sign_targets(
     fingerprint = str(public.fingerprint) if public else ""
     if secret is None:
         rows = [job.row(changed=force or bool(job.code)) for job in jobs]
-        return SignReport(fingerprint, tuple(rows), warnings=_notes(jobs))
+        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs)))
     rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force), progress)
     doubts = _not_counting(_counted(jobs, progress, "(checking)"), keyring)
-    return SignReport(fingerprint, tuple(rows), warnings=(*_notes(jobs), *doubts))
+    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *doubts))
 
 
 def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:

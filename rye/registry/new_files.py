@@ -359,7 +359,7 @@ def fix_metadata(layout: Layout, targets: Sequence[str], *, space: str = "projec
     """
     from rye.spaces.targets import files_to_sign
 
-    named, problems = files_to_sign(tuple(targets) or ("*",), layout, space)
+    named, problems, _ = files_to_sign(tuple(targets) or ("*",), layout, space)
     left_out, done = LeftOut(), list[WrittenFile]()
     for root, file, _ in named:
         path = root.path / file.rel_path

@@ -22,6 +22,7 @@ from rye.spaces.beside import CACHE, MODULES, code_of_client
 from rye.spaces.discover import has_skills
 from rye.spaces.model import Root, Space, is_within, spelled_as
 from rye.spaces.obeyed import obeyed
+from rye.spaces.read import linked_skill
 
 # ruff: noqa: PTH116, PTH118 - paths are text here: a walk may handle ten thousand
 
@@ -149,6 +150,8 @@ class ClientWalker(FolderWalk):
         if path.endswith(DETACHED_SUFFIX):
             self.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
         elif entry.is_symlink():
+            if "/" not in path and linked_skill(self._root, path):
+                return True
             self._link(path, entry, listed, named=bool(item))
         elif entry.is_dir(follow_symlinks=False):
             return self._enters(path, entry, depth, in_skill=in_skill)

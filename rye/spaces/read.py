@@ -18,7 +18,7 @@ from rye.errors import ItemError
 from rye.items import MAX_BYTES
 from rye.items.clients import SKILL_FILE
 from rye.signing import real_path
-from rye.spaces.model import FileStat, Root, stat_of
+from rye.spaces.model import FileStat, Root, Space, stat_of
 
 MAX_OTHER = 268_435_456
 """How long a file that is no item may be where a manifest covers it, in bytes."""
@@ -173,6 +173,20 @@ class FolderReader:
             os.close(self._open.popitem()[1])
 
 
+def linked_skill(root: Root, name: str) -> str:
+    """Return the real path of a skill that the user linked into a folder of skills of the user space; else empty.
+
+    In the user space a link is the user's own: ``~/.claude/skills/pdf`` may lead to a folder with sources. One that
+    others can write is not followed.
+    """
+    path = root.path / name
+    if root.space is not Space.USER or not root.has_skills or not path.is_symlink():
+        return ""
+    real = real_path(path)
+    is_skill = os.path.lexists(os.path.join(real, SKILL_FILE))  # noqa: PTH118 - text
+    return real if is_skill and not signing.others_control(Path(real), group=True) else ""
+
+
 def _is_plain(parts: list[str]) -> bool:
     """Return whether a path below the root names something below it, with no ``..`` or empty part on the way."""
     return "" not in parts and "." not in parts and ".." not in parts and "\0" not in "".join(parts)
@@ -191,7 +205,9 @@ def _open(root: Root, parts: list[str], rel_path: str) -> int:
     real_base = Path(real_path(base))
     real = Path(os.path.realpath(root.path.joinpath(*parts), strict=True))
     if not real.is_relative_to(real_base):
-        raise _escape(rel_path)
+        real_base = Path(linked_skill(root, parts[0]) or base)
+        if not real.is_relative_to(real_base):
+            raise _escape(rel_path)
     return _open_below(str(real_base), real.relative_to(real_base).parts) if _BELOW else os.open(real, OPEN_FILE)
 
 

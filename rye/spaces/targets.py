@@ -188,14 +188,17 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     }
 
 
-def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[NamedFile], list[str]]:
-    """Return the files that the texts name, each once, and what could not be listed where such files may be.
+def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[NamedFile], list[str], list[str]]:
+    """Return the files that the texts name, each once, what could not be listed where such files may be, and links out.
+
+    A link out of a root is a problem only if it was named: it is skipped where the whole root is signed.
 
     Raises:
         ArgumentError: ``bad-target``, ``nothing-to-sign``, or as :func:`read_targets`.
     """
     files: dict[tuple[str, str], tuple[Root, ItemFile, bool]] = {}
     problems: dict[str, None] = {}
+    skipped: dict[str, None] = {}
 
     @cache
     def walk(root: Root) -> tuple[Mapping[str, ItemFile], list[str], Sequence[ItemError]]:
@@ -212,7 +215,11 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
             near = [each for place in target.places for each in _at_or_below(place, in_order)]
             candidates = map(listed.__getitem__, near if target.places else listed)
             found += [(root, file) for file in candidates if target.accepts(root, file)]
-            missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]
+            for fault in faults:
+                if fault.code == "link-escape" and root in target.whole:
+                    skipped[fault.message] = None
+                elif target.covers(root, str(fault.details["path"])):
+                    missed.append(fault.message)
         problems |= dict.fromkeys(missed)
         if not (found or missed):
             message = f"nothing matches {target.text!r} in {space} space"
@@ -227,7 +234,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
             name = root.source, file.rel_path
             is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
             files[name] = root, file, is_alone
-    return whole_skills(list(files.values())), list(problems)
+    return whole_skills(list(files.values())), list(problems), list(skipped)
 
 
 def _at_or_below(place: str, paths: list[str]) -> list[str]:
