@@ -112,7 +112,6 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
     "rye/cli/commands/__init__.py": "a command is loaded when it is used",
     "rye/cli/commands/service.py": "rooms on one layer do not know each other; the server is loaded when it is started",
     "rye/registry/__init__.py": "the names of the façade are loaded when first used",
-    "rye/spaces": "an installed bundle's own entry point is called",
 }
 """Where importlib may be used, and why."""
 
