@@ -322,7 +322,5 @@ def forget_seen(root: Path) -> bool:
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
-    found = [path for path in _places(root).values() if state.has_record(path)]
-    for path in found:
-        state.remove_record(path)
-    return bool(found)
+    removed = [state.remove_record(path) for path in _places(root).values()]
+    return any(removed)

@@ -36,7 +36,7 @@ def registered() -> list[tuple[str, str, Path]]:
 
 def infos_in(site: Path) -> list[Path]:
     """Return the folders of package metadata in a folder, by their names."""
-    with suppress(OSError), os.scandir(site) as found:
+    with suppress(OSError), os.scandir(os.fspath(site)) as found:
         return sorted(site / each.name for each in found if each.name.endswith((".dist-info", ".egg-info")))
     return []
 

@@ -98,8 +98,7 @@ def read_record(path: Path) -> Any:
         if not stat.S_ISREG(status.st_mode):
             raise _unreadable(path, "it is a pipe, device or folder")
         try:
-            data = stream.read(MAX_RECORD + 1)
-            return json.loads(data)
+            return json.loads(stream.read(MAX_RECORD + 1))
         except (OSError, ValueError, RecursionError) as fault:
             raise _unreadable(path, str(fault)) from fault
 
@@ -120,28 +119,20 @@ def save_record(path: Path, record: Any) -> None:
     write_atomically(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n", mode=0o600)
 
 
-def has_record(path: Path) -> bool:
-    """Return whether there is a record; True also if it cannot be looked at."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def remove_record(path: Path) -> None:
-    """Remove a record, if there is one.
+def remove_record(path: Path) -> bool:
+    """Remove a record; return whether there was one.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
     try:
-        path.unlink(missing_ok=True)
+        path.unlink()
     except OSError as fault:
+        if fault.errno in _NOTHING:
+            return False
         message = f"{path} cannot be removed: {fault.strerror}"
         raise EnvironmentFault("cannot-write", message, hint="check permissions") from fault
+    return True
 
 
 def state_warning(kind: str) -> str:
