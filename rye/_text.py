@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -78,6 +79,28 @@ def unseen(text: str) -> Iterator[tuple[int, str]]:
 def visible(text: str) -> str:
     """Return a text without the characters inside its words that nobody sees, such as a zero-width space."""
     return _UNSEEN.sub("", text) if not text.isascii() and has_invisible(text) else text
+
+
+def only_composes(text: str) -> bool:
+    r"""Return whether Unicode normal form C would only compose the letters of a text, and replace no character.
+
+    >>> only_composes("e\u0301"), only_composes("\u212a"), only_composes("\u037e")
+    (True, False, False)
+    """
+    return text.isascii() or all(unicodedata.is_normalized("NFC", char) for char in text)
+
+
+def composed(text: str) -> str:
+    """Return text with its letters composed (NFC); unchanged if that would replace a character by another one.
+
+    So KELVIN SIGN does not become ``K``, nor GREEK QUESTION MARK ``;``: a name with one is not the name with the other.
+    """
+    return text if text.isascii() or not only_composes(text) else unicodedata.normalize("NFC", text)
+
+
+def may_name_item(name: str) -> bool:
+    """Return whether a path has only characters that an id may have."""
+    return name.isprintable() and only_composes(name)
 
 
 def as_word(text: str) -> str:

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS: Mapping[str, int] = {
     "errors": 0,
+    "_files": 1,
     "_process": 1,
     "_report": 1,
     "_resources": 1,
@@ -63,7 +64,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "mcp": frozenset({"mcp"}),
     "numpy": frozenset({"embedding", "index", "remote", "search"}),
     "opensearchpy": frozenset({"remote"}),
-    "platformdirs": frozenset({"index", "manifest"}),
+    "platformdirs": frozenset({"index", "spaces"}),
     "prompt_toolkit": frozenset({"cli"}),
     "pygments": frozenset({"web"}),
     "rapidfuzz": frozenset({"remote", "search"}),
@@ -111,7 +112,6 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
     "rye/cli/commands/__init__.py": "a command is loaded when it is used",
     "rye/cli/commands/service.py": "rooms on one layer do not know each other; the server is loaded when it is started",
     "rye/registry/__init__.py": "the names of the façade are loaded when first used",
-    "rye/spaces": "an installed bundle's own entry point is called",
 }
 """Where importlib may be used, and why."""
 
@@ -164,6 +164,7 @@ SAME_FILES: Mapping[str, str] = {
     "search.py": COMMAND,
     "server.py": "the protocol of a server, on its side that is rye's",
     "skills.py": "skills as others take them: every file with its digest, and the protocol that serves them",
+    "state.py": "what is kept from one call, or one run, to the next",
     "store.py": "the files of a room on disk, and who may write them",
     "text.py": "answers in words",
     "trust.py": "whose signatures count, and the commands about that",

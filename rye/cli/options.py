@@ -178,7 +178,7 @@ class Place:
         index = self.index
         if self.may_be_remote:
             layout = Layout.find(project=self.project, user=None, bundles=())  # bundles choose no index
-            index = chosen_index(index, layout.user, layout.project)
+            index = chosen_index(index, layout.safe_user())
         return Registry(
             self.project,
             more_bundles=self.bundles,

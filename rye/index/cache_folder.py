@@ -15,17 +15,16 @@ import hashlib
 import logging
 import os
 import shutil
-import stat
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from rye._files import others_control, real_path
 from rye._process import check_cancelled, remove_at_end
 from rye.errors import EnvironmentFault
-from rye.signing import real_path
 
 logger = logging.getLogger(__name__)
 
@@ -127,8 +126,7 @@ def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = N
             if not os.path.isdir(part):  # noqa: PTH112 - Path.is_dir() raises where it may not look
                 break
         _refuse_inside(part, project)
-        with suppress(FileNotFoundError):  # gone again: it is made anew by what writes there
-            _check_owner(part)
+        _check_owner(part)
     return folder / digest[:32]
 
 
@@ -155,17 +153,9 @@ def _check_owner(folder: Path) -> None:
     Raises:
         EnvironmentFault: Code ``unsafe-cache``.
     """
-    if os.name != "posix":
-        return
-    status = folder.stat()
-    if status.st_uid != os.geteuid():
-        message = f"the cache folder {folder} belongs to user {status.st_uid}, not to you"
-        hint = f"set {VARIABLE} to a folder of your own"
-    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        message, hint = f"other users may write to the cache folder {folder}", f"run: chmod 700 {folder}"
-    else:
-        return
-    raise EnvironmentFault("unsafe-cache", message, hint=hint, path=str(folder))
+    if why := others_control(folder, private=True):
+        hint = f"run: chmod 700 {folder}; or set {VARIABLE} to a folder of your own"
+        raise EnvironmentFault("unsafe-cache", f"the cache folder {folder} {why}", hint=hint, path=str(folder))
 
 
 @contextmanager

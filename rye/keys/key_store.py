@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from rye._files import sweep, sync_folder, write_atomically
 from rye._text import quote
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.trust_file import MAX_TRUST_FILE
-from rye.signing.trust_store import sweep, sync_folder, write_atomically
 
 SIGNING_FOLDER: Final = Path("config", "keys", "signing")
 """The folder of private keys below the root of the user space."""

@@ -67,6 +67,7 @@ def check_root(
     now: datetime,
     observed: Observed | None = None,
     remember: bool = True,
+    demanded: bool = False,
 ) -> ManifestReport:
     """Check the manifest of a root; if it passes, remember its versions for the next check.
 
@@ -76,6 +77,7 @@ def check_root(
         now: The moment of checking.
         observed: The files on disk, if the caller has read them already; None reads them.
         remember: Whether to compare with the record of the manifest last seen, and to replace that record.
+        demanded: Whether a manifest is demanded, so that it is an error if its record cannot be saved.
 
     Raises:
         EnvironmentFault: The manifest or the state cannot be read.
@@ -90,7 +92,7 @@ def check_root(
             store.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
             words = f"the record of this manifest could not be saved: {fault.message}"
-            note = ManifestFinding("manifest-unsaved", words)
+            note = ManifestFinding("manifest-unsaved", words, demanded=demanded)
             check = replace(check, findings=(note, *check.findings))
     problems = tuple(observed.unread.values())
     return replace(check, source=root.source, root=str(root.path), problems=problems, digest=_digest(files))
@@ -129,9 +131,9 @@ def check_manifests(
             continue
         demanded = require and (space == "system" or layout.may_demand(root))
         if concerns(root):
-            reports.append(check_root(root, trust=trust, now=now))
+            reports.append(check_root(root, trust=trust, now=now, demanded=demanded))
         elif demanded and ((observed := observe(root)).found or observed.unread):
-            reports.append(check_root(root, trust=trust, now=now, observed=observed))
+            reports.append(check_root(root, trust=trust, now=now, observed=observed, demanded=demanded))
     return tuple(reports)
 
 

@@ -16,12 +16,9 @@ from __future__ import annotations
 
 import base64
 import errno
-import hashlib
-import json
 import os
 import re
 import shutil
-import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,10 +28,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from rye._files import sync_folder, write_atomically
 from rye.errors import EnvironmentFault
 from rye.manifest.model import MAX_MANIFEST_BYTES, MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
-from rye.signing.trust_store import sync_folder, write_atomically
-from rye.spaces import Root
+from rye.spaces import Root, state
 from rye.spaces.beside import beside_warning, runnable_beside
 
 if sys.platform != "win32":
@@ -60,7 +57,6 @@ def list_versions(names: Iterable[str], role: str) -> dict[int, str]:
 MANIFEST_FOLDER: Final = Path("config", "manifest")
 """The folder of the files of a manifest below the root of a space."""
 
-_STATE_VARIABLE: Final = "RYE_STATE_DIR"
 _REMEDY: Final = "check its permissions"
 _REMEDIES: Final = MappingProxyType(
     {
@@ -231,28 +227,6 @@ def _begin(folder: Path, files: Mapping[str, bytes]) -> None:
     sync_folder(folder.parent)
 
 
-def state_folder() -> Path:
-    """Return the folder of the records: ``RYE_STATE_DIR``, else the user's state folder.
-
-    Raises:
-        EnvironmentFault: ``state-unreadable``, or ``no-home`` if the user has no home folder.
-    """
-    given = os.environ.get(_STATE_VARIABLE)
-    if given:
-        try:
-            return Path(given).expanduser()
-        except RuntimeError as fault:
-            problem = f"{_STATE_VARIABLE} is {given!r}, and there is no such home folder"
-            raise EnvironmentFault("state-unreadable", problem, hint="name a folder by its whole path") from fault
-    import platformdirs
-
-    try:
-        return Path(platformdirs.user_state_dir("rye", appauthor=False))
-    except RuntimeError:  # neither HOME, nor XDG_STATE_HOME, nor an entry for the user in the passwd database
-        hint = f"set {_STATE_VARIABLE} or HOME"
-        raise EnvironmentFault("no-home", "there is no home folder for rye's state", hint=hint) from None
-
-
 def _names(root: Path) -> tuple[str, ...]:
     """Return the names under which a root is remembered, its own first.
 
@@ -268,12 +242,11 @@ def _names(root: Path) -> tuple[str, ...]:
 def _places(root: Path) -> dict[str, Path]:
     """Return the file of the record under each name of a root; none if the user has no home folder."""
     try:
-        folder = state_folder() / "manifests"
+        return {name: state.record_path("manifests", name) for name in _names(root)}
     except EnvironmentFault as fault:
         if fault.code != "no-home":
             raise
         return {}
-    return {name: folder / f"{hashlib.sha256(os.fsencode(name)).hexdigest()}.json" for name in _names(root)}
 
 
 def load_seen(root: Path) -> Seen | None:
@@ -289,17 +262,10 @@ def load_seen(root: Path) -> Seen | None:
 
 
 def _load(path: Path) -> Seen | None:
+    record = state.read_record(path)
     try:
-        if os.name == "posix" and (path.parent.stat().st_mode | path.stat().st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
-            raise EnvironmentFault(
-                "state-unsafe",
-                f"others can write {path}, the record of the manifest last seen",
-                hint=f"chmod -R go-w {path.parent}",
-            )
-        return _seen(json.loads(_read(path, MAX_MANIFEST_FILE)))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, ArithmeticError, AttributeError, TypeError, KeyError, RecursionError) as fault:
+        return None if record is None else _seen(record)
+    except (ValueError, ArithmeticError, AttributeError, TypeError, KeyError) as fault:
         raise EnvironmentFault(
             "state-unreadable",
             f"the record of the manifest last seen, {path}, cannot be read",
@@ -318,29 +284,27 @@ def _seen(record: Any) -> Seen:
 def warn_beside(root: Root, *tools: str) -> list[str]:
     """Return a warning that names what tools may run or import, unless the space has, or had, a good manifest."""
     paths = runnable_beside(root, *tools)
-    return [f"{root.source}: {beside_warning(paths)}"] if paths and not was_seen(root.path) else []
+    if not paths:
+        return []
+    with suppress(EnvironmentFault):  # a record that others may have put there is no reason for silence
+        if load_seen(root.path) is not None:
+            return []
+    return [f"{root.source}: {beside_warning(paths)}"]
 
 
 def was_seen(root: Path) -> bool:
     """Return whether a manifest of a space was ever seen; True also where its record cannot be looked at."""
-    return any(map(_is_there, _places(root).values()))
-
-
-def _is_there(path: Path) -> bool:
     try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
+        return load_seen(root) is not None
+    except EnvironmentFault:
         return True
-    return True
 
 
 def save_seen(root: Path, seen: Seen) -> None:
-    """Save the record of a space's manifest under each of its names, in a folder that only the user can read.
+    """Save the record of a space's manifest under each of its names.
 
     Raises:
-        EnvironmentFault: ``cannot-write``, or ``no-home`` if the user has no home folder.
+        EnvironmentFault: ``cannot-write`` or ``state-unsafe``, or ``no-home`` if the user has no home folder.
     """
     record = {
         "format": _FORMAT,
@@ -348,17 +312,8 @@ def save_seen(root: Path, seen: Seen) -> None:
         "digests": dict(seen.digests),
         "root": base64.b64encode(seen.root).decode("ascii"),
     }
-    folder = state_folder() / "manifests"
-    try:
-        for each in (folder.parent, folder):
-            each.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as fault:
-        raise EnvironmentFault(
-            "cannot-write", f"{folder} cannot be written: {fault.strerror}", hint="set RYE_STATE_DIR"
-        ) from fault
-    for name, path in _places(root).items():
-        text = json.dumps({**record, "space": name}, indent=1, sort_keys=True)
-        write_atomically(path, text.encode() + b"\n")
+    for name in _names(root):
+        state.save_record(state.record_path("manifests", name), {**record, "space": name})
 
 
 def forget_seen(root: Path) -> bool:
@@ -367,12 +322,5 @@ def forget_seen(root: Path) -> bool:
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
-    found = [path for path in _places(root).values() if _is_there(path)]
-    for path in found:
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as fault:
-            raise EnvironmentFault(
-                "cannot-write", f"{path} cannot be removed: {fault.strerror}", hint="check permissions"
-            ) from fault
-    return bool(found)
+    removed = [state.remove_record(path) for path in _places(root).values()]
+    return any(removed)

@@ -57,7 +57,7 @@ class Project:
             clients=options.clients or None,
             cache_dir=options.cache_dir,
             embedder=options.embedder,
-            index=chosen_index(options.index, layout.user, layout.project),
+            index=chosen_index(options.index, layout.safe_user()),
             embed_seconds=COMMANDS["search"]["embed_seconds"].default,
             progress=self._report,
             cancelled=self._is_unwanted,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,6 @@ from rye import signing
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError
 from rye.items.clients import SKILL_FILE, SKILLS
-from rye.manifest.store import state_folder
 from rye.registry.skills import MAX_FILES, MAX_SKILL, MAX_URI, front_matter_of, generate
 from rye.signing import (
     DETACHED_SUFFIX,
@@ -31,14 +29,11 @@ from rye.signing import (
     SkillFile,
     TrustSet,
     Verdict,
-    write_atomically,
 )
+from rye.spaces import state
 from rye.spaces.beside import PLAIN
 from rye.spaces.signed import ReadItem, parse_item
 from rye.verify.policy import WELL
-
-_RECORD: Final = 1 << 26
-"""Bytes of the record of what was accepted that are read."""
 
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _URI: Final = re.compile(rf"[a-z][a-z0-9+.-]*://[^?#\s]+/{re.escape(SKILL_FILE)}")
@@ -75,11 +70,11 @@ class ServerCheck:
         accept: Whether to accept what the server has now.
 
     Raises:
-        EnvironmentFault: ``state-unreadable``.
+        EnvironmentFault: ``state-unreadable`` or ``state-unsafe``.
     """
 
     def __init__(self, server: str, trust: TrustSet, *, require: str = "trusted", accept: bool = False) -> None:
-        self._path = state_folder() / "skills" / f"{hashlib.sha256(server.encode('utf-8', 'replace')).hexdigest()}.json"
+        self._path = state.record_path("skills", server.encode("utf-8", "replace").decode())
         self._trust, self._passing, self._accept = trust, WELL[require], accept
         self._before = self._load()
         self._now: dict[str, dict[str, str]] = {}
@@ -88,13 +83,12 @@ class ServerCheck:
         """Bytes of all files that were wanted so far."""
 
     def _load(self) -> dict[str, dict[str, str]] | None:
+        record = state.read_record(self._path)
         try:
-            with self._path.open("rb") as stream:
-                record = json.loads(stream.read(_RECORD))
+            if record is None:
+                return None
             return {uri: {str(name): str(digest) for name, digest in each.items()} for uri, each in record.items()}
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, AttributeError, RecursionError) as fault:
+        except AttributeError as fault:
             message = f"the record of the skills that were accepted, {self._path}, cannot be read"
             raise EnvironmentFault(
                 "state-unreadable", message, hint="restore it, or remove it and review all"
@@ -216,7 +210,7 @@ class ServerCheck:
         """Return the accepted skills that the server no longer lists, and remember what is accepted now.
 
         Raises:
-            EnvironmentFault: ``cannot-write``.
+            EnvironmentFault: ``cannot-write`` or ``state-unsafe``.
         """
         left = {uri: files for uri, files in (self._before or {}).items() if uri not in self._seen}
         gone = [ServerSkill(uri, "gone", problems=("the server lists it no more",)) for uri in sorted(left)]
@@ -225,12 +219,7 @@ class ServerCheck:
         else:
             self._now |= left
         if self._now != self._before and (self._now or self._accept):
-            try:
-                self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            except OSError as fault:
-                message = f"{os.fspath(self._path.parent)} cannot be written: {fault.strerror}"
-                raise EnvironmentFault("cannot-write", message, hint="set RYE_STATE_DIR") from fault
-            write_atomically(self._path, json.dumps(self._now, indent=1, sort_keys=True).encode() + b"\n")
+            state.save_record(self._path, self._now)
         return gone
 
 

@@ -286,9 +286,11 @@ class Indexes:
 def ranking_of(layout: Layout, trust: TrustSet, now: datetime, others: Sequence[Root] = ()) -> Ranking:
     """Return the settings of the user, and of bundles that the user pinned to a key, also for roots elsewhere."""
     bundles = [root for root in layout.in_space("system") if not is_own(root)]
+    unpinned = [root for root in bundles if not trust.pins(root.bundle, now)]
+    unsafe = () if layout.safe_user() else layout.in_space("user")
     here = {root.source for root in layout.roots}
     elsewhere = [root for root in others if root.source not in here]
-    return read_ranking([*layout.roots, *elsewhere], [root for root in bundles if not trust.pins(root.bundle, now)])
+    return read_ranking([*layout.roots, *elsewhere], [*unpinned, *unsafe])
 
 
 def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]:

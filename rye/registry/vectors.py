@@ -23,9 +23,10 @@ from rye.index.refresh import Progress
 from rye.index.vector_report import VectorReport, vector_reports
 from rye.index.vector_store import SEARCH_WAIT, RootVectors, SpaceVectors
 from rye.index.vectors import Meaning, Vectors, pattern, probed
-from rye.search.settings import SETTINGS, ignored_choices, read_choice
+from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
 from rye.spaces.layout import Layout
+from rye.spaces.state import SETTINGS
 
 PROBE_SECONDS = 60.0
 """How long a model is taken for the one it was when it was asked last; after an error it is asked at once."""
@@ -120,7 +121,7 @@ class VectorIndexes:
             by, named = VARIABLE, Choice.parse(line)
         if isinstance(named, Choice):
             return self._settings.asking(named), by
-        return read_choice(self._layout.user), f"'semantic' of {self._layout.user / SETTINGS}"
+        return read_choice(self._layout.safe_user()), f"'semantic' of {self._layout.user / SETTINGS}"
 
     @cached_property
     def can_embed(self) -> bool:
@@ -138,7 +139,7 @@ class VectorIndexes:
     def _settings(self) -> Choice:
         """The user's settings of embedding servers; the defaults where they cannot be read."""
         try:
-            return read_choice(self._layout.user)
+            return read_choice(self._layout.safe_user())
         except UnavailableError as error:
             if "part" in error.details:  # else whatever reads the file reports it
                 self._warnings.append(error.message)

@@ -31,8 +31,8 @@ from rye.items.yaml_safe import load as load_yaml
 from rye.parameters import BoostParts, Parameter, ParameterError, check_all, parameters_of
 from rye.search.fields import TEXT_FIELDS, Overrides
 from rye.spaces import Root
+from rye.spaces.state import SETTINGS
 
-SETTINGS = Path("config", "search.yaml")
 MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16
 _SHOWN_CHARS = 80
@@ -83,7 +83,7 @@ class Ranking(NamedTuple):
 
 
 def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = ()) -> Ranking:
-    """Read the files of some roots; those of the project and of bundles that are ``untrusted`` are not looked at."""
+    """Read the files of some roots; those of projects and of roots that are ``untrusted`` are not looked at."""
     problems: list[str] = []
     own = {root.source: _read(root, problems) for root in roots if root.space != "project" and root not in untrusted}
     users, boosts = own.get("user", _SILENT)
@@ -95,12 +95,17 @@ def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = ()) -> Ran
     return Ranking(merged, boosts, problems)
 
 
-def read_choice(user: Path) -> Choice:
+def read_choice(user: Path | None) -> Choice:
     """Return the embedder that the file in the user's space root chooses, the embedded one where it chooses none.
+
+    Args:
+        user: The root; None where none counts, see :meth:`rye.spaces.layout.Layout.safe_user`.
 
     Raises:
         UnavailableError: ``embedder-settings``: the file, or ``part`` of it, cannot be used, so nothing is embedded.
     """
+    if user is None:
+        return Choice()
     path = user / SETTINGS
     hint = "see the knowledge item rye/embedding for what 'semantic' may hold"
     table, problem = _table(path, _USERS)
@@ -116,38 +121,29 @@ def read_choice(user: Path) -> Choice:
     raise UnavailableError("embedder-settings", message, hint=hint, path=str(path), part="semantic")
 
 
-def chosen_index(named: str | None, user: Path, project: Path | None) -> str | None:
+def chosen_index(named: str | None, user: Path | None) -> str | None:
     """Return the registry on a cluster to search: the named one, else that of ``RYE_INDEX``, else of the user's file.
 
     Args:
         named: What the caller says; ``none`` means the spaces.
-        user: The user's space.
-        project: The folder of the project; a user's space within it chooses nothing.
+        user: The user's space; None where none counts, see :meth:`rye.spaces.layout.Layout.safe_user`.
 
     Raises:
-        ArgumentError: ``bad-index``: the variable or the file names none, or the file lies in the project.
+        ArgumentError: ``bad-index``: the variable or the file names none.
     """
     if named is not None:
         return None if named == "none" else named
     by, found = _INDEX, cast("object", os.environ.get(_INDEX, ""))
-    if not found:
-        by, (table, problem) = f"'index' of {user / SETTINGS}", _table(user / SETTINGS, _USERS)
-        if problem and (user / SETTINGS).is_file() and _CHOOSES.search(_bytes(user / SETTINGS)):
+    if not found and user is not None:
+        path = user / SETTINGS
+        by, (table, problem) = f"'index' of {path}", _table(path, _USERS)
+        if problem and path.is_file() and _CHOOSES.search(_bytes(path)):
             raise ArgumentError("bad-index", problem, hint="correct it, or name the index with --index")
         found = "" if table.get("index") is None else table["index"]
-        if found not in _NOWHERE:
-            _refuse_inside(user, project)
     if not isinstance(found, str) or (found not in _NOWHERE and not _ADDRESS.match(found)):
         hint = "write it like opensearch+https://host:9200/registry; none means the spaces themselves"
         raise ArgumentError("bad-index", f"{by} is no address of a cluster", hint=hint)
     return None if found in _NOWHERE else str(found)
-
-
-def _refuse_inside(user: Path, project: Path | None) -> None:
-    """Refuse a choice of a user's space that lies in the project, and so is the project's own."""
-    if project is not None and user.resolve().parent.is_relative_to(project.resolve()):
-        message = f"{user} lies in the project {project}, which does not choose the index"
-        raise ArgumentError("bad-index", message, hint="name it with --index or RYE_INDEX")
 
 
 def ignored_choices(roots: Sequence[Root]) -> list[str]:

@@ -17,6 +17,18 @@ Importing this room does not load the cryptography library; the first signature 
     'digest'
 """
 
+from rye._files import (
+    SAFE_FOLDERS,
+    Ownership,
+    others_below,
+    others_control,
+    own,
+    ownership_of,
+    real_path,
+    refuse_links,
+    sweep,
+    write_atomically,
+)
 from rye.signing.envelope import (
     COMMENT_MARKS,
     DETACHED_SUFFIX,
@@ -29,7 +41,6 @@ from rye.signing.evidence import disagreements, inspect, uncovered_lines, with_d
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
-from rye.signing.ownership import SAFE_FOLDERS, Ownership, others_below, others_control, own, ownership_of, real_path
 from rye.signing.reasons import REASONS, Reason, reach_of, trust_status
 from rye.signing.skill import SKILL_SIGNATURE, Skill, SkillFile, read_list, sign_skill, unlistable
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
@@ -40,11 +51,8 @@ from rye.signing.trust_store import (
     leads_out,
     load_trust,
     read_trust_bytes,
-    refuse_links,
-    sweep,
     system_clock,
     trust_paths,
-    write_atomically,
 )
 
 __all__ = [

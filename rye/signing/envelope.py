@@ -6,13 +6,12 @@ import base64
 import binascii
 import hashlib
 import re
-import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple, NotRequired, TypedDict, Unpack
 
-from rye._text import BOM, RawEnvelope, find_envelope, front_matter
+from rye._text import BOM, RawEnvelope, composed, find_envelope, front_matter
 from rye.errors import ArgumentError, SigningError
 from rye.signing.keys import SigningKey
 from rye.signing.model import EnvelopeFormat, Origin, Placement
@@ -246,7 +245,7 @@ def signed_message(
         text += f" {len(audience)} {audience}"
     if text.isascii():
         return text.encode("ascii")
-    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest, *filter(None, (suffix, audience)))
+    parts = (item_type, composed(item_id), signed_at, digest, *filter(None, (suffix, audience)))
     message = label.encode("ascii")
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")

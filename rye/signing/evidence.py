@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
-from rye._text import RawEnvelope, find_envelope
+from rye._text import RawEnvelope, composed, find_envelope
 from rye.signing.envelope import (
     COMMENT_MARKS,
     ParsedLine,
@@ -295,7 +294,7 @@ def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...
     """
     if not declared:
         return ()
-    here = _normal(origin.item_id)
+    here = composed(origin.item_id)
     folder, _, stem = here.rpartition("/")
     allowed = {"id": (here, stem), "name": (stem,), "category": (folder,), "type": (origin.item_type,)}
     words = []
@@ -316,7 +315,7 @@ def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
     """Return the ids, other than its own, that a file could have been signed under if what it states is true."""
     if not declared:
         return ()
-    here = _normal(origin.item_id)
+    here = composed(origin.item_id)
     folder, _, stem = here.rpartition("/")
     name = _stated(declared, "name") or stem
     category = _stated(declared, "category")
@@ -328,12 +327,8 @@ def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
 
 
 def _stated(declared: Mapping[str, str], key: str) -> str:
-    said = _normal(declared.get(key, "")).strip()
+    said = composed(declared.get(key, "")).strip()
     if key == "type":
         said = said.casefold()
         return said if said in ITEM_TYPES else ""
     return said.strip("/") if key == "category" else said
-
-
-def _normal(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

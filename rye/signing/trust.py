@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from rye._text import composed
 from rye.signing.keys import PublicKey
 from rye.signing.model import BY_MANIFEST, Evidence, Fingerprint, Origin
 
@@ -259,13 +259,13 @@ def in_namespaces(patterns: tuple[str, ...], item_type: str, item_id: str) -> bo
     A pattern is matched segment by segment, never within one: ``rye/core/*`` is everything below ``rye/core``, but not
     ``rye/core`` or ``rye/corex/a``; ``*`` inside is exactly one segment; ``tool:rye/*`` is for tools alone.
     """
-    parts = unicodedata.normalize("NFC", item_id).split("/")
+    parts = composed(item_id).split("/")
     return any(_matches(pattern, item_type, parts) for pattern in patterns)
 
 
 def _matches(pattern: str, item_type: str, parts: list[str]) -> bool:
     kind, colon, path = pattern.rpartition(":")
-    wanted = unicodedata.normalize("NFC", path).split("/")
+    wanted = composed(path).split("/")
     if colon and kind != item_type:
         return False
     if wanted[-1] == "*" and len(parts) > len(wanted):

@@ -1,52 +1,30 @@
-"""Trust files on disk, and how a file is written; the only file of this room that reads or writes any.
+"""Trust files on disk; the only file of this room that reads any.
 
 The idea: the trust files of all spaces make one set, each entry marked with the place of its file, and
 :class:`TrustSet` decides what a place may say. The invariant: no fault lets a key count for more. The file of a
 project or bundle is read only where no link leads out of its root. A file that cannot be read is a warning, and bars
 the key that its name states, as it could be the one that revokes it; one of the user's or the caller's own that names
-no key is kept as ``unreadable``, so that a verification can refuse to call itself complete. Files are replaced
-atomically: a temporary file beside the target, ``fsync``, ``rename``, ``fsync`` of the folder.
+no key is kept as ``unreadable``, so that a verification can refuse to call itself complete.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from rye._files import inside_fault, real_path, refuse_others
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.keys import refuse_key_text
-from rye.signing.ownership import real_path, refuse_inside, refuse_others
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
 
 # ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered, or a name is too long
 
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
-_TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
-_LEFT: Final = 3600.0
-"""Seconds without a change after which a temporary file is nobody's."""
-
-_REMEDY: Final = "check the permissions of the folder"
-_REMEDIES: Final = MappingProxyType(
-    {
-        errno.ENAMETOOLONG: "give it a shorter name",
-        errno.EISDIR: "remove the folder that stands in its place, or name another file",
-        errno.ENOENT: "make the folder first; a link on the way to it may lead nowhere",
-        errno.ENOSPC: "make room on the disk",
-        errno.EDQUOT: "make room: your quota of the disk is used up",
-        errno.EROFS: "the disk can only be read: write elsewhere",
-    }
-)
-"""What to do about a file that cannot be written, by what the system said."""
 
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
@@ -126,6 +104,7 @@ def load_trust(
     vouching: Path | None = None,
     named: Sequence[Path] = (),
     checkouts: Sequence[str] = (),
+    user_fault: EnvironmentFault | None = None,
 ) -> TrustLoad:
     """Read the trust files of all spaces.
 
@@ -140,7 +119,8 @@ def load_trust(
         vouching: Root of the one of them whose own trust files count for its items: rye's own, and while a bundle is
             inspected or signed.
         named: Trust files, or folders of them, that the caller trusts for this run.
-        checkouts: Folders in which no user space may lie: what brings its own keys would vouch for itself.
+        checkouts: Folders in which no trust file of the user may lie: what brings its own keys would vouch for itself.
+        user_fault: Why nothing of the user space counts; None if it does.
 
     Returns:
         The set, and what could not be read.
@@ -153,7 +133,7 @@ def load_trust(
     for path in named:
         found.add_named(path)
     if user is not None:
-        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, home=user, checkouts=checkouts)
+        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, checkouts=checkouts, fault=user_fault)
     anchors = tuple(found.entries)
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
@@ -199,22 +179,22 @@ class _Found:
         scope: TrustScope,
         *,
         root: Path | None = None,
-        home: Path | None = None,
         bundle: str = "",
         vouches: bool = False,
         anchors: Sequence[TrustEntry] = (),
         more: Sequence[Path] = (),
         checkouts: Sequence[str] = (),
+        fault: EnvironmentFault | None = None,
     ) -> None:
         """Read the trust files of a folder, and ``more``; of a ``root``, none that a link leads out of it to.
 
-        Below the ``home`` of a user, none that others own or can write, or that lies in one of the ``checkouts``.
+        Of the user's, none that others own or can write, or that lies in one of the ``checkouts``; no file at all
+        where there is a ``fault`` in the whole.
         """
         paths = [*more]
         try:
-            refuse_inside(home, checkouts)
-            for place in () if home is None else (*(home / each for each in reversed(TRUSTED_FOLDER.parents)), folder):
-                refuse_others(place)
+            if fault is not None:
+                raise fault
             _refuse_leading_out(folder, root)
             paths += trust_paths(folder)
         except NotADirectoryError:
@@ -223,8 +203,8 @@ class _Found:
             dangling = any(os.path.islink(place) and not os.path.exists(place) for place in (folder, *folder.parents))
             if dangling or not isinstance(error, FileNotFoundError):
                 message = f"trust files in {folder} cannot be read: {error.strerror}"
-                fault = EnvironmentFault("unreadable", message, hint="check its permissions")
-                self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
+                unreadable = EnvironmentFault("unreadable", message, hint="check its permissions")
+                self._unread.append(UnreadTrust(folder, message, scope, unreadable, bundle))
         except (SigningError, EnvironmentFault) as error:
             self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
         for path in paths:
@@ -232,8 +212,10 @@ class _Found:
             try:
                 if os.path.islink(path):
                     _refuse_leading_out(path, root)
-                if home is not None:
+                if scope is TrustScope.USER:
                     refuse_others(path)
+                    if inside := inside_fault(path, checkouts):
+                        raise inside
                 data = read_trust_bytes(path)
                 endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
                 entry = parse_trust_file(
@@ -244,10 +226,10 @@ class _Found:
                     vouches=vouches,
                     source=str(path),
                 )
-            except (SigningError, EnvironmentFault) as fault:
-                message, stem = f"trust file {path} is left out: {fault.message}", path.stem.casefold()
+            except (SigningError, EnvironmentFault) as error:
+                message, stem = f"trust file {path} is left out: {error.message}", path.stem.casefold()
                 name = stem if _FINGERPRINT.fullmatch(stem) else ""
-                self._unread.append(UnreadTrust(path, message, scope, fault, bundle, endorsed_by, name))
+                self._unread.append(UnreadTrust(path, message, scope, error, bundle, endorsed_by, name))
             else:
                 self.entries.append(entry)
 
@@ -297,101 +279,3 @@ def read_trust_bytes(path: Path) -> bytes:
         raise EnvironmentFault(
             "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"
         ) from fault
-
-
-def refuse_links(path: Path) -> None:
-    """Refuse to write through a link that a stranger could have made: the working directory is often a checkout.
-
-    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that checkout.
-
-    Raises:
-        EnvironmentFault: ``cannot-write``.
-    """
-    here = Path.cwd()
-    checkout = _checkout(here)
-    whole = here / path
-    for place in (whole, *whole.parents):
-        if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):
-            message = f"{place} is a link; rye does not write through links"
-            raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
-
-
-def _checkout(here: Path) -> Path:
-    """Return the outermost folder upwards that has a ``.git`` or ``.ai``, as a checkout can hold others; else this one.
-
-    The user's home is none, though it has a ``.ai``: links there are the user's own.
-    """
-    home = os.path.realpath(os.path.expanduser("~"))
-    found = here
-    for folder in (here, *here.parents):
-        if os.path.realpath(folder) == home:
-            break
-        if any(os.path.lexists(folder / name) for name in (".git", ".ai")):
-            found = folder
-    return found
-
-
-def _is_within(folder: Path, base: Path) -> bool:
-    """Return whether a folder is another one or below it, however either is spelled."""
-    return any(above.samefile(base) for above in (folder.resolve(), *folder.resolve().parents))
-
-
-def write_atomically(path: Path, data: bytes, *, ready: Callable[[], None] = lambda: None) -> None:
-    """Replace a file's content, or create it: whoever looks sees the old bytes or the new, never a part.
-
-    The bytes go to a hidden file beside it, reach the disk, and take the name in one step. The mode is kept; a link
-    stays a link.
-
-    Args:
-        path: The file.
-        data: Its new content.
-        ready: Called once this is on the disk; an exception from it leaves the old file as it is.
-
-    Raises:
-        EnvironmentFault: ``cannot-write``; the old file is untouched.
-    """
-    target = Path(os.path.realpath(path))
-    # a name of its own, as one made from the target's may be too long where that is not
-    temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
-    try:
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        try:
-            # what others may not read is not theirs to read while it is written either
-            opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode & 0o600)
-            with os.fdopen(opened, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if mode is not None:
-                temporary.chmod(mode)
-            ready()
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        sync_folder(target.parent)
-    except OSError as fault:
-        hint = _REMEDIES.get(fault.errno or 0, _REMEDY)
-        raise EnvironmentFault("cannot-write", f"{path} cannot be written: {fault.strerror}", hint=hint) from fault
-
-
-def sweep(folder: Path) -> None:
-    """Remove temporary files that killed writes left in a folder: those not written to for an hour.
-
-    What cannot be removed stays; it is hidden, and no reader takes it for anything.
-    """
-    with suppress(OSError):
-        for left in folder.glob(".*.tmp"):
-            found = left.lstat()
-            old = time.time() - found.st_mtime > _LEFT
-            if old and stat.S_ISREG(found.st_mode) and _TEMPORARY.fullmatch(left.name):
-                left.unlink()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make sure that a new name in a folder outlives a loss of power."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -1,8 +1,8 @@
 """spaces: where items live, which files they are, and which of two with the same id comes first.
 
 A space root is a folder that holds ``directives``, ``tools`` and ``knowledge``: the ``.ai`` of a project, of the user,
-or of a bundle. This room finds the roots, walks them and reads single files, and never follows a link out of a root. Of
-all code in a space only the callable that an *installed* bundle registers is ever run; folders are read statically.
+or of a bundle. This room finds the roots, walks them and reads single files, and never follows a link out of a root. No
+code in a space is ever imported or run.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

@@ -1,34 +1,31 @@
-"""Bundles: rye's own items, those that installed packages register, and folders named by the caller."""
+"""Bundles: rye's own items, those that installed packages register, and folders named by the caller.
+
+Nothing of a bundle is imported or run, installed or not.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 from rye._resources import items_root
 from rye.errors import ArgumentError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
 from rye.signing import real_path
+from rye.spaces import packages
 from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into
 
-# ruff: noqa: PTH112, PTH113 - Path.is_dir() and is_file() raise where a folder may not be entered
+# ruff: noqa: PTH112 - Path.is_dir() and is_file() raise where a folder may not be entered
 
-
-_MAX_BYTES = 1 << 16
 _MAX_LENGTH = 64
 _NOT_AN_ID = re.compile(r"[^\w.+-]+")
-_ENTRY = re.compile(r"^([^=\n#;\[]+?)[ \t]*=[ \t]*([\w.]+)[ \t]*:", re.MULTILINE)
-_GROUP = re.compile(r"^\[rye\.bundles\][ \t]*$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
-_VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 
 
 def _identity(bundle: str, version: str = "") -> tuple[str, str]:
@@ -39,65 +36,19 @@ def _identity(bundle: str, version: str = "") -> tuple[str, str]:
 
 def identify(folder: Path) -> tuple[str, str]:
     """Return id and version of the bundle in a folder, from package metadata beside it, ``bundle.py`` or its name."""
-    literal = _bundle_literals(folder / "bundle.py")
-    infos: list[Path] = []
-    with suppress(OSError):
-        infos = sorted(path for path in folder.parent.iterdir() if path.name.endswith(".dist-info"))
-    for info in infos:
-        group = _GROUP.search(_text(info / "entry_points.txt"))
-        for entry, module in _ENTRY.findall(group[1]) if group else ():
+    for info in packages.infos_in(folder.parent):
+        for entry, module in packages.entries(info):
             if module.split(".")[0] == folder.name:
-                version = _VERSION.search(_text(info / "METADATA"))
-                return _identity(literal.get("bundle_id") or entry.strip(), version[1] if version else "")
+                return _identity(entry, packages.version(info))
+    literal = packages.literals(folder / "bundle.py")
     return _identity(literal.get("bundle_id") or folder.name, literal.get("version", ""))
 
-
-def _bundle_literals(path: Path) -> dict[str, str]:
-    """Return the texts that a ``bundle.py`` returns under ``bundle_id`` and ``version``, where they are literals."""
-    source = _text(path)
-    if "bundle_id" not in source:
-        return {}
-    import ast
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return {}
-    found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    found.setdefault(str(key.value), value.value)
-    return {key: found[key] for key in ("bundle_id", "version") if key in found}
-
-
-def _text(path: Path) -> str:
-    """Return the start of a small file, empty where there is none; a pipe in its place is not read."""
-    if not os.path.isfile(path):
-        return ""
-    try:
-        with path.open("rb") as handle:
-            return handle.read(_MAX_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-ENTRY_POINTS = "rye.bundles"
-"""The entry point group in which an installed package names its ``bundle`` callable."""
 
 OWN = "rye"
 """The id of the bundle of rye's own items; no other bundle gets it."""
 
-_MAX_FOLDER_DEPTH = 3
-"""How many folders below a named one a bundle may lie."""
-
-_INSTALLED_BY_RYEOS = "bundles"
-"""Folder in the ``.ai`` of its own data where RyeOS keeps the bundles that it installed."""
-
+_MAX_FOLDER_DEPTH = 3  # how many folders below a named one a bundle may lie
+_INSTALLED_BY_RYEOS = "bundles"  # the folder in the ``.ai`` of its data where RyeOS keeps bundles
 _VARIABLE = "RYE_BUNDLES"
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
 
@@ -173,23 +124,22 @@ def is_own(root: Root) -> bool:
 
 
 class RootCollector:
-    """Collects roots: each bundle id once, each folder once unless bundles divide it by categories."""
+    """Collects roots: each bundle id once, and each folder once."""
 
     def __init__(self, taken: Collection[str] = (), known: Sequence[Root] = ()) -> None:
-        self._known = {(os.path.realpath(root.path), root.categories): root for root in known}
+        self._known = {os.path.realpath(root.path): root for root in known}
         self._roots: list[Root] = []
-        self._places: dict[str, set[tuple[str, ...]]] = {}
+        self._places: set[str] = set()
         self._ids = {OWN, *taken}
         self.warnings: list[str] = []
 
     def add(self, root: Root) -> None:
         """Add a root; a second bundle of the same id gets a number, because bundles are pinned by their ids."""
         place = real_path(root.path)
-        shares = self._places.setdefault(place, set())
-        if root.categories in shares or (shares and not root.categories):
+        if place in self._places:
             return
-        shares.add(root.categories)
-        if already := self._known.get((place, root.categories)):
+        self._places.add(place)
+        if already := self._known.get(place):
             self._roots.append(already)
             return
         own = is_own(root)
@@ -283,65 +233,22 @@ def has_items(folder: Path) -> bool:
 
 
 def _installed(warnings: list[str]) -> Iterator[Root]:
-    """Yield the roots of registered bundles, in the order of their names; the only place that runs a bundle's code."""
-    if not _any_registered():
-        return
-    from importlib.metadata import entry_points
-
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: (entry.name, entry.value)):
-        try:
-            yield _registered(entry.name, entry.load()())
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
-            problem = f"{type(error).__name__}: {error}".rstrip(": ")
-            warnings.append(f"the bundle {entry.name!r} ({entry.value}) is left out: {problem}")
-
-
-def _any_registered() -> bool:
-    """Return whether it is worth importing ``importlib.metadata``, which takes longer than a whole search."""
-    for place in sys.path:
-        try:
-            with os.scandir(place or ".") as entries:
-                infos = [Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
-        except NotADirectoryError:
-            return True  # an archive; only importlib can look inside
-        except OSError:
-            continue
-        for info in infos:
-            with suppress(OSError):
-                if ENTRY_POINTS.encode() in (info / "entry_points.txt").read_bytes():
-                    return True
-    return False
+    """Yield the roots of registered bundles, in the order of their names, and warn of those that are not found."""
+    for name, module, info in packages.registered():
+        roots = (_root_at(folder, itself=True) for folder in packages.package_folders(info, module))
+        path = next(filter(None, roots), None)
+        if path is None:
+            problem = f"no items are found in the package of {module}; name its folder in {_VARIABLE}"
+            warnings.append(f"the bundle {name!r} of {info.name} is left out: {problem}")
+        else:
+            bundle, version = _identity(name, packages.version(info))
+            yield Root(Space.SYSTEM, path, bundle, version, stamp=_stamp(path, version))
 
 
-def _registered(name: str, answer: Any) -> Root:
-    """Make a root of what a bundle callable returned, a mapping or an object.
-
-    Raises:
-        TypeError: It is neither, or one of its values is of the wrong type.
-        ValueError: There are no items in its ``root_path``.
-    """
-    place = _value(answer, "root_path")
-    if not isinstance(place, str | os.PathLike):
-        raise TypeError("it names no root_path")
-    path = _root_at(Path(os.path.abspath(place)), itself=True)  # noqa: PTH100 - links stay as they are
-    if path is None:
-        raise ValueError(f"there are no items in {place}")
-    categories = _value(answer, "categories") or ()
-    if isinstance(categories, str) or not all(isinstance(one, str) for one in categories):
-        raise TypeError("its categories are no list of namespaces")
-    bundle, version = _identity(str(_value(answer, "bundle_id") or name), str(_value(answer, "version") or ""))
-    namespaces = tuple(one.strip("/") for one in categories)
-    return Root(Space.SYSTEM, path, bundle, version, namespaces, stamp=_stamp(path, version, categories))
-
-
-def _value(answer: Any, key: str) -> Any:
-    return answer.get(key) if isinstance(answer, Mapping) else getattr(answer, key, None)
-
-
-def _stamp(path: Path, version: str, categories: Iterable[str]) -> str:
+def _stamp(path: Path, version: str) -> str:
     """Return a text that changes when a package is installed again; empty for one that its author may be editing."""
     if not version or _INSTALLED.isdisjoint(path.parts):
         return ""
     folders = [path, *(path / item_type.folder for item_type in ItemType)]
     seen = [folder.stat() for folder in folders if os.path.isdir(folder)]
-    return "|".join([str(path), version, *categories, *(f"{one.st_ino}:{one.st_mtime_ns}" for one in seen)])
+    return "|".join([str(path), version, *(f"{one.st_ino}:{one.st_mtime_ns}" for one in seen)])

@@ -14,6 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
 
+from rye._text import may_name_item
 from rye.errors import ItemError
 from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS_FOLDER, ClientFolder
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
@@ -63,7 +64,7 @@ class FolderWalk:
 
     def report(self, code: str, rel: str, problem: str, hint: str) -> None:
         """Note why a file or folder is left out."""
-        path = rel if rel.isprintable() else ascii(rel)[1:-1]
+        path = rel if may_name_item(rel) else ascii(rel)[1:-1]
         self.problems.append(ItemError(code, f"{path}: {problem}", hint=hint, path=path))
 
 
@@ -84,7 +85,7 @@ def is_found_elsewhere(real: str, path: str, alike: Collection[str]) -> bool:
 
 def _is_whole_skill(entry: os.DirEntry[str], folder: str) -> bool:
     """Return whether what lies alone in a folder is the file of a skill, as in most; there are no names to count."""
-    return entry.name == SKILL_FILE and entry.is_file(follow_symlinks=False) and folder.isprintable()
+    return entry.name == SKILL_FILE and entry.is_file(follow_symlinks=False) and may_name_item(folder)
 
 
 class ClientWalker(FolderWalk):
@@ -234,7 +235,7 @@ class ClientWalker(FolderWalk):
 
     def _take(self, path: str, entry: os.DirEntry[str] | os.stat_result, listed: Listed, *, is_file: bool) -> None:
         """List a file that has the name of an item; report what has one and cannot be listed."""
-        if not path.isprintable():
+        if not may_name_item(path):
             self.report("bad-name", path, BAD_NAME, "rename the file")
         elif is_file:
             listed.append((path, entry))

@@ -15,6 +15,7 @@ from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
 from rye.signing import TrustLoad, real_path
 from rye.spaces import Root, Space
+from rye.spaces.state import checkouts_around, user_fault
 
 AUDIENCE: Final = "RYE_AUDIENCE"
 """Environment variable that names the audience where the caller does not."""
@@ -114,20 +115,34 @@ class Layout(NamedTuple):
         others = {
             root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle and not root.client
         }
-        home, around = real_path(self.user.parent), (str(path.parent) for path in others.values())
+        checkouts = self._checkouts()
         load = signing.load_trust(
             user=self.user,
             project=None if self.project is None else self.project / spaces.FOLDER,
             others=others,
-            checkouts=[
-                *([] if self.project is None else [str(self.project)]),
-                *(each for each in around if real_path(each) != home),
-            ],
+            checkouts=checkouts,
+            user_fault=user_fault(self.user, checkouts),
             bundles={root.bundle: root.trust_root for root in self.roots if root.space == "system"},
             vouching=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,
         )
         return load._replace(trust=replace(load.trust, audience=self.audience)) if self.audience else load
+
+    def safe_user(self) -> Path | None:
+        """Return the user space's ``.ai`` if its settings count; else None, and :meth:`load_trust` warns of it."""
+        return None if user_fault(self.user, self._checkouts()) else self.user
+
+    def _checkouts(self) -> list[str]:
+        """Return the folders in which no part of the user space may lie: those worked in, and those verified."""
+        home = real_path(self.user.parent)
+        named = [root for root in self.roots if root.space != Space.USER and not spaces.is_own(root)]
+        places = [_place(root) for root in named if real_path(_place(root)) != home]
+        projects = [_place(root) for root in named if root.space == Space.PROJECT]
+        if self.project is not None:
+            places.append(self.project)
+        with suppress(OSError):  # the working directory is gone
+            projects.append(Path.cwd())
+        return [*map(str, places), *checkouts_around(projects, self.user.parent)]
 
     def in_space(self, space: str) -> tuple[Root, ...]:
         """Return the roots of one space, or of all."""
@@ -163,6 +178,11 @@ class Layout(NamedTuple):
         The folders of clients have none.
         """
         return (root.client is None and root.space != "system") or root in self.named
+
+
+def _place(root: Root) -> Path:
+    """Return the folder that a root stands for: the one around its ``.ai`` or its client's folder, else itself."""
+    return root.around if root.client or root.path.name == spaces.FOLDER else root.path
 
 
 def _check_clients(clients: Sequence[str] | None) -> frozenset[str]:

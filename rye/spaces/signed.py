@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from rye import items, signing
-from rye._text import find_envelope
+from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
 from rye.signing import Evidence, Origin, Skill, SkillFile
@@ -189,7 +189,7 @@ def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str, *,
     Raises:
         ItemError: The file cannot be read, or is no item.
     """
-    if not path.isprintable():
+    if not may_name_item(path):
         code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
         raise ItemError(code, message, hint="rename the file", path=path)
     data, detached = read_signed(root, path, read)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from rye._text import may_name_item
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of, real_path
@@ -225,7 +226,7 @@ class _Walker(FolderWalk):
                 path = prefix + name
                 if holds and not holds(ItemFile.at(path).item_id):
                     continue
-                if name.isprintable():
+                if may_name_item(name):
                     self._listed.append((path, entry))
                 else:
                     self.report("bad-name", path, BAD_NAME, "rename the file")
@@ -245,7 +246,7 @@ class _Walker(FolderWalk):
             if is_item_file(parent.item_type, name):
                 self.report("not-a-file", rel, "this is a pipe, socket or device", "items are regular files")
         elif name not in SKIPPED_FOLDERS and not (name == self._library and parent.item_type is ItemType.TOOL):
-            if name.isprintable():
+            if may_name_item(name):
                 self._folders.append(_Folder(rel, parent.item_type, entry.path, f"{parent.real}/{name}"))
             else:
                 self.report("bad-name", rel, BAD_NAME, "rename the folder")
@@ -277,7 +278,7 @@ class _Walker(FolderWalk):
         real = real_path(path)
         if not real.startswith(self._real_base + os.sep):
             self.report("link-escape", rel, "the link leads out of the space root", "copy the files instead")
-        elif not name.isprintable():
+        elif not may_name_item(name):
             self.report("bad-name", rel, BAD_NAME, "rename the link")
         elif is_folder:
             below = real[len(self._real_base) + 1 :].replace(os.sep, "/")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +11,7 @@ from hashlib import sha256
 from typing import Final
 
 from rye import items, signing, spaces
-from rye._text import BOM, front_matter
+from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
 from rye.items import ItemType
 from rye.items.markdown import is_plainly_yaml
@@ -159,7 +158,7 @@ def with_duplicates(
             if inside != folder:
                 yield from _ambiguous(here, root, warnings)
                 here, folder = {}, inside
-            item_id = file.item_id if file.item_id.isascii() else unicodedata.normalize("NFC", file.item_id)
+            item_id = composed(file.item_id)
             group = here if inside.isascii() else kept
             group.setdefault((file.item_type, item_id), []).append(file.rel_path)
         yield file

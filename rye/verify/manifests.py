@@ -12,6 +12,7 @@ from rye.manifest.model import ListedItem, ManifestFinding, ManifestReport, Seve
 from rye.manifest.space import Observed, compare
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import beside_warning, named_files
+from rye.spaces.state import state_warning
 from rye.verify.reports import Outcome, Unchecked, Violation
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Manifests:
         for root, paths in self.stream.beside() if self.finished else ():
             if paths and root not in looked_at:
                 notes.append(f"{root.source}: {beside_warning(paths)}")
+        if self.finished and (why := state_warning("manifests")):
+            notes.append(f"what was seen of manifests before may have been removed: {why} [state-unsafe]")
         return tuple(notes)
 
     def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
@@ -120,16 +123,18 @@ class Manifests:
 
     def _report(self, observed: Observed) -> ManifestReport:
         """Check a manifest; where there is none and none is required, the report says what is not covered."""
-        root, verifier = observed.root, self.stream.verifier
+        root, verifier, demanded = observed.root, self.stream.verifier, self.require and self._demands(observed.root)
         if _has_manifest(root) or (self.require and root.client is None):
-            report = inventory.check_root(root, trust=verifier.trust, now=verifier.now, observed=observed)
+            report = inventory.check_root(
+                root, trust=verifier.trust, now=verifier.now, observed=observed, demanded=demanded
+            )
         else:
             findings = compare({}, observed.unproven)
             report = ManifestReport(findings, source=root.source, root=str(root.path))
         if not self._demands(root):
             return report
-        demanded = (each._replace(demanded=each.code == "uncovered") for each in report.findings)
-        return replace(report, findings=tuple(demanded))
+        found = (each._replace(demanded=each.demanded or each.code == "uncovered") for each in report.findings)
+        return replace(report, findings=tuple(found))
 
 
 def _has_manifest(root: Root) -> bool:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+import unicodedata
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -327,3 +328,35 @@ def test_settings_of_a_project_do_not_rank_its_items(sim: SpaceSim) -> None:
     changed = answer()
     assert [row for row in changed if row[0] != "system"] == [row for row in before if row[0] != "system"]
     assert changed != before
+
+
+# names
+
+
+@pytest.mark.parametrize("char", ["\u212a", "\u037e"], ids=["kelvin-sign", "greek-question-mark"])
+@pytest.mark.parametrize("place", ["tools/demo/{}.py", "tools/{}/deploy.py", ".claude/commands/{}.md"])
+def test_attack_name_that_unicode_normalisation_replaces(sim: SpaceSim, char: str, place: str) -> None:
+    """A file renamed to a character that NFC replaces by that of the signed name is refused: it is another name."""
+    signed, renamed = place.format(unicodedata.normalize("NFC", char)), place.format(char)
+    if signed.startswith("."):
+        path, other = sim.project / signed, sim.project / renamed
+        lay(sim.project, {signed: "Deploy a build."})
+        registry = sim.registry()
+    else:
+        path, other = sim.add("project", signed, BARE_TOOL), sim.path("project", renamed)
+        registry = sim.registry()
+        assert [str(each.signature.verdict) for each in registry.verify(space="project").items] == ["trusted"]
+    other.parent.mkdir(exist_ok=True)
+    path.rename(other)
+    report = sim.registry().verify(space="project")
+    assert report.items == ()
+    assert [each.code for each in report.unchecked] == ["bad-name"]
+    assert report.status == 2
+    assert sim.registry().search("deploy", space="project").total == 0
+
+
+def test_a_decomposed_name_is_the_signed_one(sim: SpaceSim) -> None:
+    """Some file systems keep names decomposed: letters that NFC only composes again make no other name."""
+    path = sim.add("project", "tools/demo/caf\u00e9.py", BARE_TOOL)
+    path.rename(sim.path("project", "tools/demo/cafe\u0301.py"))
+    assert [str(each.signature.verdict) for each in sim.registry().verify(space="project").items] == ["trusted"]

@@ -19,10 +19,10 @@ from rye.manifest.store import (
     read_manifest,
     replace_manifest,
     save_seen,
-    state_folder,
     was_seen,
 )
 from rye.signing import write_atomically
+from rye.spaces.state import state_folder
 from tests.unit.manifest.board import written
 
 INFINITE = b'{"format": 1, "versions": {"root": Infinity}, "digests": {}, "root": ""}'

@@ -17,6 +17,7 @@ from rye.search.fields import TEXT_FIELDS, Overrides, weights_for
 from rye.search.score import Evaluation
 from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_choice, read_ranking
 from rye.spaces import Root, Space
+from rye.spaces.layout import Layout
 from tests.support.files import lay
 from tests.unit.index.segments import item, snapshot
 from tests.unit.search.asking import bound_query, states
@@ -182,16 +183,16 @@ def test_an_index_is_named_by_the_caller_the_variable_or_the_user(
 ) -> None:
     """In this order; ``none`` at any of them means the spaces."""
     monkeypatch.delenv("RYE_INDEX", raising=False)
-    user, project = tmp_path / "user" / ".ai", tmp_path / "project"
-    assert chosen_index(None, user, project) is None
+    user = tmp_path / "user" / ".ai"
+    assert chosen_index(None, user) is None
     lay(user, {FILE: f"index: {ADDRESS}\n"})
-    assert chosen_index(None, user, project) == ADDRESS
+    assert chosen_index(None, user) == ADDRESS
     monkeypatch.setenv("RYE_INDEX", f"{ADDRESS}-2")
-    assert chosen_index(None, user, project) == f"{ADDRESS}-2"
-    assert chosen_index("any", user, project) == "any"
-    assert chosen_index("none", user, project) is None
+    assert chosen_index(None, user) == f"{ADDRESS}-2"
+    assert chosen_index("any", user) == "any"
+    assert chosen_index("none", user) is None
     monkeypatch.setenv("RYE_INDEX", "none")
-    assert chosen_index(None, user, project) is None
+    assert chosen_index(None, user) is None
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_a_file_that_names_no_index_rightly_is_an_error(
     monkeypatch.delenv("RYE_INDEX", raising=False)
     lay(tmp_path, {FILE: content})
     with pytest.raises(ArgumentError, match=r"search\.yaml") as raised:
-        chosen_index(None, tmp_path, None)
+        chosen_index(None, tmp_path)
     assert raised.value.code == "bad-index"
     assert "secret" not in str(raised.value)
 
@@ -214,11 +215,12 @@ def test_attack_a_project_does_not_choose_the_index(tmp_path: Path, monkeypatch:
     """Neither by its file, nor by a user space that lies in it."""
     monkeypatch.delenv("RYE_INDEX", raising=False)
     project = tmp_path / "project"
-    lay(project / ".ai", {FILE: f"index: {ADDRESS}\n"})
-    assert chosen_index(None, tmp_path / "user" / ".ai", project) is None
-    lay(project / "home" / ".ai", {FILE: f"index: {ADDRESS}\n"})
-    with pytest.raises(ArgumentError, match="does not choose the index"):
-        chosen_index(None, project / "home" / ".ai", project)
+    for folder in (project, project / "home"):
+        lay(folder / ".ai", {FILE: f"index: {ADDRESS}\n"})
+    for home, chosen in ((tmp_path / "user", None), (project / "home", None), (tmp_path / "good", ADDRESS)):
+        lay(tmp_path / "good" / ".ai", {FILE: f"index: {ADDRESS}\n"})
+        layout = Layout.find(project=project, user=home, bundles=())
+        assert chosen_index(None, layout.safe_user()) == chosen
 
 
 def test_weights_follow_root_and_type(tmp_path: Path) -> None:

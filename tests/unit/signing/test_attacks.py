@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -145,6 +146,13 @@ def test_homoglyph_id() -> None:
     found = verdict(sign(TOOL, form=V1), there, declared=declare(place()))
     assert found.verdict is Verdict.MISPLACED
     assert "\\u043e" in found.reason
+
+
+@pytest.mark.parametrize("char", ["\u212a", "\u037e"])
+def test_attack_id_that_normalisation_replaces(char: str) -> None:
+    """KELVIN SIGN is not ``K`` and GREEK QUESTION MARK is not ``;``, though NFC replaces the one by the other."""
+    signed = sign(TOOL, origin=place(f"demo/{unicodedata.normalize('NFC', char)}"))
+    assert verdict(signed, place(f"demo/{char}")).verdict is not Verdict.TRUSTED
 
 
 def test_decomposed_id_is_the_same_id() -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
 from rye._resources import items_root
 from rye.errors import NotFoundError
-from rye.spaces import Root, named_roots, system_roots, walk
+from rye.spaces import Root, named_roots, system_roots
 from rye.spaces.layout import Layout
 from tests.support.files import lay
 
@@ -109,15 +108,15 @@ def test_every_layout_of_ryeos_is_found(tmp_path: Path) -> None:
 
 
 def test_a_bundle_is_named_by_the_distribution_that_installed_it(tmp_path: Path) -> None:
-    """Its id as its code states it, its version as the package manager does; nothing is imported."""
+    """Id and version as the package manager has them, whatever its code states; nothing is imported."""
     lay(tmp_path, distribution("acme", "acme-entry = acme_core.bundle:get_bundle [extra]"))
     lay(tmp_path, {"acme_core/bundle.py": BUNDLE, "acme_core/.ai/tools/x.py": "", "other/.ai/tools/x.py": ""})
-    assert named(tmp_path) == {"acme-core": "1.2.3", "other": ""}
-    assert named(tmp_path / "acme_core") == named(tmp_path / "acme_core" / ".ai") == {"acme-core": "1.2.3"}
+    assert named(tmp_path) == {"acme-entry": "1.2.3", "other": ""}
+    assert named(tmp_path / "acme_core") == named(tmp_path / "acme_core" / ".ai") == {"acme-entry": "1.2.3"}
     assert "acme_core" not in sys.modules
 
 
-def test_a_bundle_is_named_by_its_entry_point_where_its_code_has_no_name(tmp_path: Path) -> None:
+def test_a_bundle_is_named_by_its_entry_point_whatever_its_code(tmp_path: Path) -> None:
     """The id is computed, or the file cannot be parsed or is not there."""
     lay(tmp_path, distribution("acme", "acme-entry = acme_core:get_bundle"))
     lay(tmp_path, {"acme_core/.ai/tools/x.py": ""})
@@ -219,31 +218,34 @@ def test_system_space_by_environment(tmp_path: Path) -> None:
 
 
 class Installed:
-    """A folder on the import path into which packages with a bundle are laid."""
+    """A folder on the import path into which packages with a bundle are laid, each of which raises when imported."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def add(self, name: str, body: str, files: Mapping[str, str] | None = None) -> None:
-        """Install a package whose ``get_bundle`` has this body."""
-        source = "from pathlib import Path\nHERE = Path(__file__).parent\n\n\ndef get_bundle():\n"
-        lines = "".join(f"    {line}\n" for line in dedent(body).strip().splitlines())
-        lay(self.folder, distribution(name, f"{name} = {name}.bundle:get_bundle"))
-        importlib.invalidate_caches()
-        lay(self.folder / name, {"__init__.py": "", "bundle.py": source + lines, **(files or {".ai/tools/x.py": ""})})
+    def add(
+        self,
+        name: str,
+        files: Mapping[str, str] | None = None,
+        *,
+        module: str = "",
+        version: str = "1.2.3",
+        listed: Mapping[str, str] | None = None,
+    ) -> None:
+        """Install a package with files, by default one tool, and metadata, with further files in ``listed``."""
+        lay(self.folder, distribution(name, f"{name}-id = {module or name}.bundle:get_bundle", version=version))
+        lay(self.folder / f"{name}-{version}.dist-info", listed or {})
+        code = 'raise SystemExit("imported")'
+        lay(self.folder / name, {"__init__.py": code, "bundle.py": code, **(files or {".ai/tools/x.py": ""})})
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     """Packages installed for one test only."""
     folder = tmp_path / "lib" / "site-packages"
     folder.mkdir(parents=True)
     monkeypatch.syspath_prepend(folder)
-    before = set(sys.modules)
-    yield Installed(folder)
-    for name in set(sys.modules) - before:
-        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+    return Installed(folder)
 
 
 def found() -> tuple[dict[str, Root], tuple[str, ...]]:
@@ -253,93 +255,128 @@ def found() -> tuple[dict[str, Root], tuple[str, ...]]:
     return {root.bundle: root for root in roots[1:]}, warnings
 
 
-def test_installed_bundles_are_found_by_their_entry_points(installed: Installed) -> None:
-    """A mapping or an object; in the order of names; only the categories it lists."""
-    installed.add(
-        "bbb_pack",
-        'return {"bundle_id": "bbb", "version": "2", "root_path": HERE, "categories": ["ops/"]}',
-        {".ai/tools/ops/x.py": "", ".ai/tools/y.py": ""},
-    )
-    installed.add(
-        "aaa_pack",
-        'import types\nreturn types.SimpleNamespace(bundle_id="aaa", root_path=str(HERE / "flat"))',
-        {"flat/knowledge/x.md": ""},
-    )
+def test_installed_bundles_are_found_by_their_metadata(installed: Installed) -> None:
+    """In the order of their entry points, whose names are their ids; the items are in ``.ai`` or the package itself."""
+    installed.add("bbb_pack", version="2")
+    installed.add("aaa_pack", {"knowledge/x.md": ""})
+    installed.add("sub", {"inner/__init__.py": "", ".ai/tools/x.py": ""}, module="sub.inner")
     roots, warnings = found()
     assert warnings == ()
-    assert list(roots) == ["aaa", "bbb"]
-    assert (roots["bbb"].version, roots["bbb"].categories) == ("2", ("ops",))
-    assert [file.item_id for file in walk(roots["bbb"])[0]] == ["ops/x"]
-    assert roots["aaa"].path == installed.folder / "aaa_pack" / "flat"
-
-
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        ('raise RuntimeError("broken")', "RuntimeError: broken"),
-        ("raise SystemExit(3)", "SystemExit: 3"),
-        ("import no_such_module", "ModuleNotFoundError"),
-        ("return None", "it names no root_path"),
-        ('return {"bundle_id": "x", "root_path": 7}', "it names no root_path"),
-        ('return {"root_path": "/no/such/folder"}', "there are no items in /no/such/folder"),
-        ('return {"root_path": HERE, "categories": "ops"}', "its categories are no list of namespaces"),
-        ('return {"root_path": HERE, "categories": [1]}', "its categories are no list of namespaces"),
-        ('return {"root_path": HERE, "categories": 1}', "TypeError"),
-    ],
-)
-def test_an_installed_bundle_that_fails_is_a_warning(installed: Installed, body: str, reason: str) -> None:
-    """The others still work, and the warning names the one that does not."""
-    installed.add("bad_pack", body)
-    installed.add("good_pack", 'return {"bundle_id": "good", "root_path": HERE}')
-    roots, warnings = found()
-    assert list(roots) == ["good"]
-    assert len(warnings) == 1
-    assert warnings[0].startswith("the bundle 'bad_pack' (bad_pack.bundle:get_bundle) is left out: ")
-    assert reason in warnings[0]
-
-
-def test_two_bundles_may_share_a_folder_by_categories(installed: Installed) -> None:
-    """Each shows its own namespaces of it."""
-    files = {".ai/tools/core/x.py": "", ".ai/tools/std/y.py": ""}
-    installed.add("core_pack", 'return {"bundle_id": "core", "root_path": HERE, "categories": ["core"]}', files)
-    installed.add(
-        "std_pack",
-        'import core_pack.bundle as b\nreturn {"bundle_id": "std", "root_path": b.HERE, "categories": ["std"]}',
-    )
-    installed.add(
-        "dup_pack",
-        'import core_pack.bundle as b\nreturn {"bundle_id": "dup", "root_path": b.HERE, "categories": ["core"]}',
-    )
-    roots, _ = found()
-    assert {bundle: [file.item_id for file in walk(root)[0]] for bundle, root in roots.items()} == {
-        "core": ["core/x"],
-        "std": ["std/y"],
+    assert {bundle: root.path for bundle, root in roots.items()} == {
+        "aaa_pack-id": installed.folder / "aaa_pack",
+        "bbb_pack-id": installed.folder / "bbb_pack" / ".ai",
+        "sub-id": installed.folder / "sub" / ".ai",
     }
+    assert [root.version for root in roots.values()] == ["1.2.3", "2", "1.2.3"]
+    assert list(roots) == sorted(roots)
+    assert named(installed.folder / "aaa_pack") == {"aaa_pack-id": "1.2.3"}
+
+
+def test_attack_installed_package_is_never_imported(installed: Installed, tmp_path: Path) -> None:
+    """Neither its package nor the callable that it registers: a whole process that finds it leaves no mark."""
+    mark = tmp_path / "imported"
+    code = f"open({str(mark)!r}, 'w').close()\n"
+    traps = {"__init__.py": code, "bundle.py": f"{code}def get_bundle():\n    {code}"}
+    installed.add("pack", {**traps, ".ai/tools/x.py": "# Feed a quokka"})
+    places = {"PYTHONPATH": installed.folder, "USER_SPACE": tmp_path, "RYE_CACHE_DIR": tmp_path / "cache"}
+    env = os.environ | {name: str(path) for name, path in places.items()}
+    for words in (
+        ["search", "--space", "system", "quokka"],
+        ["verify", "--space", "system"],
+        ["list", "--space", "system"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "rye", *words, "--json"],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "pack-id" in done.stdout, done.stderr
+        assert not mark.exists()
+
+
+def test_a_bundle_of_an_editable_installation_is_found(installed: Installed, tmp_path: Path) -> None:
+    """By the path file that the installation lists, or by the folder that it was made from."""
+    (tmp_path / "away").mkdir()
+    source = f'{{"url": "{tmp_path.as_uri()}/%s", "dir_info": {{%s}}}}'
+    for name, listed in (
+        ("one", {"RECORD": "one.pth,,\none-1.2.3.dist-info/METADATA,,\n"}),
+        ("two", {"RECORD": "x.py,,\n", "direct_url.json": source % ("two%20b", '"editable": true')}),
+        ("three", {"RECORD": "x.py,,\n", "direct_url.json": source % ("three", "")}),
+    ):
+        installed.add(name, listed=listed)
+        (installed.folder / name).rename(tmp_path / "away" / name)
+    lay(installed.folder, {"one.pth": f"import sys\n{tmp_path / 'away'}\n"})
+    lay(tmp_path, {"two b/src/two/.ai/tools/x.py": "", "three/src/three/.ai/tools/x.py": ""})
+    roots, warnings = found()
+    assert {bundle: root.path for bundle, root in roots.items()} == {
+        "one-id": tmp_path / "away" / "one" / ".ai",
+        "two-id": tmp_path / "two b" / "src" / "two" / ".ai",
+    }
+    assert [root.stamp for root in roots.values()] == ["", ""]
+    (warning,) = warnings
+    assert "'three-id'" in warning
+    assert "RYE_BUNDLES" in warning
+
+
+def test_an_installed_bundle_without_items_is_a_warning(installed: Installed) -> None:
+    """The others are found, and the warning names the variable that helps; broken metadata harm nobody."""
+    installed.add("bad_pack", {"data.txt": ""})
+    installed.add("gone_pack", module="no_such_package")
+    installed.add(
+        "good_pack", listed={"RECORD": "good_pack/__init__.py,,\n", "direct_url.json": "[", "METADATA": "\xff"}
+    )
+    os.mkfifo(installed.folder / "good_pack-1.2.3.dist-info" / "PKG-INFO")
+    roots, warnings = found()
+    assert [(root.bundle, root.version) for root in roots.values()] == [("good_pack-id", "")]
+    assert len(warnings) == 2
+    for text, name in zip(warnings, ("bad_pack", "gone_pack"), strict=True):
+        assert text.startswith(f"the bundle '{name}-id' of {name}-1.2.3.dist-info is left out: ")
+        assert "RYE_BUNDLES" in text
+
+
+def test_attack_distribution_that_claims_the_package_of_another(installed: Installed) -> None:
+    """An entry point that names a package which its own list of files does not have registers nothing there."""
+    installed.add("core_pack", listed={"RECORD": "core_pack/__init__.py,,\n"})
+    installed.add("aaa_pack", module="core_pack", listed={"RECORD": "aaa_pack/__init__.py,,\n"})
+    roots, warnings = found()
+    assert {bundle: root.path for bundle, root in roots.items()} == {
+        "core_pack-id": installed.folder / "core_pack" / ".ai"
+    }
+    assert len(warnings) == 1
 
 
 def test_the_stamp_of_an_installed_bundle_changes_with_its_installation(installed: Installed) -> None:
     """Version, place and folders are in it; a bundle elsewhere, as in an editable installation, has none."""
-    installed.add("pack", 'return {"bundle_id": "pack", "version": "1", "root_path": HERE}')
-    stamp = found()[0]["pack"].stamp
+    installed.add("pack")
+    stamp = found()[0]["pack-id"].stamp
     assert stamp
-    assert stamp == found()[0]["pack"].stamp
+    assert stamp == found()[0]["pack-id"].stamp
     tools = installed.folder / "pack" / ".ai" / "tools"
     tools.rename(tools.with_name("away"))
     lay(tools, {"y.py": ""})
-    assert found()[0]["pack"].stamp not in {stamp, ""}
-    lay(installed.folder.parent, {"checkout/.ai/tools/x.py": ""})
-    installed.add("dev", 'return {"bundle_id": "dev", "version": "1", "root_path": HERE.parent.parent / "checkout"}')
-    installed.add("raw", 'return {"bundle_id": "raw", "root_path": HERE}')
-    roots, _ = found()
-    assert (roots["dev"].stamp, roots["raw"].stamp) == ("", "")
+    assert found()[0]["pack-id"].stamp not in {stamp, ""}
+    installed.add("raw", listed={"METADATA": ""})
+    assert found()[0]["raw-id"].stamp == ""
 
 
-def test_nothing_is_imported_where_no_bundle_is_registered(
+def test_attack_metadata_in_the_working_directory(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative entry of the import path, such as the working directory, installs no bundle."""
+    installed.add("pack")
+    monkeypatch.chdir(installed.folder)
+    monkeypatch.setattr(sys, "path", ["", ".", str(tmp_path)])
+    assert found() == ({}, ())
+
+
+def test_finding_installed_bundles_loads_no_reader_of_metadata(
     installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Looking for entry points costs an import that is spared where none can be."""
-    del installed
+    """``importlib.metadata`` takes longer to load than a search takes."""
+    installed.add("pack")
     monkeypatch.delitem(sys.modules, "importlib.metadata", raising=False)
-    monkeypatch.setattr(sys, "path", [place for place in sys.path if not place.endswith(".zip")])
-    found()
+    assert list(found()[0]) == ["pack-id"]
     assert "importlib.metadata" not in sys.modules

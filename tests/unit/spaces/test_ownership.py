@@ -96,9 +96,9 @@ def test_whose_a_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     place.mkdir()
     for mode, alone, shared in ((0o755, False, False), (0o775, False, True), (0o757, True, True), (0o1777, True, True)):
         place.chmod(mode)
-        monkeypatch.setattr("rye.signing.ownership._is_own_group", lambda _gid, _uid: False)
+        monkeypatch.setattr("rye._files._is_own_group", lambda _gid, _uid: False)
         assert (bool(others_control(place)), bool(others_control(place, group=True))) == (alone, shared)
-        monkeypatch.setattr("rye.signing.ownership._is_own_group", lambda _gid, _uid: True)
+        monkeypatch.setattr("rye._files._is_own_group", lambda _gid, _uid: True)
         assert bool(others_control(place, group=True)) == alone
     place.chmod(0o755)
     if os.geteuid() == ROOT:

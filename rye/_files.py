@@ -1,0 +1,316 @@
+"""Files on disk, for every room: who else could have written one, and how one is written so that no reader sees half.
+
+On a machine that several people use, a folder may be another user's, and whoever can write a folder of trust files,
+settings or records decides what they say. The rules are those of git (``safe.directory``) for owners, and those of ssh
+(``StrictModes``) for modes.
+
+    >>> others_control(Path("/nowhere"))
+    ''
+    >>> others_control(Path(os.sep, "tmp")) if os.name == "posix" else "can be written by everybody"
+    'can be written by everybody'
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shlex
+import stat
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from rye.errors import EnvironmentFault
+
+# ruff: noqa: PTH114, PTH116, PTH118, PTH120 - those of Path raise for more texts, and paths are text in places
+
+SAFE_FOLDERS: Final = "RYE_SAFE_FOLDERS"
+"""The variable that names folders which are the user's own whoever owns them; ``*`` for all."""
+
+_TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
+_LEFT: Final = 3600.0
+"""Seconds without a change after which a temporary file is nobody's."""
+
+_REMEDY: Final = "check the permissions of the folder"
+_REMEDIES: Final = MappingProxyType(
+    {
+        errno.ENAMETOOLONG: "give it a shorter name",
+        errno.EISDIR: "remove the folder that stands in its place, or name another file",
+        errno.ENOENT: "make the folder first; a link on the way to it may lead nowhere",
+        errno.ENOSPC: "make room on the disk",
+        errno.EDQUOT: "make room: your quota of the disk is used up",
+        errno.EROFS: "the disk can only be read: write elsewhere",
+    }
+)
+"""What to do about a file that cannot be written, by what the system said."""
+
+
+def real_path(path: str | os.PathLike[str]) -> str:
+    """Return a path with its links followed, up to one that may not be read, such as those below ``/proc``."""
+    try:
+        return os.path.realpath(path)
+    except OSError as error:
+        return os.path.abspath(str(error.filename))  # noqa: PTH100 - os.path.realpath raises nothing else
+
+
+Ownership = tuple[int, int, int]
+"""Owner, group and mode of a file or folder."""
+
+ownership_of: Callable[[os.stat_result], Ownership] = attrgetter("st_uid", "st_gid", "st_mode")
+
+
+def others_control(path: Path, *, group: bool = False, private: bool = False) -> str:
+    """Return in words why others than the user may have written a file or folder; empty if they cannot have.
+
+    Files of root are nobody else's, nor, for root, are those of whoever called ``sudo``, as for git. With ``group``,
+    members of its group count as others, as for ssh, unless the group is the user's own. Where a link is on the way,
+    the folder that it leads into counts, too: whoever may rename in that decides what lies there.
+
+    Args:
+        path: It need not exist. What ``RYE_SAFE_FOLDERS`` names, or lies in a folder named there, is never others'.
+        group: Whether its group must not be able to write.
+        private: Whether it must be the user's alone, as what rye itself makes: not root's, nor writable by any group.
+    """
+    try:
+        real = os.path.realpath(path)
+        why = why_others(ownership_of(os.stat(path)), group=group, private=private)
+        if not why and real != os.path.abspath(path):  # noqa: PTH100
+            around = os.path.dirname(real)
+            why = why_others(_in_sticky(os.stat(around)), group=group)
+            why = why and f"leads into {around}, which {why}"
+    except (OSError, ValueError):
+        return ""
+    return "" if why and _are_safe()(real) else why
+
+
+def _in_sticky(status: os.stat_result) -> Ownership:
+    """Return owner, group and mode of a folder; in a sticky one, everybody may rename only what is theirs."""
+    mode = status.st_mode & ~(stat.S_IWOTH | stat.S_IWGRP) if status.st_mode & stat.S_ISVTX else status.st_mode
+    return status.st_uid, status.st_gid, mode
+
+
+def why_unsafe(path: Path, *, private: bool = False) -> str:
+    """Return in words, with the command that ends it, why others than the user decide what lies at a path; else empty.
+
+    Whoever owns a folder above it, or can write there, can put another one in its place. So the file or folder is
+    looked at, each folder above it, and those above what a link leads to.
+
+    Args:
+        path: It need not exist.
+        private: As for :func:`others_control`, of the path itself.
+    """
+    real = Path(real_path(path))
+    if _are_safe()(str(real)):
+        return ""
+    above = dict.fromkeys((*Path(os.path.abspath(path)).parents, *real.parents))  # noqa: PTH100 - links stay
+    for place in (path, *above):
+        try:
+            link, status = os.lstat(place), os.stat(place)  # whoever owns a link decides where it leads
+        except (OSError, ValueError):
+            continue
+        uid, gid, mode = ownership_of(status) if place == path else _in_sticky(status)
+        owner = (uid if link.st_uid in own()[0] or os.name != "posix" else link.st_uid, gid, mode)
+        if why := why_others(owner, group=True, private=private and place == path):
+            command = "chown $(id -u)" if "belongs" in why else "chmod go-w"
+            return f"{place} {why}; run: {command} {shlex.quote(str(place))}"
+    return ""
+
+
+def others_below(folder: Path, owners: Mapping[str, Ownership], *, group: bool = False) -> list[str]:
+    """Return a phrase for each file or folder below a folder that others may have written, as :func:`others_control`.
+
+    Args:
+        folder: The folder.
+        owners: Owner, group and mode of each, by its path below the folder.
+        group: Whether their groups must not be able to write.
+    """
+    theirs = {each: why for each in set(owners.values()) if (why := why_others(each, group=group))}
+    if not theirs:
+        return []
+    real, is_safe = os.path.realpath(folder), _are_safe()
+    rows = ((path, theirs[owner]) for path, owner in owners.items() if owner in theirs)
+    return [f"{path} {why}" for path, why in rows if not is_safe(os.path.join(real, path))]
+
+
+def own(*, group: bool = False) -> tuple[frozenset[int], int]:
+    """Return whose files are nobody else's, and with which bits of their modes others may write them.
+
+    A group is never asked about here, so with ``group`` the user's own has its bit, too.
+    """
+    me = os.geteuid() if os.name == "posix" else 0
+    sudo = "" if me else os.environ.get("SUDO_UID", "")
+    bits = stat.S_IWOTH | (stat.S_IWGRP if group else 0)
+    return frozenset({0, me, *([int(sudo)] if sudo.isdecimal() else ())}), bits if os.name == "posix" else 0
+
+
+def why_others(owner: Ownership, *, group: bool, private: bool = False) -> str:
+    """Return in words why others than the user may have written what has this owner, group and mode."""
+    uid, gid, mode = owner
+    owners, writable = own(group=group or private)
+    if uid not in owners:
+        return f"belongs to another user (uid {uid})"
+    if private and os.name == "posix" and uid != os.geteuid():
+        return f"belongs to user {uid}, not to you"
+    if mode & writable & stat.S_IWOTH:
+        return "can be written by everybody"
+    if mode & writable and (private or not _is_own_group(gid, uid)):
+        return f"can be written by its group (gid {gid})"
+    return ""
+
+
+def _are_safe() -> Callable[[str], bool]:
+    """Return a function that says whether a real path is named safe, or lies in a folder that is."""
+    named = [name for name in os.environ.get(SAFE_FOLDERS, "").split(os.pathsep) if name]
+    places = [os.path.realpath(os.path.expanduser(name)) for name in named]
+    return lambda real: (
+        "*" in named or any(real == place or real.startswith(place.rstrip(os.sep) + os.sep) for place in places)
+    )
+
+
+def _is_own_group(gid: int, uid: int) -> bool:
+    """Return whether a group has no member but the user, whose name it has.
+
+    Many systems make such a group for each user, and let it write whatever the user makes.
+    """
+    import grp
+    import pwd
+
+    try:
+        name = pwd.getpwuid(uid).pw_name
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return group.gr_name == name and not {*group.gr_mem} - {name}
+
+
+def refuse_others(path: Path) -> None:
+    """Refuse to believe a file or folder that others, its group among them, own or can write.
+
+    Raises:
+        EnvironmentFault: ``unsafe-owner``.
+    """
+    if why := others_control(path, group=True):
+        hint = f"chown or chmod it so that only you can write there, or name it in {SAFE_FOLDERS}"
+        raise EnvironmentFault("unsafe-owner", f"{path} {why}, and is not read", hint=hint)
+
+
+def inside_fault(path: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:
+    """Return ``user-in-project`` if a part of the user space really lies in a checkout; else None.
+
+    The checkout's own keys and settings would be the user's. The root of the file system is no checkout.
+    """
+    place = real_path(path)
+    for checkout in checkouts:
+        real = real_path(checkout)
+        if real != os.path.dirname(real) and f"{place}{os.sep}".startswith(f"{real}{os.sep}"):
+            message = f"{path} of the user space lies in {checkout}, which could so bring keys and settings that count"
+            hint = "set HOME or USER_SPACE to a folder outside the project, or name keys with --trust"
+            return EnvironmentFault("user-in-project", message, hint=hint, path=str(path))
+    return None
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse to write through a link that a stranger could have made: the working directory is often a checkout.
+
+    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that checkout.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``.
+    """
+    here = Path.cwd()
+    checkout = _checkout(here)
+    whole = here / path
+    for place in (whole, *whole.parents):
+        if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):
+            message = f"{place} is a link; rye does not write through links"
+            raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
+
+
+def _checkout(here: Path) -> Path:
+    """Return the outermost folder upwards that has a ``.git`` or ``.ai``, as a checkout can hold others; else this one.
+
+    The user's home is none, though it has a ``.ai``: links there are the user's own.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))
+    found = here
+    for folder in (here, *here.parents):
+        if os.path.realpath(folder) == home:
+            break
+        if any(os.path.lexists(folder / name) for name in (".git", ".ai")):
+            found = folder
+    return found
+
+
+def _is_within(folder: Path, base: Path) -> bool:
+    """Return whether a folder is another one or below it, however either is spelled."""
+    return any(above.samefile(base) for above in (folder.resolve(), *folder.resolve().parents))
+
+
+def write_atomically(
+    path: Path, data: bytes, *, ready: Callable[[], None] = lambda: None, mode: int | None = None
+) -> None:
+    """Replace a file's content, or create it: whoever looks sees the old bytes or the new, never a part.
+
+    The bytes go to a hidden file beside it, reach the disk, and take the name in one step. The mode is kept; a link
+    stays a link.
+
+    Args:
+        path: The file.
+        data: Its new content.
+        ready: Called once this is on the disk; an exception from it leaves the old file as it is.
+        mode: The mode that it gets; None keeps that of the old file.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``; the old file is untouched.
+    """
+    target = Path(os.path.realpath(path))
+    # a name of its own, as one made from the target's may be too long where that is not
+    temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        if mode is None and target.exists():
+            mode = stat.S_IMODE(target.stat().st_mode)
+        try:
+            # what others may not read is not theirs to read while it is written either
+            opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode & 0o600)
+            with os.fdopen(opened, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            if mode is not None:
+                temporary.chmod(mode)
+            ready()
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(target.parent)
+    except OSError as fault:
+        hint = _REMEDIES.get(fault.errno or 0, _REMEDY)
+        raise EnvironmentFault("cannot-write", f"{path} cannot be written: {fault.strerror}", hint=hint) from fault
+
+
+def sweep(folder: Path) -> None:
+    """Remove temporary files that killed writes left in a folder: those not written to for an hour.
+
+    What cannot be removed stays; it is hidden, and no reader takes it for anything.
+    """
+    with suppress(OSError):
+        for left in folder.glob(".*.tmp"):
+            found = left.lstat()
+            old = time.time() - found.st_mtime > _LEFT
+            if old and stat.S_ISREG(found.st_mode) and _TEMPORARY.fullmatch(left.name):
+                left.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that a new name in a folder outlives a loss of power."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,106 @@
+"""Packages that pip installed and that register bundles, by their metadata alone: nothing of them is imported.
+
+A package registers a bundle with an entry point in the group ``rye.bundles``, whose name is the bundle's id. The
+metadata that pip wrote say where the files of the entry point's module are. Python's own reader of metadata does the
+same, but takes longer to load than a search takes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+# ruff: noqa: PTH112, PTH113 - Path.is_dir() and is_file() raise where a folder may not be entered
+
+_MAX_BYTES = 1 << 16
+_MAX_RECORD = 1 << 23
+_ENTRY = re.compile(r"^([^=\n#;\[]{1,200}?)[ \t]*=[ \t]*(\w+(?:\.\w+)*)", re.MULTILINE)
+_GROUP = re.compile(r"^\[rye\.bundles\][ \t]*$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_LITERAL = re.compile(r"""["'](bundle_id|version)["'][ \t]*:[ \t]*(["'][^"'\n]{1,200}["'])""")
+_VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
+
+
+def registered() -> list[tuple[str, str, Path]]:
+    """Return name, module and metadata folder of every bundle that an installed package registers, by name."""
+    infos: dict[str, Path] = {}
+    for site in filter(os.path.isabs, dict.fromkeys(sys.path)):  # the working directory has installed nothing
+        for info in infos_in(Path(site)):
+            infos.setdefault(info.stem.partition("-")[0].lower(), info)  # as for imports, the first one counts
+    return sorted((name, module, info) for info in infos.values() for name, module in entries(info))
+
+
+def infos_in(site: Path) -> list[Path]:
+    """Return the folders of package metadata in a folder, by their names."""
+    with suppress(OSError), os.scandir(os.fspath(site)) as found:
+        return sorted(site / each.name for each in found if each.name.endswith((".dist-info", ".egg-info")))
+    return []
+
+
+def entries(info: Path) -> list[tuple[str, str]]:
+    """Return name and module of each bundle that a package registers."""
+    group = _GROUP.search(read_text(info / "entry_points.txt"))
+    return [(name.strip(), module) for name, module in _ENTRY.findall(group[1])] if group else []
+
+
+def version(info: Path) -> str:
+    """Return the version of a package, empty where its metadata state none."""
+    found = _VERSION.search(read_text(info / "METADATA") or read_text(info / "PKG-INFO"))
+    return found[1] if found else ""
+
+
+def literals(source: Path) -> dict[str, str]:
+    """Return the texts that a Python file states for ``bundle_id`` and ``version`` in a mapping."""
+    found = dict[str, str]()
+    for key, text in _LITERAL.findall(read_text(source)):
+        from ast import literal_eval  # takes long to load, and few need it
+
+        with suppress(SyntaxError, ValueError):
+            found.setdefault(key, str(literal_eval(text)))
+    return found
+
+
+def read_text(path: Path, most: int = _MAX_BYTES) -> str:
+    """Return the start of a file, empty where there is none; a pipe in its place is not read."""
+    if not os.path.isfile(path):
+        return ""
+    try:
+        with path.open("rb") as handle:
+            return handle.read(most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def package_folders(info: Path, module: str) -> Iterator[Path]:
+    """Yield the folders of the package that an entry point names, and of the packages around it, the nearest first."""
+    parts = module.split(".")
+    for base in _places_of(info, parts[0]):
+        for length in range(len(parts), 0, -1):
+            if os.path.isdir(folder := base.joinpath(*parts[:length])):
+                yield folder
+
+
+def _places_of(info: Path, package: str) -> Iterator[Path]:
+    """Yield where a distribution has its packages: beside its metadata, or where an editable installation points.
+
+    Beside its metadata only if it lists files of that package, as another distribution may have one of that name.
+    """
+    site = info.parent
+    files = [line.partition(",")[0] for line in read_text(info / "RECORD", _MAX_RECORD).splitlines()]
+    if not files or any(name.startswith(f"{package}/") for name in files):
+        yield site
+    for name in files:
+        if name.endswith(".pth") and "/" not in name:
+            lines = read_text(site / name).splitlines()
+            yield from (site / line for line in lines if line and os.path.isdir(site / line))
+    with suppress(ValueError, AttributeError, TypeError):
+        source = json.loads(read_text(info / "direct_url.json") or "{}")
+        if source.get("dir_info", {}).get("editable") and source["url"].startswith("file:"):
+            from urllib.request import url2pathname
+
+            project = Path(url2pathname(source["url"].removeprefix("file:").removeprefix("//")))
+            yield from (project / "src", project)

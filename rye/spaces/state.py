@@ -1,0 +1,200 @@
+"""The state that rye keeps for the user, and whether the user space and that state are really the user's.
+
+State is what must outlive a run and must not come with a checkout: the last version seen of a space, the skills of a
+server that were accepted. Each record is a JSON file below the state folder. Whoever could write it could make an old
+space look new, so a record is read only if nobody but the user could have written it or put another folder in the place
+of one above it. It is opened once, never waiting for a pipe, and owner, mode and bytes are those of that one file.
+
+The user space is the same: its trusted keys and its settings count only if nobody else decides what they are.
+
+    >>> record_path("manifests", "/home/ada/project/.ai").name[:12]
+    'b3cc862924f2'
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from rye._files import (
+    SAFE_FOLDERS,
+    inside_fault,
+    ownership_of,
+    real_path,
+    why_others,
+    why_unsafe,
+    write_atomically,
+)
+from rye.errors import EnvironmentFault
+from rye.signing import TRUSTED_FOLDER
+from rye.spaces.model import FOLDER
+
+VARIABLE: Final = "RYE_STATE_DIR"
+MAX_RECORD: Final = 1 << 26
+"""Bytes of one record."""
+
+SETTINGS: Final = Path("config", "search.yaml")
+"""Where the settings of a space stand below its root."""
+
+_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOTHING: Final = frozenset({errno.ENOENT, errno.ENOTDIR})
+
+
+def state_folder() -> Path:
+    """Return the folder of all state: ``RYE_STATE_DIR``, else the user's state folder.
+
+    Raises:
+        EnvironmentFault: ``state-unreadable``, or ``no-home`` if the user has no home folder.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        try:
+            return Path(named).expanduser()
+        except RuntimeError as fault:
+            problem = f"{VARIABLE} is {named!r}, and there is no such home folder"
+            raise EnvironmentFault("state-unreadable", problem, hint="name a folder by its whole path") from fault
+    import platformdirs
+
+    try:
+        return Path(platformdirs.user_state_dir("rye", appauthor=False))
+    except RuntimeError:  # neither HOME, nor XDG_STATE_HOME, nor an entry for the user in the passwd database
+        hint = f"set {VARIABLE} or HOME"
+        raise EnvironmentFault("no-home", "there is no home folder for rye's state", hint=hint) from None
+
+
+def record_path(kind: str, name: str) -> Path:
+    """Return the file of a record: of each kind of record there is one for each name.
+
+    Raises:
+        EnvironmentFault: As :func:`state_folder`.
+    """
+    return state_folder() / kind / f"{hashlib.sha256(os.fsencode(name)).hexdigest()}.json"
+
+
+def read_record(path: Path) -> Any:
+    """Return what a record holds, None if there is none; a new one cannot be saved where others could have removed it.
+
+    Raises:
+        EnvironmentFault: ``state-unsafe`` if others could have written it, ``state-unreadable``.
+    """
+    try:
+        handle = os.open(path, _OPEN)
+    except OSError as fault:
+        if fault.errno in _NOTHING:
+            return None
+        raise _unreadable(path, fault.strerror) from fault
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        _refuse_unsafe(path.parent)
+        if why := why_others(ownership_of(status), group=True, private=True):
+            raise _unsafe(f"{path} {why}")
+        if not stat.S_ISREG(status.st_mode):
+            raise _unreadable(path, "it is a pipe, device or folder")
+        try:
+            return json.loads(stream.read(MAX_RECORD + 1))
+        except (OSError, ValueError, RecursionError) as fault:
+            raise _unreadable(path, str(fault)) from fault
+
+
+def save_record(path: Path, record: Any) -> None:
+    """Replace a record, in folders that only the user can enter.
+
+    Raises:
+        EnvironmentFault: ``state-unsafe`` or ``cannot-write``.
+    """
+    try:
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as fault:
+        message = f"{path.parent} cannot be written: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint=f"set {VARIABLE}") from fault
+    _refuse_unsafe(path.parent)
+    write_atomically(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n", mode=0o600)
+
+
+def remove_record(path: Path) -> bool:
+    """Remove a record; return whether there was one.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``.
+    """
+    try:
+        path.unlink()
+    except OSError as fault:
+        if fault.errno in _NOTHING:
+            return False
+        message = f"{path} cannot be removed: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="check permissions") from fault
+    return True
+
+
+def state_warning(kind: str) -> str:
+    """Return why others may have removed records of a kind; empty if they may not, or there never were any."""
+    with suppress(EnvironmentFault):
+        folder = state_folder() / kind
+        return why_unsafe(folder, private=True) if os.path.lexists(folder) else ""
+    return ""
+
+
+def _refuse_unsafe(folder: Path) -> None:
+    if why := why_unsafe(folder, private=True):
+        raise _unsafe(why)
+
+
+def _unsafe(why: str) -> EnvironmentFault:
+    hint = f"set {VARIABLE} to a folder of your own; if you know who can write there, name it in {SAFE_FOLDERS}"
+    return EnvironmentFault("state-unsafe", f"rye's state may be another user's: {why}", hint=hint)
+
+
+def _unreadable(path: Path, why: str | None) -> EnvironmentFault:
+    hint = "restore it, or remove it and review what it is about as if it were new"
+    return EnvironmentFault("state-unreadable", f"the record {path} cannot be read: {why}", hint=hint, path=str(path))
+
+
+def checkouts_around(folders: Iterable[Path], home: Path) -> list[str]:
+    """Return the folders around some folders that are checkouts or projects: those with a ``.git`` or ``.ai``.
+
+    The home folder of the user's account is none, as many keep it in git; ``HOME`` itself may lie in a checkout.
+
+    Args:
+        folders: Where work is done.
+        home: The folder that holds the user's ``.ai``, which does not make it a project.
+    """
+    account, own = "", real_path(home)
+    with suppress(ImportError, KeyError):
+        import pwd
+
+        account = real_path(pwd.getpwuid(os.getuid()).pw_dir)
+    above = dict.fromkeys(place for folder in map(Path, map(real_path, folders)) for place in (folder, *folder.parents))
+    return [
+        str(place)
+        for place in above
+        if str(place) != account
+        if os.path.lexists(place / ".git") or (str(place) != own and os.path.lexists(place / FOLDER))
+    ]
+
+
+def user_fault(user: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:
+    """Return why nothing of a user space counts, neither its trusted keys nor its settings; None if all of it does.
+
+    Args:
+        user: The user's ``.ai``; where there is none, there is nothing to count.
+        checkouts: Folders in which no part of it may really lie.
+    """
+    places = [user.parent, user, *(user / each for each in (SETTINGS.parent, SETTINGS, TRUSTED_FOLDER.parent))]
+    there = [place for place in (*places, user / TRUSTED_FOLDER) if os.path.lexists(place)]
+    for place in there if os.path.lexists(user) else ():
+        if inside := inside_fault(place, checkouts):
+            return inside
+        if why := why_unsafe(place):
+            hint = f"run that command; if you know who can write there, name the folder in {SAFE_FOLDERS}"
+            message = f"the user space {user} is not read, neither its keys nor its settings: {why}"
+            return EnvironmentFault("unsafe-owner", message, hint=hint, path=str(place))
+    return None
