@@ -24,7 +24,7 @@ COMMANDS = {
     for name, task in PROJECT["tool"]["poe"]["tasks"].items()
 }
 """Task → the commands that it runs, one after the other."""
-DISTRIBUTIONS = {"poe": "poethepoet", "pytest": "pytest", "ruff": "ruff", "mypy": "mypy"}
+DISTRIBUTIONS = {"poe": "poethepoet", "pytest": "pytest", "ruff": "ruff", "mypy": "mypy", "uv": "uv"}
 """Command → what has to be installed for it; ``rye`` is this project itself."""
 
 
@@ -47,13 +47,13 @@ def git(folder: Path, *words: str) -> str:
 
 def test_the_tasks_are_a_handful_each_with_a_word_on_it() -> None:
     """``poe`` without a task lists them."""
-    assert set(COMMANDS) == {"test", "fast", "lint", "sign", "tables", "bench", "campaign", "fuzz"}
+    assert set(COMMANDS) == {"test", "fast", "lint", "sign", "tables", "bench", "campaign", "constraints", "fuzz"}
     assert all(task["help"] for task in PROJECT["tool"]["poe"]["tasks"].values())
 
 
 @pytest.mark.parametrize(
     "command",
-    [command for task in ("test", "fast", "lint", "bench", "campaign", "fuzz") for command in COMMANDS[task]],
+    [command for task in ("test", "fast", "lint", "bench", "campaign", "constraints", "fuzz") for command in COMMANDS[task]],
 )
 def test_every_command_of_a_task_takes_its_options(command: str) -> None:
     """The program and its module exist, and so does each option; nothing is run but its help."""
