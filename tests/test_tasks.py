@@ -53,7 +53,11 @@ def test_the_tasks_are_a_handful_each_with_a_word_on_it() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [command for task in ("test", "fast", "lint", "bench", "campaign", "constraints", "fuzz") for command in COMMANDS[task]],
+    [
+        command
+        for task in ("test", "fast", "lint", "bench", "campaign", "constraints", "fuzz")
+        for command in COMMANDS[task]
+    ],
 )
 def test_every_command_of_a_task_takes_its_options(command: str) -> None:
     """The program and its module exist, and so does each option; nothing is run but its help."""

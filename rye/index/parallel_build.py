@@ -43,6 +43,7 @@ from rye.index.segment_builder import (
     write_segment,
 )
 from rye.index.store import RUNS
+from rye.signing.skill import SkillFile
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item
@@ -190,12 +191,13 @@ def _read(
     """Add the items of a piece to a builder; return the files that are indexed already, and those that are no items."""
     same: list[str] = []
     problems: list[Problem] = []
+    skills: dict[str, tuple[SkillFile, ...]] = {}
     for done, file in enumerate(piece.files):
         check_cancelled()
         if report is not None:
             report(done)
         try:
-            read = read_item(root, file.rel_path, file.item_type, file.item_id)
+            read = read_item(root, file.rel_path, file.item_type, file.item_id, skills=skills)
         except ItemError as error:
             problems.append(Problem(file.rel_path, error.code, error.message))
             continue

@@ -34,10 +34,19 @@ Detached = bytes | Skill | None
 """What holds for an item beside its own bytes: a detached signature, the skill that it belongs to, or neither."""
 
 
-def read_signed(root: Root, rel_path: str, read: Read = read_file) -> tuple[bytes, Detached]:
+def read_signed(
+    root: Root, rel_path: str, read: Read = read_file, *, skills: dict[str, tuple[SkillFile, ...]] | None = None
+) -> tuple[bytes, Detached]:
     """Return the bytes of an item, and its detached signature or its skill, if that is what it is verified by.
 
     All are as they were at one moment, if no other process changes the signature again and again.
+
+    Args:
+        root: The root of the item.
+        rel_path: Its path below that.
+        read: Reads its bytes.
+        skills: A mapping that a caller keeps who reads the items of a skill one after the other: each skill is listed
+            once. The bytes of the item itself are read in any case.
 
     Raises:
         ItemError: As :func:`read_file`, of any of the files; ``not-a-file`` when the signature is a link.
@@ -50,13 +59,22 @@ def read_signed(root: Root, rel_path: str, read: Read = read_file) -> tuple[byte
     signature = _read_signature(root, place, read_file if folder else read)
     for _ in range(_ATTEMPTS):
         before, data = signature, read(root, rel_path)
-        files = skill_files(root, folder) if folder else ()
+        files = _files_of(root, folder, skills) if folder else ()
         signature = _read_signature(root, place, read_file if folder else read)
         if signature == before:
             break
     if not folder or signature is None:  # which has just gone
         return data, signature
     return data, Skill(folder, rel_path[len(folder) + 1 :], signature, files)
+
+
+def _files_of(root: Root, folder: str, skills: dict[str, tuple[SkillFile, ...]] | None) -> tuple[SkillFile, ...]:
+    if skills is None:
+        return skill_files(root, folder)
+    if folder not in skills:
+        skills.clear()  # items of one skill come one after the other
+        skills[folder] = skill_files(root, folder)
+    return skills[folder]
 
 
 def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
@@ -176,7 +194,15 @@ class ReadItem(NamedTuple):
     detached: Detached = None
 
 
-def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str, *, read: Read = read_file) -> ReadItem:
+def read_item(
+    root: Root,
+    path: str,
+    item_type: items.ItemType,
+    item_id: str,
+    *,
+    read: Read = read_file,
+    skills: dict[str, tuple[SkillFile, ...]] | None = None,
+) -> ReadItem:
     """Read, parse and inspect one file.
 
     Args:
@@ -185,6 +211,7 @@ def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str, *,
         item_type: The type that the path stands for.
         item_id: The id that the path stands for.
         read: Reads its bytes.
+        skills: As for :func:`read_signed`.
 
     Raises:
         ItemError: The file cannot be read, or is no item.
@@ -192,7 +219,7 @@ def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str, *,
     if not may_name_item(path):
         code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
         raise ItemError(code, message, hint="rename the file", path=path)
-    data, detached = read_signed(root, path, read)
+    data, detached = read_signed(root, path, read, skills=skills)
     return parse_item(data, root.origin(str(item_type), item_id), path, detached=detached)
 
 

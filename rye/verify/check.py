@@ -19,7 +19,7 @@ from rye.items.reader import split_name
 from rye.signing import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict
 from rye.signing.model import Placement
 from rye.signing.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
-from rye.signing.skill import list_files
+from rye.signing.skill import SkillFile, list_files
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import Read
 from rye.spaces.signed import Detached, read_signed
@@ -61,7 +61,8 @@ class Verifier:
         every file would empty the processor's caches of both, and takes a tenth longer.
         """
         base = f"{root.path}/"
-        contents = [(file, _content(root, file, read)) for file in files]
+        skills: dict[str, tuple[SkillFile, ...]] = {}
+        contents = [(file, _content(root, file, read, skills)) for file in files]
         inspected = [_inspect(root, base + file.rel_path, file, content) for file, content in contents]
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
@@ -85,9 +86,9 @@ _Content = tuple[bytes, Detached] | ItemError
 """What :func:`read_signed` returns, or why it cannot be read."""
 
 
-def _content(root: Root, file: ItemFile, read: Read) -> _Content:
+def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, tuple[SkillFile, ...]]) -> _Content:
     try:
-        return read_signed(root, file.rel_path, read)
+        return read_signed(root, file.rel_path, read, skills=skills)
     except ItemError as error:
         return error
 
@@ -106,10 +107,15 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
             evidence = _with_declared(evidence, data, file, origin)
         except ItemError as error:
             return _unchecked(error, path)
-    listed = list_files(detached.files) if isinstance(detached, Skill) else b""
+    listed = _listed(detached.files) if isinstance(detached, Skill) else b""
     is_plain = is_plainly_yaml(data) if file.suffix == ".md" else file.suffix != ".json"
     note = "" if is_plain else items.note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
     return path, file, data, origin, evidence, listed, note
+
+
+@lru_cache(4)
+def _listed(files: tuple[SkillFile, ...]) -> bytes:
+    return list_files(files)  # the items of one skill come one after the other
 
 
 def _unchecked(error: ItemError, path: str) -> Unchecked:
@@ -221,6 +227,8 @@ class Shadowing:
         return [(root, names_in) for root, names_in in lower if root.client or names_in(folder)]
 
     def _compare(self, item: VerifiedItem, root: Root, file: ItemFile) -> None:
+        if f"{root.path}/{file.rel_path}" == item.path:
+            return
         copy = self._verifier.check(root, file)
         if not isinstance(copy, VerifiedItem):
             return
