@@ -1,317 +1,423 @@
-"""Reads tools that are code: Python by its syntax tree, other scripts by their text. Nothing is compiled or run.
+"""Reads tools that are code: Python, JavaScript, TypeScript and shell. Nothing is compiled or run.
 
-Header comments, simple constants, functions and classes are read; no text is an error.
+What a search shows of a file (metadata, description, text) is read at once, without a parser. Symbols and imports are
+read by tree-sitter when they are first asked for. A text that takes longer than its budget has none.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
-import threading
-import warnings
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import chain
-from textwrap import dedent
-from typing import Any
+from time import thread_time
+from typing import TYPE_CHECKING
 
-from rye.errors import ItemError
-from rye.items.documented import comments_above, first_line, python_definition, signature_line
-from rye.items.model import LONGEST_NAME, STATED_KEYS, Draft, Import, Symbol
-from rye.items.values import clean, cut_blank_head, first_paragraph, jsonable
+from rye.items import comments
+from rye.items.lazy import Definitions, deferred
+from rye.items.model import LONGEST_NAME, Documented, Draft, Import, Symbol
+from rye.items.values import cut_blank_head, cut_line, first_paragraph
 
-_SHEBANG = re.compile(r"(?:#![^\n]*\n)?+(?:[ \t]*\n|[ \t]*['\"]use strict['\"];?[ \t]*\n)*+")
-_BLOCK_LINE = re.compile(r"^[ \t]*\**[ \t]?")
-_TAG = re.compile(r"@([A-Za-z_][\w.-]*)(?:[ \t]*[:=])?(?:[ \t]+(.*))?")
-_PAIR = re.compile(r"([a-z_][\w-]{0,39}):[ \t]+(\S.*)")
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Query, Tree
 
-_CONSTANT = re.compile(
-    r"^(?:(?:export|const|let|var|readonly)[ \t]+)*+__([a-z]\w*?)__[ \t]*(?::[^=\n]{1,100})?=[\s(]*+"
-    r"(?:\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`"
-    r"|(\[[^\[\]]{0,2000}\])|(-?\d[\w.]*|true|false|True|False))",
-    re.MULTILINE,
-)
-_QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": " "}
-_WORDS = {"true": True, "True": True, "false": False, "False": False}
+SECONDS, SECONDS_PER_BYTE = 0.25, 3e-6
+"""CPU time that parsing may take; real code takes a tenth of it. The parser has inputs that take quadratic time."""
 
+_LONGEST_LINE = 200
 _LONGEST_SIGNATURE = 1_000
-_FEW_LINES = 20
-"""Lines in which the signature of a Python definition is looked for where there is no syntax tree."""
-
-_SH_SYMBOL = re.compile(r"^(?:function[ \t]+([\w:.-]+)|([\w:.-]+)[ \t]*\(\))", re.MULTILINE)
-_PY_DOCSTRING = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+[rRuU]?(\"\"\"|''\')(.*?)\1", re.DOTALL)
-_PY_SYMBOL = re.compile(r"([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)")
-
-
-def header(text: str, mark: str) -> tuple[dict[str, Any], str]:
-    """Return the ``key: value`` lines and the prose of a script's first comment: ``#``, or ``//`` and ``/* */``."""
-    metadata: dict[str, Any] = {}
-    prose: list[str] = []
-    for raw in _comment(text, mark):
-        line = raw.strip()
-        found = _TAG.fullmatch(line) or _PAIR.fullmatch(line)
-        if found:
-            metadata.setdefault(found[1].lower().strip("_"), clean(found[2] or "").strip())
-        else:
-            prose.append(line)
-    return metadata, "\n".join(prose).strip("\n").split("\n\n", 1)[0]
-
-
-def _comment(text: str, mark: str) -> Iterator[str]:
-    """Yield the lines of the comment before any code, without their marks."""
-    start = _SHEBANG.match(text)
-    offset = start.end() if start else 0
-    if mark == "//" and text.startswith("/*", offset):
-        end = text.find("*/", offset)
-        for line in text[offset + 2 : end if end >= 0 else offset + 2].split("\n"):
-            yield _BLOCK_LINE.sub("", line, count=1)
-        return
-    while text.startswith(mark, offset):
-        end = text.find("\n", offset)
-        end = len(text) if end < 0 else end
-        yield text[offset + len(mark) : end].lstrip(mark[0])
-        offset = end + 1
-
-
-def _ryeos_header(text: str) -> dict[str, Any]:
-    """Return what the comment ``# ryeos-tool:`` that begins a Python tool states in YAML; empty where it is not valid.
-
-    As for RyeOS the whole comment is indented below its first line.
-    """
-    first, *lines = (line.removeprefix(" ") for line in chain(_comment(text, "#"), [""]))
-    if first.rstrip() != "ryeos-tool:" or any(line.strip() and line[0] != " " for line in lines):
-        return {}
-    from rye.items import yaml_safe
-
-    try:
-        stated = yaml_safe.load(dedent("\n".join(lines)), as_text=STATED_KEYS, unambiguous=True)
-    except ItemError:
-        return {}
-    return stated if isinstance(stated, dict) else {}
-
-
-def read_javascript(text: str) -> Draft:
-    """Read a tool of JavaScript or TypeScript."""
-    from rye.items.javascript import definitions
-    from rye.items.javascript_text import blanked, imported, without_comments
-
-    code = blanked(text)
-    symbols, taken = list[Symbol](), list[Import]()
-    line, counted = 1, 0  # lines are counted on from the import or definition before
-    for path, start in imported(text, code):
-        line, counted = line + text.count("\n", counted, start), start
-        taken.append(Import(path, line))
-    line, counted = 1, 0
-    for name, kind, start, signature_end, end in definitions(code):
-        line, counted = line + text.count("\n", counted, start), start
-        signature = without_comments(text[start : min(signature_end, start + _LONGEST_SIGNATURE)])
-        symbols.append(Symbol(name, kind, line, line + text.count("\n", start, end), signature_line(signature)))
-    return _draft(text, "//", _with_comments(text, symbols), tuple(taken))
-
-
-def read_shell(text: str) -> Draft:
-    """Read a ``.sh`` tool."""
-    found = [(match[1] or match[2], "function", match.start()) for match in _SH_SYMBOL.finditer(text)]
-    return _draft(text, "#", _with_comments(text, list(_braced(text, found))))
-
-
-def _with_comments(text: str, symbols: Sequence[Symbol]) -> tuple[Symbol, ...]:
-    """Return definitions with the first line of what the comment above each says."""
-    comments = comments_above(text.split("\n"), symbols) if symbols else ()
-    return tuple(
-        Symbol(one.name, one.kind, one.line, one.end_line, one.signature, first_line(said)) if said else one
-        for one, (_, said) in zip(symbols, comments, strict=True)
-    )
-
-
-def read_broken_python(text: str) -> Draft:
-    """Read a ``.py`` tool by its text alone; it may be written for another version of Python."""
-    draft = _draft(text, "#", tuple(_indented(text)))
-    if stated := _ryeos_header(text):
-        draft = replace(draft, metadata=stated, paragraph="")
-    docstring = _PY_DOCSTRING.match(text)
-    return replace(draft, paragraph=first_paragraph(docstring[2])) if docstring else draft
-
-
-def _draft(text: str, mark: str, symbols: tuple[Symbol, ...], imports: tuple[Import, ...] = ()) -> Draft:
-    metadata, prose = header(text, mark)
-    if "__" in text:  # most scripts have no constants of this kind, and need not be searched for them
-        metadata |= {match[1]: _value(match) for match in _CONSTANT.finditer(text)}
-    body, line = cut_blank_head(text)
-    return Draft(metadata=metadata, body=body, body_line=line, symbols=symbols, imports=imports, paragraph=prose)
-
-
-def _value(match: re.Match[str]) -> Any:
-    _, double, single, template, listed, word = match.groups()
-    if listed is not None:
-        return [_unescape(item[1] if item[1] is not None else item[2]) for item in _QUOTED.finditer(listed)]
-    if word is not None:
-        return _WORDS.get(word, word)
-    return _unescape(next(value for value in (double, single, template) if value is not None))
-
-
-def _unescape(text: str) -> str:
-    return clean(_ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), text))
-
-
-def _braced(text: str, found: list[tuple[str, str, int]]) -> Iterator[Symbol]:
-    """Give each definition its end: the next ``}`` in the first column before another definition begins."""
-    if not found:
-        return
-    breaks = [match.start() for match in re.finditer("\n", text)]
-    closings = [match.start() for match in re.finditer("^}", text, re.MULTILINE)]
-    starts = [start for _, _, start in found] + [len(text) + 1]
-    for index, (name, kind, start) in enumerate(found):
-        line = bisect_right(breaks, start) + 1
-        end_of_line = breaks[line - 1] if line <= len(breaks) else len(text)
-        first = text[start:end_of_line].rstrip()
-        end = line
-        if first.count("{") > first.count("}") or not first.endswith((";", "}")):
-            following = bisect_right(closings, start)
-            if following < len(closings) and closings[following] < starts[index + 1]:
-                end = bisect_right(breaks, closings[following]) + 1
-        yield Symbol(name, kind, line, end, signature_line(first.partition("{")[0]))
-
-
-def _indented(text: str) -> Iterator[Symbol]:
-    """Find ``def`` and ``class`` lines; each ends before the next line that is not indented deeper."""
-    open_: list[tuple[int, str, str, int]] = []
-    done: list[Symbol] = []
-    last, lines = 0, text.split("\n")
-    for number, line in enumerate(lines, 1):
-        stripped = line.lstrip(" \t")
-        if not stripped or stripped[0] == "#":
-            continue
-        indent = len(line) - len(stripped)
-        while open_ and open_[-1][0] >= indent:
-            done.append(Symbol(open_[-1][1], open_[-1][2], open_[-1][3], last))
-            open_.pop()
-        last = number
-        if match := _PY_SYMBOL.match(line):
-            kind = "class" if match[2] == "class" else "method" if indent else "function"
-            open_.append((indent, match[3], kind, number))
-    done += [Symbol(name, kind, start, last) for _, name, kind, start in open_]
-    for symbol in sorted(done, key=lambda symbol: symbol.line):
-        signature, said = python_definition(lines, symbol.line - 1, min(symbol.end_line, symbol.line + _FEW_LINES))
-        yield symbol._replace(signature=signature_line(signature), docstring=first_line(said))
-
-
-_NO_METADATA = frozenset({"__all__", "__annotations__", "__dict__", "__doc__", "__name__", "__path__", "__slots__"})
-_DUNDER = re.compile("__.+__")
-_MAX_PARSED = 1 << 18  # a syntax tree takes up to a thousand bytes for each character
+_MOST_NESTED = 10
+"""How deep namespaces, classes and blocks may nest; what is deeper has no symbols."""
 
 
 def read_python(text: str) -> Draft:
-    """Read a ``.py`` tool; one that does not parse, or is larger than 256 KiB, is read by its text alone."""
-    tree = _parse(text) if len(text) <= _MAX_PARSED else None
-    if tree is None:
-        return read_broken_python(text)
+    """Read a Python tool."""
+    stated = comments.ryeos_header(text)
+    prose = first_paragraph(comments.docstring(text)) or ("" if stated else comments.header(text, "#")[1])
+    return _draft(text, ".py", stated or comments.python_constants(text), prose)
+
+
+def read_script(text: str, suffix: str) -> Draft:
+    """Read a tool of JavaScript, TypeScript or shell."""
+    metadata, prose = comments.header(text, "#" if suffix == ".sh" else "//")
+    return _draft(text, suffix, metadata | comments.script_constants(text), prose)
+
+
+def _draft(text: str, suffix: str, metadata: dict[str, object], prose: str) -> Draft:
     body, line = cut_blank_head(text)
-    stated = _ryeos_header(text)
-    metadata = stated or {name.strip("_"): value for name, value in _dunders(tree.body)}
-    paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "") or ("" if stated else header(text, "#")[1])
+    symbols, imports, documented = deferred(partial(read_definitions, body, suffix, line))
     return Draft(
         metadata=metadata,
         body=body,
         body_line=line,
-        symbols=tuple(_symbols(tree.body, text)),
-        imports=tuple(_imports(tree.body, text)),
-        paragraph=paragraph,
+        paragraph=prose,
+        symbols=symbols,
+        imports=imports,
+        documented=documented,
     )
 
 
-_ONE_AT_A_TIME = threading.Lock()
-"""Filters of warnings are of the whole process, and CPython 3.11 counts the depth of all threads' trees together."""
+@cache
+def _language(suffix: str) -> Language:
+    from tree_sitter import Language
+
+    if suffix == ".py":
+        import tree_sitter_python
+
+        return Language(tree_sitter_python.language())
+    if suffix == ".sh":
+        import tree_sitter_bash
+
+        return Language(tree_sitter_bash.language())
+    if suffix in {".ts", ".tsx"}:
+        import tree_sitter_typescript as typescript
+
+        return Language(typescript.language_tsx() if suffix == ".tsx" else typescript.language_typescript())
+    import tree_sitter_javascript
+
+    return Language(tree_sitter_javascript.language())
 
 
-def _parse(text: str) -> ast.Module | None:
-    """Return the syntax tree, or None when the parser makes none, for whatever reason."""
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the tool's own string escapes are not ours to warn about
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+def _parse(source: bytes, suffix: str) -> Tree | None:
+    """Return the syntax tree, or None where it takes longer than the budget."""
+    from tree_sitter import Parser
+
+    deadline = thread_time() + SECONDS + SECONDS_PER_BYTE * len(source)
+    view = memoryview(source)
+    try:
+        return Parser(_language(suffix)).parse(
+            lambda offset, _: view[offset : offset + (1 << 16)], progress_callback=lambda *_: thread_time() > deadline
+        )
+    except ValueError:
+        return None
 
 
-def _dunders(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, Any]]:
-    """Yield the module constants named ``__x__`` whose values are literals."""
-    for statement in statements:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target, value = statement.targets[0], statement.value
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            target, value = statement.target, statement.value
+def read_definitions(text: str, suffix: str, line: int = 1) -> Definitions:
+    """Return symbols, imports and documentation of code.
+
+    Args:
+        text: The code.
+        suffix: The extension of its file; it decides the language.
+        line: The line of the file on which the code begins.
+    """
+    source = text.encode()
+    tree = _parse(source, suffix)
+    if tree is None:
+        return Definitions()
+    reader = (_Python if suffix == ".py" else _Shell if suffix == ".sh" else _JavaScript)(source, line)
+    reader.read(tree.root_node)
+    taken = () if suffix == ".sh" else tuple(_imports(tree.root_node, source, suffix, line))
+    return Definitions(tuple(reader.symbols), taken, tuple(reader.documented))
+
+
+_PYTHON_IMPORTS = "[(import_statement) (import_from_statement)] @taken"
+_SCRIPT_IMPORTS = """
+    (import_statement source: (string) @taken)
+    (export_statement source: (string) @taken)
+    (call_expression function: [(import) (identifier)] @by arguments: (arguments . [(string) (template_string)] @taken))
+"""
+
+
+@cache
+def _import_query(suffix: str) -> Query:
+    from tree_sitter import Query
+
+    # without predicates: they read the source of the tree, and crash where a function returned it
+    return Query(_language(suffix), _PYTHON_IMPORTS if suffix == ".py" else _SCRIPT_IMPORTS)
+
+
+def _imports(root: Node, source: bytes, suffix: str, line: int) -> Iterator[Import]:
+    """Yield the modules of Python that are not its own, and each name taken from one; else the files beside this."""
+    is_python = suffix == ".py"
+    if (b"import" if is_python else b"./") not in source:
+        return
+    from tree_sitter import QueryCursor
+
+    matches = [groups for _, groups in QueryCursor(_import_query(suffix)).matches(root)]
+    for groups in sorted(matches, key=lambda groups: groups["taken"][0].start_byte):
+        node, row = groups["taken"][0], line + groups["taken"][0].start_point.row
+        if is_python:
+            names = (name for name in _modules(node, source) if name.partition(".")[0] not in sys.stdlib_module_names)
+            yield from (Import(name, row) for name in names)
+        elif "by" not in groups or _text(source, groups["by"][0]) in {"import", "require"}:
+            path = _text(source, node)[1:-1]
+            if path.startswith(("./", "../")) and "\\" not in path and "${" not in path:
+                yield Import(path, row)
+
+
+def _modules(node: Node, source: bytes) -> Iterator[str]:
+    names = ["".join(_text(source, each).split(" as ")[0].split()) for each in node.children_by_field_name("name")]
+    module = node.child_by_field_name("module_name")
+    if module is None:
+        yield from names
+        return
+    taken_from = "".join(_text(source, module).split())
+    if taken_from.strip("."):
+        yield taken_from
+        taken_from = f"{taken_from}."
+    yield from (f"{taken_from}{name}" for name in names)
+
+
+def _text(source: bytes, node: Node) -> str:
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+_STRING = r"(?P<string>\"(?:[^\"\\]++|\\.)*+\"?+|'(?:[^'\\]++|\\.)*+'?+|`(?:[^`\\]++|\\.)*+`?+)"
+_HASH_COMMENT = re.compile(rf"{_STRING}|#[^\n]*+", re.DOTALL)
+_SLASH_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+", re.DOTALL)
+_AFTER_OPENING, _BEFORE_CLOSING = re.compile(r"(?<=[(\[]) "), re.compile(r",? (?=[)\]])")
+_COMMENT_MARK = re.compile(r"[ \t]*(?:#+|/{2,}|/\*+|\*+/|\*(?!/))?[ \t]?")
+
+
+def _first_line(documentation: str) -> str:
+    """Return the first line of documentation; none of ``@param`` and the like."""
+    line = documentation.lstrip()[: 4 * _LONGEST_LINE].partition("\n")[0]
+    return "" if line.startswith("@") else cut_line(line, _LONGEST_LINE)
+
+
+@dataclass(slots=True)
+class _Level:
+    """Statements that are read one after the other, and the comment above the next one.
+
+    Attributes:
+        nodes: The statements that are left.
+        prefix: What stands before the names in them.
+        kind: ``file``, ``class`` or ``object``.
+        comment: Nodes of the comment that may document the next statement.
+        edge: The last row of that comment, decorators below it included.
+        row: The last row of the statement before.
+    """
+
+    nodes: Iterator[Node]
+    prefix: str = ""
+    kind: str = "file"
+    comment: list[Node] = field(default_factory=list)
+    edge: int = -1
+    row: int = -1
+
+    def documents(self, node: Node) -> bool:
+        """Return whether the comment is directly above a node, or before it on its line."""
+        return bool(self.comment) and self.edge + 1 >= node.start_point.row
+
+
+class _Definitions:
+    """Collects the definitions of a tree, level by level, without recursion."""
+
+    blocks: frozenset[str]
+    """Nodes in whose statements definitions count as if they stood outside."""
+    comments = _HASH_COMMENT
+
+    def __init__(self, source: bytes, line: int) -> None:
+        self.symbols: list[Symbol] = []
+        self.documented: list[Documented] = []
+        self._source, self._line = source, line
+        self._levels: list[_Level] = []
+        head = source.partition(b"\n")[2] if source.startswith(b"#!") else source
+        self._first_row = source[: len(source) - len(head.lstrip())].count(b"\n")
+
+    def read(self, root: Node) -> None:
+        """Collect the definitions of a file."""
+        self._levels.append(_Level(iter(root.named_children)))
+        while self._levels:
+            level = self._levels[-1]
+            node = next(level.nodes, None)
+            if node is None:
+                self._levels.pop()
+            elif node.type == "comment":
+                self._collect(node, level)
+            elif node.type == "decorator":
+                level.edge = node.end_point.row if level.documents(node) else -1
+            else:
+                if not level.documents(node):
+                    level.comment = []
+                if node.type in self.blocks:
+                    self._enter(node, level.prefix, level.kind)
+                else:
+                    self._statement(node, level)
+                level.comment, level.row = [], node.end_point.row
+
+    def _collect(self, node: Node, level: _Level) -> None:
+        if node.start_point.row == level.row and not level.comment:  # behind a statement
+            return
+        level.comment = [*level.comment, node] if level.documents(node) else [node]
+        level.edge = node.end_point.row
+
+    def _statement(self, node: Node, level: _Level) -> None:
+        """Add what a statement defines, and enter what may hold more."""
+        raise NotImplementedError
+
+    def _enter(self, node: Node | None, prefix: str, kind: str = "file") -> None:
+        if node is not None and len(self._levels) <= _MOST_NESTED and len(prefix) <= LONGEST_NAME:
+            self._levels.append(_Level(iter(node.named_children), prefix, kind))
+
+    def _add(self, name: str, kind: str, span: tuple[Node, int, Node], documentation: tuple[int, str]) -> bool:
+        """Add a definition, unless its name is too long.
+
+        Args:
+            name: With what stands before it.
+            kind: See :class:`Symbol`.
+            span: Its first node, the offset behind its signature, and its last node.
+            documentation: The row on which it begins, with what documents it, and what that says.
+        """
+        if len(name) > LONGEST_NAME:
+            return False
+        first, signature_end, last = span
+        begin, said = documentation
+        line = self._line + first.start_point.row
+        end_line = max(line, self._line + last.end_point.row - (last.end_point.column == 0))
+        signature = self._signature(first.start_byte, signature_end)
+        symbol = Symbol(name, kind, line, end_line, signature, _first_line(said))
+        if said:
+            self.documented.append(Documented(len(self.symbols), symbol, self._line + begin, said))
+        self.symbols.append(symbol)
+        return True
+
+    def _comment(self, level: _Level) -> tuple[int, str]:
+        """Return the first row of the comment above a definition, and what it says; that of the file is none."""
+        nodes, level.comment = level.comment, []
+        if not nodes or nodes[0].start_point.row <= self._first_row:
+            return 0, ""
+        lines = chain.from_iterable(self._text(node).split("\n") for node in nodes)
+        said = [_COMMENT_MARK.sub("", line, count=1).rstrip() for line in lines]
+        said = [line[:-1].rstrip("*").rstrip() if line.endswith("*/") else line for line in said]
+        return nodes[0].start_point.row, "\n".join(said).strip()
+
+    def _text(self, node: Node) -> str:
+        return _text(self._source, node)
+
+    def _signature(self, start: int, end: int) -> str:
+        """Return code as one line, without comments."""
+        text = self._source[start : min(end, start + _LONGEST_SIGNATURE)].decode("utf-8", "replace")
+        text = self.comments.sub(lambda match: match["string"] or " ", text)
+        line = cut_line(text, _LONGEST_LINE)
+        return _AFTER_OPENING.sub("", _BEFORE_CLOSING.sub("", line)) if "\n" in text else line
+
+
+_CLAUSES = {f"{name}_clause" for name in ("elif", "else", "except", "except_group", "finally")}
+
+
+class _Python(_Definitions):
+    blocks = frozenset({*_CLAUSES, "ERROR", "block", "if_statement", "try_statement", "with_statement"})
+
+    def _statement(self, node: Node, level: _Level) -> None:
+        definition = node.child_by_field_name("definition") or node
+        name, body = definition.child_by_field_name("name"), definition.child_by_field_name("body")
+        if definition.type not in {"class_definition", "function_definition"} or name is None:
+            return
+        is_class = definition.type == "class_definition"
+        kind = "class" if is_class else "method" if level.prefix else "function"
+        colon = next((child for child in reversed(definition.children) if child.type == ":"), name)
+        said = self._docstring(body) if body else ""
+        end = colon.start_byte if colon is not name else name.end_byte
+        whole = level.prefix + self._text(name)
+        if self._add(whole, kind, (definition, end, definition), (node.start_point.row, said)) and is_class:
+            self._enter(body, f"{whole}.")
+
+    def _docstring(self, body: Node) -> str:
+        first = next((child for child in body.named_children if child.type != "comment"), None)
+        text = first.named_children[0] if first and first.type == "expression_statement" else None
+        if text is None or text.type != "string" or any(each.type == "interpolation" for each in text.children):
+            return ""
+        opening, closing = text.children[0], text.children[-1]
+        prefix = self._text(opening).lower()
+        inside = self._source[opening.end_byte : closing.start_byte].decode("utf-8", "replace")
+        return "" if "b" in prefix else comments.clean_docstring(inside, raw="r" in prefix)
+
+
+class _Shell(_Definitions):
+    blocks = frozenset({*_CLAUSES, "ERROR", "case_item", "case_statement", "compound_statement", "do_group"}) | {
+        *("for_statement", "if_statement", "list", "redirected_statement", "while_statement")
+    }
+
+    def _statement(self, node: Node, level: _Level) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if node.type == "function_definition" and name and body:
+            self._add(self._text(name), "function", (node, body.start_byte, node), self._comment(level))
+
+
+_WRAPPERS = frozenset({"ambient_declaration", "export_statement", "expression_statement"})
+_MODULES = frozenset({"internal_module", "module", "statement_block"})
+_KINDS = {
+    **dict.fromkeys(("abstract_class_declaration", "class", "class_declaration"), "class"),
+    **dict.fromkeys(("arrow_function", "function_declaration", "function_expression", "function_signature"), "function"),
+    **dict.fromkeys(("generator_function", "generator_function_declaration"), "function"),
+    **dict.fromkeys(("abstract_method_signature", "method_definition", "method_signature"), "function"),
+    "enum_declaration": "enum",
+    "interface_declaration": "interface",
+    "type_alias_declaration": "type",
+}
+_NAME_FIELDS = {"field_definition": "property", "pair": "key"}
+_NAMES = frozenset({"identifier", "private_property_identifier", "property_identifier", "type_identifier"})
+_EXPORTED = re.compile(r"(?:module\.)?exports\.([\w$]+)")
+
+
+class _JavaScript(_Definitions):
+    blocks = frozenset({"ERROR"})
+    comments = _SLASH_COMMENT
+    overload = ""
+    """The qualified name of the last definition, if that is a signature without a body."""
+
+    def _statement(self, node: Node, level: _Level) -> None:
+        first = next((child for child in node.children if child.type != "decorator"), node)
+        name = ""
+        while node.type in _WRAPPERS:
+            value = node.child_by_field_name("value")
+            name = "default" if value and node.type == "export_statement" else ""
+            inner = node.child_by_field_name("declaration") or value
+            inner = inner or next((child for child in node.named_children if child.type != "decorator"), None)
+            if inner is None:
+                return
+            node = inner
+        if node.type in {"lexical_declaration", "variable_declaration"}:
+            if node.named_child_count > 1:
+                self._enter(node, level.prefix)
+                return
+            node = node.named_children[0]
+        if node.type in _MODULES:
+            stated = node.child_by_field_name("name")
+            inside = f"{self._text(stated)}." if stated and stated.type != "string" else ""
+            self._enter(node.child_by_field_name("body") or node, level.prefix + inside)
         else:
-            continue
-        if not isinstance(target, ast.Name) or not _DUNDER.fullmatch(target.id) or target.id in _NO_METADATA:
-            continue
-        try:
-            yield target.id, jsonable(ast.literal_eval(value))
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, ItemError):
-            continue  # not a literal, so nothing that can be known without running it
+            self._define(name, node, first, level)
 
+    def _define(self, name: str, node: Node, first: Node, level: _Level) -> None:
+        """Add what a declaration, an assignment or a member defines, under its own name or the one given."""
+        named = node.child_by_field_name(_NAME_FIELDS.get(node.type, "name"))
+        value = node if node.type in _KINDS else node.child_by_field_name("value")
+        if named and named.type in _NAMES:
+            name = self._text(named)
+        elif node.type == "assignment_expression":
+            left, value = self._text(node.children[0]), node.child_by_field_name("right")
+            exported = _EXPORTED.fullmatch(left)
+            name = exported[1] if exported else "default" if left == "module.exports" else ""
+            own = value.child_by_field_name("name") if value and name == "default" else None
+            name = self._text(own) if own else name
+        value = value or (node if name else None)
+        while value and value.type in {"as_expression", "satisfies_expression"}:
+            value = value.named_children[0]
+        if not name or value is None:
+            return
+        kind = _KINDS.get(value.type, "")
+        if value.type == "object" and level.kind == "file":
+            is_module = node.type == "assignment_expression" and name == "default"
+            self._enter(value, level.prefix if is_module else f"{level.prefix}{name}.", "object")
+        elif kind and (kind == "function" or level.kind == "file"):
+            self._add_value(name, kind, (first, value), level)
 
-def _symbols(statements: list[ast.stmt], text: str) -> Iterator[Symbol]:
-    """Yield functions, classes and methods in file order, methods as ``Class.method``; none from inside functions."""
-    lines = text.split("\n")
-    stack: list[tuple[ast.AST, str]] = [(statement, "") for statement in reversed(statements)]
-    while stack:
-        node, owner = stack.pop()
-        below: Sequence[ast.AST] = ()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if len(owner) + len(node.name) > LONGEST_NAME:
-                continue
-            kind = "class" if isinstance(node, ast.ClassDef) else "method" if owner else "function"
-            line, end = node.lineno, node.end_lineno or node.lineno
-            yield Symbol(owner + node.name, kind, line, end, _signature(node, lines), _first_line(node))
-            if isinstance(node, ast.ClassDef):
-                below, owner = node.body, f"{owner}{node.name}."
-        elif isinstance(node, ast.If | ast.Try | ast.With):  # definitions may be conditional
-            below = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.ExceptHandler)]
-        elif isinstance(node, ast.ExceptHandler):
-            below = node.body
-        stack += [(child, owner) for child in reversed(below)]
-
-
-def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: Sequence[str]) -> str:
-    at = node.lineno - 1
-    whole = lines[at].strip()
-    if whole.endswith("):") and whole.count("(") == whole.count(")") and node.body[0].lineno > node.lineno:
-        return signature_line(whole[:-1])  # most are one line, whose colon is easily found
-    return signature_line(python_definition(lines, at, node.body[0].lineno)[0])
-
-
-def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
-    first = node.body[0]
-    said = first.value.value if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
-    return first_line(said) if isinstance(said, str) else ""
-
-
-def _imports(statements: list[ast.stmt], text: str) -> Iterator[Import]:
-    """Yield the modules of imports, and each name taken from one, which may be a module too; none of Python's own."""
-    found = [each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
-    if text.count("import") > len(found):  # as each has the word once, there may be more within other statements
-        found = [each for each in _statements(statements) if isinstance(each, ast.Import | ast.ImportFrom)]
-    for one in found:
-        names = [alias.name for alias in one.names]
-        if isinstance(one, ast.ImportFrom):
-            module = "." * one.level + (one.module or "")
-            inner = [f"{module}{'.' if one.module else ''}{name}" for name in names if name != "*"]
-            names = [module, *inner] if one.module else inner
-        for name in names:
-            if name.partition(".")[0] not in sys.stdlib_module_names:
-                yield Import(name, one.lineno)
-
-
-def _statements(statements: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield statements and those within them, in file order."""
-    stack: list[ast.AST] = [*reversed(statements)]
-    while stack:
-        node = stack.pop()
-        yield node
-        below = [getattr(node, name, ()) for name in ("body", "handlers", "cases", "orelse", "finalbody")]
-        stack += [each for each in chain.from_iterable(below) if isinstance(each, ast.AST)][::-1]
+    def _add_value(self, name: str, kind: str, span: tuple[Node, Node], level: _Level) -> None:
+        first, value = span
+        body = value.child_by_field_name("body")
+        if kind == "function" and level.kind != "file" and level.prefix:
+            kind = "method"
+        whole = level.prefix + name
+        if self.overload == whole:  # the first of several signatures stands for all
+            self.symbols[-1] = self.symbols[-1]._replace(end_line=self._line + value.end_point.row)
+        else:
+            arrow = next((child for child in value.children if child.type == "=>"), None)
+            head_end = arrow or body
+            end = head_end.start_byte if head_end and kind != "type" else value.end_byte
+            if self._add(whole, kind, (first, end, value), self._comment(level)) and kind == "class":
+                self._enter(body, f"{whole}.", "class")
+        self.overload = whole if body is None and kind in {"function", "method"} else ""

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from rye.items import Symbol
-from rye.items.documented import documented
+
 from tests.support.files import read
 
 PYTHON = '''\
@@ -422,7 +422,7 @@ def test_decorators_may_stand_between_a_comment_and_what_it_documents() -> None:
         ("Service.bare", 21, ""),
         ("Other", 27, ""),
     ]
-    assert [one.line for one in documented(item)] == [3, 11, 16]
+    assert [one.line for one in item.documented] == [3, 11, 16]
 
 
 def test_imports_of_javascript_are_the_files_beside_it() -> None:
