@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 SECONDS, SECONDS_PER_BYTE = 0.25, 3e-6
 """CPU time that parsing may take; real code takes a tenth of it. The parser has inputs that take quadratic time."""
 
+_LAST = (1 << 32) - 1
+"""The greatest offset that tree-sitter knows."""
+
+_MOST_RESUMED = 10
 _LONGEST_LINE = 200
 _LONGEST_SIGNATURE = 1_000
 _MOST_NESTED = 10
@@ -80,15 +84,19 @@ def _language(suffix: str) -> Language:
     return Language(tree_sitter_javascript.language())
 
 
-def _parse(source: bytes, suffix: str) -> Tree | None:
-    """Return the syntax tree, or None where it takes longer than the budget."""
-    from tree_sitter import Parser
+def _parse(source: bytes, suffix: str, start: int, deadline: float) -> Node | None:
+    """Return the syntax tree of the code from an offset on, or None where that takes too long."""
+    from tree_sitter import Parser, Point, Range
 
-    deadline = thread_time() + SECONDS + SECONDS_PER_BYTE * len(source)
-    view = memoryview(source)
+    view, rest = memoryview(source), Range(Point(source.count(b"\n", 0, start), 0), Point(_LAST, _LAST), start, _LAST)
     try:
-        return Parser(_language(suffix)).parse(
-            lambda offset, _: view[offset : offset + (1 << 16)], progress_callback=lambda *_: thread_time() > deadline
+        return (
+            Parser(_language(suffix), included_ranges=[rest])
+            .parse(
+                lambda offset, _: view[offset : offset + (1 << 16)],
+                progress_callback=lambda *_: thread_time() > deadline,
+            )
+            .root_node
         )
     except ValueError:
         return None
@@ -97,19 +105,37 @@ def _parse(source: bytes, suffix: str) -> Tree | None:
 def read_definitions(text: str, suffix: str, line: int = 1) -> Definitions:
     """Return symbols, imports and documentation of code.
 
+    Where a syntax error hides statements that begin a line, the code is parsed again from the first of them on.
+
     Args:
         text: The code.
         suffix: The extension of its file; it decides the language.
         line: The line of the file on which the code begins.
     """
     source = text.encode()
-    tree = _parse(source, suffix)
-    if tree is None:
-        return Definitions()
     reader = (_Python if suffix == ".py" else _Shell if suffix == ".sh" else _JavaScript)(source, line)
-    reader.read(tree.root_node)
-    taken = () if suffix == ".sh" else tuple(_imports(tree.root_node, source, suffix, line))
-    return Definitions(tuple(reader.symbols), taken, tuple(reader.documented))
+    imports = list[Import]()
+    deadline = thread_time() + SECONDS + SECONDS_PER_BYTE * len(source)
+    start, stop = 0, -1
+    for left in reversed(range(_MOST_RESUMED)):
+        root = _parse(source, suffix, start, deadline)
+        if root is None:
+            break
+        stop = _resumption(root, source, reader.resumed) if left else _LAST
+        reader.read(root, stop)
+        imports += _imports(root, stop, source, suffix, line)
+        if stop == _LAST:
+            break
+        start = stop
+    return Definitions(tuple(reader.symbols), tuple(imports), tuple(reader.documented))
+
+
+def _resumption(root: Node, source: bytes, resumed: re.Pattern[bytes]) -> int:
+    """Return the offset of the first statement that begins a line within an error."""
+    for error in (child for child in root.named_children if child.type == "ERROR") if root.has_error else ():
+        if found := resumed.search(source, error.start_byte + 1, error.end_byte):
+            return found.start()
+    return _LAST
 
 
 _PYTHON_IMPORTS = "[(import_statement) (import_from_statement)] @taken"
@@ -118,6 +144,7 @@ _SCRIPT_IMPORTS = """
     (export_statement source: (string) @taken)
     (call_expression function: [(import) (identifier)] @by arguments: (arguments . [(string) (template_string)] @taken))
 """
+_DYNAMIC_IMPORT = re.compile(rb"\b(?:import|require)\s*+\(")
 
 
 @cache
@@ -128,20 +155,36 @@ def _import_query(suffix: str) -> Query:
     return Query(_language(suffix), _PYTHON_IMPORTS if suffix == ".py" else _SCRIPT_IMPORTS)
 
 
-def _imports(root: Node, source: bytes, suffix: str, line: int) -> Iterator[Import]:
-    """Yield the modules of Python that are not its own, and each name taken from one; else the files beside this."""
-    is_python = suffix == ".py"
-    if (b"import" if is_python else b"./") not in source:
+def _taken(root: Node, source: bytes, suffix: str) -> Iterator[Node]:
+    """Yield the import statements of Python, else the string of each import."""
+    statements = [child for child in root.named_children if child.type.startswith(("import_", "export_"))]
+    if suffix == ".py":
+        if source.count(b"import") <= len(statements):  # each has the word once, so there are none within other code
+            yield from statements
+            return
+    elif not root.has_error and not _DYNAMIC_IMPORT.search(source):
+        yield from filter(None, (child.child_by_field_name("source") for child in statements))
         return
     from tree_sitter import QueryCursor
 
     matches = [groups for _, groups in QueryCursor(_import_query(suffix)).matches(root)]
     for groups in sorted(matches, key=lambda groups: groups["taken"][0].start_byte):
-        node, row = groups["taken"][0], line + groups["taken"][0].start_point.row
-        if is_python:
+        if "by" not in groups or _text(source, groups["by"][0]) in {"import", "require"}:
+            yield groups["taken"][0]
+
+
+def _imports(root: Node, stop: int, source: bytes, suffix: str, line: int) -> Iterator[Import]:
+    """Yield the modules of Python that are not its own, and each name taken from one; else the files beside this."""
+    if suffix == ".sh" or (b"import" if suffix == ".py" else b"./") not in source:
+        return
+    for node in _taken(root, source, suffix):
+        if node.start_byte >= stop:
+            break
+        row = line + node.start_point.row
+        if suffix == ".py":
             names = (name for name in _modules(node, source) if name.partition(".")[0] not in sys.stdlib_module_names)
             yield from (Import(name, row) for name in names)
-        elif "by" not in groups or _text(source, groups["by"][0]) in {"import", "require"}:
+        else:
             path = _text(source, node)[1:-1]
             if path.startswith(("./", "../")) and "\\" not in path and "${" not in path:
                 yield Import(path, row)
@@ -205,6 +248,8 @@ class _Level:
 class _Definitions:
     """Collects the definitions of a tree, level by level, without recursion."""
 
+    resumed: re.Pattern[bytes]
+    """What begins a line, and most likely a statement."""
     blocks: frozenset[str]
     """Nodes in whose statements definitions count as if they stood outside."""
     comments = _HASH_COMMENT
@@ -217,13 +262,13 @@ class _Definitions:
         head = source.partition(b"\n")[2] if source.startswith(b"#!") else source
         self._first_row = source[: len(source) - len(head.lstrip())].count(b"\n")
 
-    def read(self, root: Node) -> None:
-        """Collect the definitions of a file."""
+    def read(self, root: Node, stop: int) -> None:
+        """Collect the definitions of a tree that begin before an offset."""
         self._levels.append(_Level(iter(root.named_children)))
         while self._levels:
             level = self._levels[-1]
             node = next(level.nodes, None)
-            if node is None:
+            if node is None or node.start_byte >= stop:
                 self._levels.pop()
             elif node.type == "comment":
                 self._collect(node, level)
@@ -299,6 +344,7 @@ _CLAUSES = {f"{name}_clause" for name in ("elif", "else", "except", "except_grou
 
 
 class _Python(_Definitions):
+    resumed = re.compile(rb"^(?:@|async def |class |def )", re.MULTILINE)
     blocks = frozenset({*_CLAUSES, "ERROR", "block", "if_statement", "try_statement", "with_statement"})
 
     def _statement(self, node: Node, level: _Level) -> None:
@@ -323,10 +369,11 @@ class _Python(_Definitions):
         opening, closing = text.children[0], text.children[-1]
         prefix = self._text(opening).lower()
         inside = self._source[opening.end_byte : closing.start_byte].decode("utf-8", "replace")
-        return "" if "b" in prefix else comments.clean_docstring(inside, raw="r" in prefix)
+        return "" if "b" in prefix else comments.clean_docstring(inside)
 
 
 class _Shell(_Definitions):
+    resumed = re.compile(rb"^(?:function[ \t]+[\w:.-]+|[\w:.-]++[ \t]*+\(\))", re.MULTILINE)
     blocks = frozenset({*_CLAUSES, "ERROR", "case_item", "case_statement", "compound_statement", "do_group"}) | {
         *("for_statement", "if_statement", "list", "redirected_statement", "while_statement")
     }
@@ -339,11 +386,12 @@ class _Shell(_Definitions):
 
 _WRAPPERS = frozenset({"ambient_declaration", "export_statement", "expression_statement"})
 _MODULES = frozenset({"internal_module", "module", "statement_block"})
+_METHODS = ("abstract_method_signature", "method_definition", "method_signature")
 _KINDS = {
     **dict.fromkeys(("abstract_class_declaration", "class", "class_declaration"), "class"),
     **dict.fromkeys(("arrow_function", "function_declaration", "function_expression", "function_signature"), "function"),
     **dict.fromkeys(("generator_function", "generator_function_declaration"), "function"),
-    **dict.fromkeys(("abstract_method_signature", "method_definition", "method_signature"), "function"),
+    **dict.fromkeys(_METHODS, "function"),
     "enum_declaration": "enum",
     "interface_declaration": "interface",
     "type_alias_declaration": "type",
@@ -353,7 +401,15 @@ _NAMES = frozenset({"identifier", "private_property_identifier", "property_ident
 _EXPORTED = re.compile(r"(?:module\.)?exports\.([\w$]+)")
 
 
+def _fits(node_type: str, kind: str, level: str) -> bool:
+    """Return whether a definition may stand there: methods in a class or object, which hold nothing but functions."""
+    return node_type not in _METHODS if level == "file" else kind == "function"
+
+
 class _JavaScript(_Definitions):
+    resumed = re.compile(
+        rb"^(?:(?:abstract|async|declare|export) )*+(?:class|const|default|enum|function|interface|let|type) ", re.MULTILINE
+    )
     blocks = frozenset({"ERROR"})
     comments = _SLASH_COMMENT
     overload = ""
@@ -373,6 +429,7 @@ class _JavaScript(_Definitions):
         if node.type in {"lexical_declaration", "variable_declaration"}:
             if node.named_child_count > 1:
                 self._enter(node, level.prefix)
+                self._levels[-1].comment, self._levels[-1].edge = level.comment, level.edge
                 return
             node = node.named_children[0]
         if node.type in _MODULES:
@@ -403,7 +460,7 @@ class _JavaScript(_Definitions):
         if value.type == "object" and level.kind == "file":
             is_module = node.type == "assignment_expression" and name == "default"
             self._enter(value, level.prefix if is_module else f"{level.prefix}{name}.", "object")
-        elif kind and (kind == "function" or level.kind == "file"):
+        elif kind and _fits(value.type, kind, level.kind):
             self._add_value(name, kind, (first, value), level)
 
     def _add_value(self, name: str, kind: str, span: tuple[Node, Node], level: _Level) -> None:

@@ -106,12 +106,13 @@ def docstring(text: str) -> str:
     if found is None:
         return ""
     quotes = 3 if found["text"][:3] in {'"""', "'''"} else 1
-    return clean_docstring(found["text"][quotes:-quotes], raw=bool(found["raw"]))
+    inside = found["text"][quotes:-quotes]
+    return clean_docstring(inside if found["raw"] else unescape(inside))
 
 
-def clean_docstring(inside: str, *, raw: bool = False) -> str:
+def clean_docstring(inside: str) -> str:
     """Return what stands between the quotes of a docstring, without its indentation."""
-    lines = (inside if raw else unescape(inside)).expandtabs().split("\n")
+    lines = clean(inside).expandtabs().split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
     return "\n".join([lines[0].lstrip(), *[line[margin:] for line in lines[1:]]]).strip()
 
