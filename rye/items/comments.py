@@ -1,4 +1,4 @@
-"""What a script states about itself: its header comment, the docstring of a Python file, and constants (``__version__``).
+"""What a script states about itself: header comment, docstring of Python, and constants (``__version__``).
 
 These are read from the text alone, by patterns that never go back, so any text takes linear time. No parser is loaded.
 """
@@ -24,8 +24,10 @@ _TAG = re.compile(r"@([A-Za-z_][\w.-]*+)(?:[ \t]*+[:=])?+(?:[ \t]++(.*+))?+")
 _PAIR = re.compile(r"([a-z_][\w-]{0,39}):[ \t]+(\S.*)")
 
 _PYTHON_STRING = (
-    r'"""(?:[^"\\]++|\\.|"(?!""))*+(?:"""|\Z)' r"|'''(?:[^'\\]++|\\.|'(?!''))*+(?:'''|\Z)"
-    r'|"(?:[^"\\\n]++|\\.)*+"?+' r"|'(?:[^'\\\n]++|\\.)*+'?+"
+    r'"""(?:[^"\\]++|\\.|"(?!""))*+(?:"""|\Z)'
+    r"|'''(?:[^'\\]++|\\.|'(?!''))*+(?:'''|\Z)"
+    r'|"(?:[^"\\\n]++|\\.)*+"?+'
+    r"|'(?:[^'\\\n]++|\\.)*+'?+"
 )
 """A string literal. One that nothing closes is matched as well, so that no text is scanned a second time."""
 
@@ -118,7 +120,7 @@ def clean_docstring(inside: str) -> str:
 
 
 def python_constants(text: str) -> dict[str, Any]:
-    """Return the constants of a Python file that are named ``__x__`` and have a literal as value, without underscores."""
+    """Return the constants of a Python file that are named ``__x__``, by ``x``, if their values are literals."""
     if not _HAS_CONSTANT.search(text):
         return {}
     stated = {}
@@ -165,5 +167,5 @@ def _value(match: re.Match[str]) -> Any:
 
 
 def unescape(text: str) -> str:
-    """Return the text of a string literal: the common escapes resolved, of others the character behind the backslash."""
+    """Return the text of a string literal: common escapes resolved, others without their backslash."""
     return clean(_ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), text)) if "\\" in text else clean(text)

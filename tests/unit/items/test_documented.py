@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from rye.index.chunks import chunks_of
 from rye.items import ItemType, parse
-
 from rye.search.section_text import sections_of
 from tests.support.files import read
 

@@ -8,7 +8,6 @@ import warnings
 import pytest
 
 from rye.items import Symbol
-
 from tests.support.files import read
 
 PYTHON = '''\
