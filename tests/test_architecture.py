@@ -72,6 +72,11 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "securesystemslib": frozenset({"manifest"}),
     "starlette": frozenset({"web"}),
     "tokenizers": frozenset({"embedding"}),
+    "tree_sitter": frozenset({"items"}),
+    "tree_sitter_bash": frozenset({"items"}),
+    "tree_sitter_javascript": frozenset({"items"}),
+    "tree_sitter_python": frozenset({"items"}),
+    "tree_sitter_typescript": frozenset({"items"}),
     "tuf": frozenset({"manifest"}),
     "uvicorn": frozenset({"surface"}),
     "watchfiles": frozenset({"registry"}),
@@ -86,6 +91,11 @@ IMPORT_NAMES: Mapping[str, str] = {
     "prompt-toolkit": "prompt_toolkit",
     "pystemmer": "Stemmer",
     "pyyaml": "yaml",
+    "tree-sitter-bash": "tree_sitter_bash",
+    "tree-sitter-javascript": "tree_sitter_javascript",
+    "tree-sitter-python": "tree_sitter_python",
+    "tree-sitter-typescript": "tree_sitter_typescript",
+    "tree-sitter": "tree_sitter",
     "whoosh-reloaded": "whoosh",
 }
 """Distributions whose import name differs."""

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from rye.embedding import Embedder
 from rye.items import Item
-from rye.items.documented import Documented, documented
-from rye.items.model import Section
+from rye.items.model import Documented, Section
 
 RECIPE = 7
 """Raised with every change of what is embedded; vectors made by another recipe are made anew."""
@@ -65,7 +64,7 @@ def chunks_of(item: Item, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS
     names = _names(item)
     if not item.sections:
         itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)], chars))
-        return (itself, *(_documented(names, one, chars) for one in documented(item)))
+        return (itself, *(_documented(names, one, chars) for one in item.documented))
     return tuple(_sectioned(item, names, (chars, overlap)))
 
 

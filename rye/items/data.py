@@ -132,7 +132,7 @@ def read_toml(text: str) -> Draft:
 
 
 def _draft(text: str, value: Any) -> Draft:
-    from rye.items.code import header
+    from rye.items.comments import header
 
     body, line = cut_blank_head(text)
     stated = value if isinstance(value, dict) else {}

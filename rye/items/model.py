@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -100,6 +100,22 @@ class Import(NamedTuple):
     line: int
 
 
+class Documented(NamedTuple):
+    """A definition with documentation: a docstring in Python, else the comment directly above.
+
+    Attributes:
+        number: Its place among the item's symbols.
+        symbol: The definition.
+        line: 1-based line of the file where it begins, with the comment or the decorators above it.
+        text: The documentation.
+    """
+
+    number: int
+    symbol: Symbol
+    line: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One parsed file.
@@ -119,7 +135,7 @@ class Item:
             comparing with its path.
         body: The searchable text without envelope and without the metadata block.
         body_line: 1-based line of the file where ``body`` begins.
-        sections, symbols, imports: In file order.
+        sections, symbols, imports, documented: In file order. The last three of code are read when first looked at.
         envelope: The raw signature line if there is one; nothing about it has been verified.
         note: Why the metadata had to be read in another way than its format; else empty.
     """
@@ -140,8 +156,9 @@ class Item:
     body: str = ""
     body_line: int = 1
     sections: tuple[Section, ...] = ()
-    symbols: tuple[Symbol, ...] = ()
-    imports: tuple[Import, ...] = ()
+    symbols: Sequence[Symbol] = ()
+    imports: Sequence[Import] = ()
+    documented: Sequence[Documented] = ()
     envelope: RawEnvelope | None = None
     note: str = ""
 
@@ -171,7 +188,7 @@ class Draft:
 
     Attributes:
         metadata: JSON-able values.
-        body, body_line, sections, symbols, imports: As in :class:`Item`.
+        body, body_line, sections, symbols, imports, documented: As in :class:`Item`.
         heading: Title to use where the metadata states none.
         paragraph: Description to use where the metadata states none, as one paragraph of the format.
         note: As in :class:`Item`.
@@ -181,8 +198,9 @@ class Draft:
     body: str = ""
     body_line: int = 1
     sections: tuple[Section, ...] = ()
-    symbols: tuple[Symbol, ...] = ()
-    imports: tuple[Import, ...] = ()
+    symbols: Sequence[Symbol] = ()
+    imports: Sequence[Import] = ()
+    documented: Sequence[Documented] = ()
     heading: str = ""
     paragraph: str = ""
     note: str = ""
@@ -214,6 +232,7 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         sections=draft.sections,
         symbols=draft.symbols,
         imports=draft.imports,
+        documented=draft.documented,
         envelope=envelope,
         note=draft.note,
     )

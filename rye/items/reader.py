@@ -161,6 +161,6 @@ def _reader(item_type: ItemType, suffix: str) -> Callable[[str], Draft]:
         from rye.items import data
 
         return {".json": data.read_json, ".toml": data.read_toml}.get(suffix, data.read_yaml)
-    from rye.items import code
+    from rye.items.code import read_script
 
-    return code.read_shell if suffix == ".sh" else code.read_javascript
+    return lambda text: read_script(text, suffix)

@@ -73,7 +73,7 @@ class SearchResult(Report):
     ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
     what takes its place, or how it is written where that is not there.
     ``line`` is where in the file the query matches: the first such symbol, else the preview's first match, else 1.
-    ``symbols`` begins with those whose names match the query, the best first; only these have signature and docstring.
+    ``symbols`` are those whose names match the query, the best first. The item itself (``Registry.get``) has all.
     ``folder`` is the folder of a client in which it is, as ``.claude/skills``; empty for ``.ai`` and bundles.
     ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
     """

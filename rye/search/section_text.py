@@ -11,7 +11,6 @@ import numpy as np
 
 from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, spans_of
 from rye.index.reader import Floats
-from rye.items.documented import documented
 from rye.items.model import Item
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.fusion import keyword_score
@@ -88,7 +87,7 @@ def _sections_of_code(item: Item, name: tuple[str, ...]) -> Iterator[SectionText
     body, lines = item.body, item.body.split("\n")
     places = [0, *np.cumsum([len(line) + 1 for line in lines]).tolist()]
     starts = [(item.body_line, 0, name)]
-    starts += [(one.line, one.number + 1, (*name, one.symbol.name)) for one in documented(item)]
+    starts += [(one.line, one.number + 1, (*name, one.symbol.name)) for one in item.documented]
     ends = [line for line, _, _ in starts[1:]] + [item.body_line + len(lines)]
     for chunk, ((line, ordinal, path), end) in enumerate(zip(starts, ends, strict=True)):
         at, stop = places[line - item.body_line], places[end - item.body_line]

@@ -81,8 +81,8 @@ def test_what_a_hit_says_of_itself(sim: SpaceSim, registry: Registry) -> None:
     assert (signature.signer, signature.format, signature.signed_at) == (ANN.public.fingerprint, "v2", WHEN)
 
 
-def test_symbols_that_match_come_first_with_signature_and_docstring(tmp_path: Path) -> None:
-    """Found by a word, an inflection or a phrase of their names; the others have neither."""
+def test_a_hit_lists_the_symbols_that_match(tmp_path: Path) -> None:
+    """Found by a word, an inflection or a phrase of their names; ``get`` lists all symbols of the item."""
     sim = SpaceSim(tmp_path)
     code = "def open_door(name: str) -> bool:\n    pass\n\n\nclass Locker:\n"
     code += '    def set_shipment(self):\n        """Set it.\n\n        Well.\n        """\n'
@@ -98,9 +98,7 @@ def test_symbols_that_match_come_first_with_signature_and_docstring(tmp_path: Pa
                 "end_line": 10,
                 "signature": "def set_shipment(self)",
                 "docstring": "Set it.",
-            },
-            {"name": "open_door", "kind": "function", "line": 1, "end_line": 2},
-            {"name": "Locker", "kind": "class", "line": 5, "end_line": 10},
+            }
         ]
     loaded = registry.get("tool:fw/locker").to_dict()["symbols"]
     assert [(each["name"], each["signature"], each["docstring"]) for each in loaded] == [

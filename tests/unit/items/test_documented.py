@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from rye.index.chunks import chunks_of
 from rye.items import ItemType, parse
-from rye.items.documented import documented
 from rye.search.section_text import sections_of
 from tests.support.files import read
 
@@ -65,7 +64,7 @@ function bare() {}
 
 def found(path: str, text: str) -> list[tuple[str, int, str]]:
     """Return name, line and documentation of what is documented in a file."""
-    return [(one.symbol.name, one.line, one.text) for one in documented(read(path, text))]
+    return [(one.symbol.name, one.line, one.text) for one in read(path, text).documented]
 
 
 def test_strings_below_python_definitions_are_documentation() -> None:
@@ -127,4 +126,4 @@ def test_attack_many_definitions_are_read_in_linear_time() -> None:
     """Whether nested, without an end, or below endless comments."""
     for text in ("def f(\n" * 50_000, "class A:\n" * 20_000, "# c\n" * 100_000 + "f() {\n}\n" * 10_000):
         for path in ("tools/a.py", "tools/a.sh"):
-            list(documented(read(path, text)))
+            list(read(path, text).documented)

@@ -1,4 +1,4 @@
-"""Tools as code: Python through its syntax tree, other scripts and broken Python by their text."""
+"""Tools as code: metadata and description from the text, symbols from the syntax tree, also of broken code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import warnings
 import pytest
 
 from rye.items import Symbol
-from rye.items.documented import documented
 from tests.support.files import read
 
 PYTHON = '''\
@@ -122,7 +121,7 @@ def test_python_that_does_not_parse_is_still_found(broken: str) -> None:
     head = '"""Do it.\n\nMore."""\n__version__ = "1.0"\n__tags__ = [\'a\', "b"]\n\n'
     item = read("tools/ops/a.py", f"{head}class A:\n    def run(self): ...\n\n{broken}".encode())
     assert (item.version, item.tags, item.description, item.category) == ("1.0", ("a", "b"), "Do it.", "ops")
-    assert item.symbols[:2] == (Symbol("A", "class", 7, 8, "class A"), Symbol("run", "method", 8, 8, "def run(self)"))
+    assert item.symbols[:2] == (Symbol("A", "class", 7, 8, "class A"), Symbol("A.run", "method", 8, 8, "def run(self)"))
     assert "def run(self)" in item.body
 
 
@@ -422,7 +421,7 @@ def test_decorators_may_stand_between_a_comment_and_what_it_documents() -> None:
         ("Service.bare", 21, ""),
         ("Other", 27, ""),
     ]
-    assert [one.line for one in documented(item)] == [3, 11, 16]
+    assert [one.line for one in item.documented] == [3, 11, 16]
 
 
 def test_imports_of_javascript_are_the_files_beside_it() -> None:
