@@ -66,6 +66,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "platformdirs": frozenset({"index", "manifest"}),
     "prompt_toolkit": frozenset({"cli"}),
     "pygments": frozenset({"web"}),
+    "pyromark": frozenset({"items"}),
     "rapidfuzz": frozenset({"remote", "search"}),
     "safetensors": frozenset({"embedding"}),
     "securesystemslib": frozenset({"manifest"}),

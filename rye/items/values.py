@@ -19,7 +19,8 @@ LINE_CHARS = 300
 
 # Code points that are not text: they would break a terminal, a YAML reader or a JSON consumer.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
-_ORDINARY = b"\t\n" + bytes(range(0x20, 0x7F))  # most files have nothing else
+_ORDINARY = b"\t\n\r" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
+_LEADS_OF_CONTROLS = (b"\xc2", b"\xef\xbb\xbf", b"\xef\xbf")  # most files have none of them
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_IN_A_LINE = re.compile("[\\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _STALE_MARK = re.compile(r"[ \t]*(?:<!--|#|//)[ \t#/]*rye(?:os)?:(?:unsigned\b|signed:)[^\n]*")
@@ -47,11 +48,10 @@ def decode(data: bytes) -> str:
             hint="save the file as UTF-8",
             offset=error.start,
         ) from None
-    if not data.translate(None, _ORDINARY):
-        return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROLS.sub(" ", text.replace("\ufeff", ""))
+    may_have = data.translate(None, _ORDINARY) or any(lead in data for lead in _LEADS_OF_CONTROLS)
+    return _CONTROLS.sub(" ", text.replace("\ufeff", "")) if may_have else text
 
 
 def without_stale_marks(text: str) -> str:

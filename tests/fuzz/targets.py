@@ -250,10 +250,9 @@ def _yaml() -> Target:
     """YAML is plain data or an error of the item, in each way of reading it, and so is an item written in it."""
     from rye.errors import ItemError
     from rye.items import ItemType
-    from rye.items.markdown import read_front_matter
+    from rye.items.front_matter import load_lines, read_front_matter
     from rye.items.model import STATED_KEYS
-    from rye.items.yaml_safe import load as load_yaml
-    from rye.items.yaml_safe import load_lines
+    from rye.items.yaml import load as load_yaml
 
     def data_or_error(read: Callable[[str], Any], text: str) -> Any:
         value = outcome(partial(read, text))

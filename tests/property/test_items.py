@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, ItemType, note_on_metadata, parse, yaml_safe
+from rye.items import EXTENSIONS, ItemType, note_on_metadata, parse, yaml
 from rye.items.markdown import is_plainly_yaml, read_markdown
 from rye.items.model import STATED_KEYS
 from rye.items.values import decode
@@ -100,14 +100,14 @@ values = st.recursive(
 @given(values)
 def test_yaml_reads_json_as_json_does(value: object) -> None:
     """JSON is YAML: what is written as JSON is read as the same value."""
-    assert yaml_safe.load(json.dumps(value, ensure_ascii=False)) == value
+    assert yaml.load(json.dumps(value, ensure_ascii=False)) == value
 
 
 @given(st.text(max_size=100))
 def test_yaml_of_any_text_is_plain_data_or_an_item_error(text: str) -> None:
     """No other exception leaves the loader, and JSON can say what comes out."""
     try:
-        value = yaml_safe.load(text)
+        value = yaml.load(text)
     except ItemError:
         return
     json.dumps(value, allow_nan=False).encode()
@@ -227,30 +227,30 @@ lines = st.lists(st.sampled_from(PIECES).map(lambda piece: piece.decode("utf-8",
 @given(st.one_of(lines, st.text(max_size=200)))
 def test_what_is_yaml_is_read_as_yaml_and_nothing_else_raises(text: str) -> None:
     """Reading line by line gives a table of JSON or nothing, and is no part of what YAML says."""
-    loose = yaml_safe.load_lines(text)
+    loose = yaml.load_lines(text)
     assert loose is None or json.loads(json.dumps(loose, ensure_ascii=False)) == loose
     if any(line.rstrip() in {"---", "..."} for line in text.splitlines()):
         return
     try:
-        strict = yaml_safe.load(text, as_text=STATED_KEYS)
+        strict = yaml.load(text, as_text=STATED_KEYS)
     except ItemError:
         return
     if isinstance(strict, dict):
         source = decode(f"---\n{text}\n---\n".encode("utf-8", "surrogatepass"))
-        assert yaml_safe.load(source[4:-4], as_text=STATED_KEYS) == read_markdown(source, ItemType.KNOWLEDGE).metadata
+        assert yaml.load(source[4:-4], as_text=STATED_KEYS) == read_markdown(source, ItemType.KNOWLEDGE).metadata
 
 
 @given(st.dictionaries(keys, st.one_of(plain, st.lists(plain, max_size=3), st.integers(), st.booleans()), min_size=1))
 def test_a_table_of_yaml_is_the_same_line_by_line(table: dict[str, Any]) -> None:
     """Of text, numbers and lists, on lines of their own, each entry is what it is among the others."""
     text = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items())
-    assert yaml_safe.load_lines(text) == yaml_safe.load(text)
+    assert yaml.load_lines(text) == yaml.load(text)
 
 
 @given(st.dictionaries(keys, plain.map(str.strip).filter(bool), min_size=1))
 def test_text_without_quotes_is_what_stands_there(table: dict[str, str]) -> None:
     """Whatever YAML makes of it: a name and a description are never lost."""
     text = "".join(f"{key}: {value}\n" for key, value in table.items())
-    found = yaml_safe.load_lines(text + "broken: a: b\n")
+    found = yaml.load_lines(text + "broken: a: b\n")
     assert found is not None
     assert {*table, "broken"} == set(found)

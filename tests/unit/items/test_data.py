@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rye.errors import ItemError
-from rye.items import yaml_safe
+from rye.items import yaml
 from tests.support.files import read
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_read_is_reported_with_its_line_in_the_file(path: str, co
 
 def load(text: str, **how: Any) -> object:
     """Load YAML without any top-level key as text."""
-    return yaml_safe.load(text, **how)
+    return yaml.load(text, **how)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_yaml_values_are_those_of_the_core_schema(text: str, value: object) -> N
 def test_yaml_keys_kept_as_text_are_so_to_any_depth() -> None:
     """Below such a key every plain scalar is as written, except null; beside it nothing changes."""
     text = "version: 1.10\ntags: [on, 1.0, ~, {a: 007}]\nother: {version: 1.10}\n"
-    assert yaml_safe.load(text, as_text=frozenset({"version", "tags"})) == {
+    assert yaml.load(text, as_text=frozenset({"version", "tags"})) == {
         "version": "1.10",
         "tags": ["on", "1.0", None, {"a": "007"}],
         "other": {"version": 1.1},
@@ -162,7 +162,7 @@ def test_yaml_keys_kept_as_text_are_so_to_any_depth() -> None:
         ("[1] x", "unparsable"),
         ("a: 1\n}", "unparsable"),
         ("\t\t- a\n b: c\n", "unparsable"),
-        ("x" * (yaml_safe.MAX_CHARS + 1), "too-large"),
+        ("x" * (yaml.MAX_CHARS + 1), "too-large"),
     ],
 )
 def test_hostile_yaml_is_refused(text: str, code: str) -> None:

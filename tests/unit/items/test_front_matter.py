@@ -8,7 +8,8 @@ import pytest
 
 from rye.errors import ItemError
 from rye.items import Item
-from rye.items.yaml_safe import load, load_lines
+from rye.items.front_matter import load_lines
+from rye.items.yaml import load
 from tests.support.files import read
 
 
