@@ -89,7 +89,9 @@ def _note_on_cut_values(source: str, first_line: int) -> str:
         for node in value.value if value.id == "sequence" else (value,):
             if node.tag == yaml.PLAIN and _CUT.match(lines[node.end_mark.line], node.end_mark.column):
                 name, line = clean(str(key.value))[:80], first_line + node.end_mark.line
-                return f"YAML cuts a value at ' #', put it in quotes: line {line}: the value of {name!r}"
+                return (
+                    f"line {line}: YAML cuts the value of {name!r} at ' #'; to keep the rest, write it in quotes: \"…\""
+                )
     return ""
 
 

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyromark
@@ -17,6 +18,7 @@ from rye.items.values import cut_blank_head
 
 MAX_HEADINGS = 10_000
 """Most headings of one file that open a section; what follows the last of them belongs to it."""
+_MAX_IMPORTS = 10_000
 _MAX_EVENTS = 5_000
 """Events within which the first paragraph ends."""
 _METADATA_BLOCK = {"Start": {"MetadataBlock": "YamlStyle"}}
@@ -236,19 +238,19 @@ def _heading_text(block: str) -> str:
 def _imports(data: bytes, body_line: int, outline: _Outline) -> Iterator[Import]:
     """Yield the files that ``@path`` names outside code, and those in commands that a client runs as it reads."""
     hidden = sorted([place[:2] for place in chain(outline.html, outline.code)])
-    shown = [match for match in _AT_PATH.finditer(data) if _holding(hidden, match.start()) < 0]
+    shown = [match for match in islice(_AT_PATH.finditer(data), _MAX_IMPORTS) if _holding(hidden, match.start()) < 0]
     if shown:
         events = pyromark.events_with_range(data.decode())
         spans = [(place["start"], place["end"]) for event, place in events if "Code" in event]
         shown = [match for match in shown if _holding(spans, match.start()) < 0]
     places = [(match.start(1), match[1]) for match in shown]
-    commands = [match for match in _COMMAND.finditer(data) if _holding(hidden, match.start()) < 0]
+    commands = [match for match in islice(_COMMAND.finditer(data), _MAX_IMPORTS) if _holding(hidden, match.start()) < 0]
     for code in outline.code:
         if code.info and code.info.startswith("!"):
             commands += _COMMAND_LINE.finditer(data, code.start, code.end)
     places += [(match.start(1), word) for match in commands for word in match[1].split()]
     line, counted = body_line, 0
-    for at, word in sorted(places):
+    for at, word in sorted(places, key=itemgetter(0)):
         line, counted = line + data.count(b"\n", counted, at), at
         if path := _path_in(str(word, "utf-8")):
             yield Import(path, line)
@@ -256,7 +258,7 @@ def _imports(data: bytes, body_line: int, outline: _Outline) -> Iterator[Import]
 
 def _path_in(word: str) -> str:
     """Return the path that a word spells, with ``./`` before a relative one; empty where it spells none."""
-    path = word.strip("\"'()[]<>,").rstrip(".,;:!?")
+    path = word.lstrip("\"'([<").rstrip("\"')]>.,;:!?")
     if not _PATH.fullmatch(path) or not ("/" in path or _EXTENSION.search(path)):
         return ""
     return path if path.startswith(("./", "../", "/", "~/")) else f"./{path}"

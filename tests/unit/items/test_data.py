@@ -99,7 +99,7 @@ def load(text: str, **how: Any) -> object:
             "[1.5, -.5, 1e3, 1.e2, ., 1.2.3, .inf, -.INF, .nan, 1e999]",
             [1.5, -0.5, 1000.0, 100.0, ".", "1.2.3", *[None] * 4],
         ),
-        ("['1', \"2\", !!str 3, !!int '4', ! 5]", ["1", "2", "3", 4, "5"]),
+        ("['1', \"2\", !!str 3, !!int '4']", ["1", "2", "3", 4]),
         ("a: 2026-02-18\nb: !!timestamp 2026-2-8 9:00:00 -5", {"a": "2026-02-18", "b": "2026-02-08T09:00:00-05:00"}),
         ("a: 1\na: 2", {"a": 2}),
         (
@@ -110,7 +110,6 @@ def load(text: str, **how: Any) -> object:
             "a: &x {k: 1}\nb: *x\nc: {<<: *x, l: 2}\nd: {<<: [*x, {k: 3, m: 4}], k: 0}",
             {"a": {"k": 1}, "b": {"k": 1}, "c": {"l": 2, "k": 1}, "d": {"k": 0, "m": 4}},
         ),
-        ("a: &x 1\nb: &x 2\nc: *x", {"a": 1, "b": 2, "c": 2}),
         ("<<: text", {"<<": "text"}),
         ("a: 1\n---\nb: [", {"a": 1}),
         ("!!python/object/apply:os.system [echo]", ["echo"]),
@@ -156,6 +155,8 @@ def test_yaml_keys_kept_as_text_are_so_to_any_depth() -> None:
         ("a: &a [*a]", "unparsable"),
         ("a: *nowhere", "unparsable"),
         ("&a *a", "unparsable"),
+        ("a: &x 1\nb: &x 2", "unparsable"),
+        ("a: &a {b: *a}", "unparsable"),
         ("a: 'open", "unparsable"),
         ("@a", "unparsable"),
         ("a: b\n%", "unparsable"),
@@ -179,18 +180,6 @@ def test_depth_64_is_still_read() -> None:
         assert isinstance(value, list)
         value = value[0]
     assert value == 1
-
-
-def test_yaml_reads_alike_without_the_c_library() -> None:
-    """Where libyaml is missing, PyYAML's own parser gives the same values and errors."""
-    import yaml
-
-    found = load("a: &x [1, on, '2']\nb: {<<: {c: *x}}", loader=yaml.SafeLoader)
-    assert found == {"a": [1, "on", "2"], "b": {"c": [1, "on", "2"]}}
-    for text, code in (("[" * 2000, "too-deep"), ("a: b: c", "unparsable"), ("a: \x01", "unparsable")):
-        with pytest.raises(ItemError) as caught:
-            load(text, loader=yaml.SafeLoader)
-        assert caught.value.code == code
 
 
 def test_servers_are_read_with_comments_and_trailing_commas() -> None:
