@@ -86,7 +86,8 @@ def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
         loader = _Loader(text)
         node = loader.get_node() if loader.check_node() else None
         if node is not None and loader.check_node() and unambiguous:
-            line = first_line + node.end_mark.line
+            second = text.find("\n---", max(0, node.end_mark.index - 1)) + 1
+            line = first_line + text.count("\n", 0, second or node.end_mark.index)
             raise unparsable(line, "there is more than one document", "keep one document")
     except yaml.YAMLError as error:
         raise _refusal(error, first_line) from None
@@ -129,10 +130,9 @@ class _Values:
         self.count += 1
         if self.count > MAX_VALUES:
             raise too_many()
-        if not self.aliases:
-            if node in self.seen:
-                raise self._refuse(node, "there is an alias", "write the value again")
-            self.seen.add(node)
+        if node in self.seen and not self.aliases:
+            raise self._refuse(node, "there is an alias", "write the value again")
+        self.seen.add(node)
         if isinstance(node, yaml.ScalarNode):
             return _scalar(node, raw=raw)
         if depth >= MAX_DEPTH:
@@ -151,10 +151,11 @@ class _Values:
         table: dict[str, Any] = {}
         merges: list[Any] = []
         for key_node, value_node in node.value:
+            is_written_out = isinstance(key_node, yaml.ScalarNode) and key_node not in self.seen
             key = self.of(key_node, depth + 1, raw=raw)
             if not isinstance(key, str):  # text is clean already
                 key = "[complex key]" if isinstance(key, dict | list) else key_text(key)
-            if self.unambiguous and not isinstance(key_node, yaml.ScalarNode):
+            if self.unambiguous and not is_written_out:
                 raise self._refuse(key_node, "a key is not written out as text", "write the key as text")
             if self.unambiguous and (key in table or (key == "<<" and merges)):
                 raise self._refuse(key_node, f"{key!r} is there twice", "keep one of the two")
