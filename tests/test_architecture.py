@@ -67,6 +67,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "platformdirs": frozenset({"index", "spaces"}),
     "prompt_toolkit": frozenset({"cli"}),
     "pygments": frozenset({"web"}),
+    "pyromark": frozenset({"items"}),
     "rapidfuzz": frozenset({"remote", "search"}),
     "safetensors": frozenset({"embedding"}),
     "securesystemslib": frozenset({"manifest"}),

@@ -8,7 +8,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 import rye
-from rye.items.yaml_safe import load
+from rye.items.yaml import load
 
 _PAGE_NAME = re.compile(r"(?<![\[`])`rye/([a-z-]+)`(?!`)")
 _FENCED = re.compile(r"(^ *```.*?^ *```)", re.DOTALL | re.MULTILINE)

@@ -186,13 +186,15 @@ MAX_IMPORT_ROOTS = 8
 
 
 @lru_cache(maxsize=1 << 16)
-def import_lookups(path: str, folder: str) -> tuple[Lookup, ...]:
-    """Return the tools that an import may name, best first: of Python ``a.b``, ``.b`` and ``..b``, else ``./b.js``.
+def import_lookups(path: str, folder: str, item_type: str = "tool") -> tuple[Lookup, ...]:
+    """Return the items that an import may name, best first: of Python ``a.b``, ``.b`` and ``..b``, else ``./b.js``.
 
     A module counts from the folder of the tool, where Python looks first for those of a script, or from one above it.
     """
     if "/" in path:
-        return tuple(dict.fromkeys((*relative(path, "tool", folder), *relative(f"{path}/index", "tool", folder))))
+        beside = *relative(path, item_type, folder), *relative(f"{path}/index", "tool", folder)
+        in_space = id_lookups(path.removeprefix("./")) if path.startswith("./.ai/") else ()
+        return tuple(dict.fromkeys((*in_space, *beside)))
     place = path.lstrip(".").replace(".", "/")
     folders = folder.split("/") if folder else []
     up = len(path) - len(place) - 1  # a dot is the folder itself, each further one the folder above

@@ -121,7 +121,8 @@ def edges_of(
 def _import_edges(item: Item) -> Iterator[Edge]:
     folder = item.id.rpartition("/")[0]
     for path, line in item.imports:
-        if len(path) <= MAX_REFERENCE_TEXT and (found := import_lookups(path, folder)):
+        found = import_lookups(path, folder, item.type)
+        if len(path) <= MAX_REFERENCE_TEXT and (found or path.startswith("../")):  # a client's file may name one above
             yield Edge("imports", path, found, False, line)
 
 

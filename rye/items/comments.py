@@ -93,10 +93,10 @@ def ryeos_header(text: str) -> dict[str, Any]:
     first, *lines = (line.removeprefix(" ") for line in [*_first_comment(text, "#"), ""])
     if first.rstrip() != "ryeos-tool:" or any(line.strip() and line[0] != " " for line in lines):
         return {}
-    from rye.items import yaml_safe
+    from rye.items import yaml
 
     try:
-        stated = yaml_safe.load(dedent("\n".join(lines)), as_text=STATED_KEYS, unambiguous=True)
+        stated = yaml.load(dedent("\n".join(lines)), as_text=STATED_KEYS, unambiguous=True)
     except ItemError:
         return {}
     return stated if isinstance(stated, dict) else {}

@@ -2,120 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from dataclasses import replace
 from typing import Any
 
 from rye.errors import ItemError
+from rye.items import yaml
 from rye.items.model import STATED_KEYS, Draft, Symbol
-from rye.items.values import DESCRIPTION_CHARS, cut_blank_head, integer, jsonable, line_of, one_line, too_deep
-
-# tomllib takes quadratic time over a dotted key; 65 parts are deeper than metadata may nest anyway
-_TOML_LONG_KEY = re.compile(
-    r"(?<![\w-])(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')(?:[ \t]*+\.[ \t]*+(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')){64}"
+from rye.items.values import (
+    DESCRIPTION_CHARS,
+    MAX_DEPTH,
+    cut_blank_head,
+    integer,
+    jsonable,
+    line_of,
+    one_line,
+    too_deep,
 )
-_JSON_STRING = re.compile(r'"(?P<text>(?:[^"\\]++|\\.)*+)"(?P<colon>\s*+:)?+')
-_STRING = r'"(?:[^"\\]++|\\.)*+"?+'
+
+_KEY = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
+_TOML_LONG_KEY = re.compile(rf"(?<![\w.-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{MAX_DEPTH}}}")
+"""A dotted key over which tomllib takes quadratic time; it is deeper than metadata may nest anyway."""
+_TOML_LINE = re.compile(r" \(at line (\d++), column \d++\)$")
+_STRING = r'"(?:[^"\\]++|\\.)*+"?+'  # to the end of the text where it is not closed, so that none is read twice
+_JSON_STRING = re.compile(rf"({_STRING})(\s*+:)?+", re.DOTALL)
 _JSON_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
-_SECRET = re.compile(
-    r"(?<=//)[^/\s?#]*@"  # who logs in at an address
-    r"|(?<=[?&])([^=&?\s#]++=)[^&\s#]++"
-    r"|(?<!\S)(-[\w-]{0,60}(?:key|token|secret|password)[= ]|\w{0,60}(?:key|token|secret|password)=)(?!-)\S++"
-    r"|\b((?:basic|bearer)\s+)\S++",
-    re.IGNORECASE,
-)
-_TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
+_LOGIN = re.compile(r"//([^/?#]*+)")
+_PARAMETER = re.compile(r"([?&][^=&#?]*+=)[^&#]*+")
+_SECRET_NAMES = ("key", "token", "secret", "password")
+_SCHEME = re.compile(r"(?<!\w)(?:basic|bearer)\Z", re.IGNORECASE)
 
 
 def read_yaml(text: str) -> Draft:
     """Read a ``.yaml`` or ``.yml`` item."""
-    from rye.items import yaml_safe
-
-    return _draft(text, yaml_safe.load(text, as_text=STATED_KEYS))
-
-
-def read_json(text: str) -> Draft:
-    """Read a ``.json`` item: duplicate keys are tolerated, the last one wins; NaN and infinities are null.
-
-    Lists of MCP servers may have comments and trailing commas, with a note: editors read a file that has any, Claude
-    Code and Copilot's command line (1.0.78, as reported) refuse it.
-    """
-    value, note = _load_json(text), ""
-    if isinstance(value, ItemError):
-        plain = _without_comments(text) if '"mcpServers"' in text else text
-        found = _load_json(plain)
-        if isinstance(found, ItemError):
-            raise value
-        value, note = found, f"comments or trailing commas, for which some clients refuse the file: {value.message}"
-        text = plain
-    value = jsonable(value)
-    servers = value.get("mcpServers") if isinstance(value, dict) else None
-    return replace(_draft_of_servers(text, servers) if isinstance(servers, dict) else _draft(text, value), note=note)
-
-
-def _load_json(text: str) -> Any:
-    """Return the value, or the error for what is no JSON.
-
-    Raises:
-        ItemError: ``too-deep``.
-    """
-    import json
-
-    try:
-        return json.loads(text, parse_constant=lambda _: None, parse_int=integer)
-    except json.JSONDecodeError as error:
-        return _unparsable("JSON", error.lineno, error.msg)
-    except RecursionError:
-        raise too_deep() from None
-
-
-def _without_comments(text: str) -> str:
-    """Return JSON without comments and without commas behind which nothing comes; lines stay where they are."""
-
-    def blank(match: re.Match[str]) -> str:
-        return match[0] if match[0][0] == '"' else " " + "\n" * match[0].count("\n")
-
-    return _TRAILING_COMMA.sub(blank, _JSON_COMMENT.sub(blank, text))
-
-
-def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
-    """Read the MCP servers that a client is to start: name and command or address of each, never what is secret."""
-    symbols, lines, places = [], [], _key_lines(text)
-    for name, server in servers.items():
-        found = server if isinstance(server, dict) else {}
-        stated = found.get("args")
-        arguments = stated if isinstance(stated, list) else []
-        words = " ".join(map(str, [found.get("command") or found.get("url") or "", *arguments]))
-        command = _SECRET.sub(lambda match: "".join(filter(None, match.groups())), words).strip()
-        line = places.get(name, 1)
-        symbols.append(Symbol(name, "server", line, line, signature=one_line(command, DESCRIPTION_CHARS)))
-        lines.append(f"{name}: {command}")
-    names = ", ".join(servers)
-    return Draft(
-        metadata={"servers": list(servers)},
-        body="\n".join(lines).rstrip(),
-        symbols=tuple(symbols),
-        heading="MCP servers",
-        paragraph=f"The MCP servers {names}.",
-    )
-
-
-def _key_lines(text: str) -> dict[str, int]:
-    """Return the line on which each key of a JSON text, as written there, first stands."""
-    found, line, counted = dict[str, int](), 1, 0
-    for match in _JSON_STRING.finditer(text):
-        if match["colon"]:
-            line, counted = line + text.count("\n", counted, match.start()), match.start()
-            found.setdefault(match["text"], line)
-    return found
+    return _draft(text, yaml.load(text, as_text=STATED_KEYS))
 
 
 def read_toml(text: str) -> Draft:
     """Read a ``.toml`` item."""
-    import tomllib
-
-    if long_key := _TOML_LONG_KEY.search(text):
+    if text.count(".") >= MAX_DEPTH and (long_key := _TOML_LONG_KEY.search(text)):
         raise too_deep(line_of(text, long_key.start()))
     try:
         value = tomllib.loads(text)
@@ -126,9 +54,93 @@ def read_toml(text: str) -> Draft:
         raise _unparsable("TOML", line, _TOML_LINE.sub("", message)) from None
     except RecursionError:
         raise too_deep() from None
-    except ValueError as error:  # an integer too long to read, a date that is none
+    except ValueError as error:  # an integer too long to read, or a date that does not exist
         raise _unparsable("TOML", 1, str(error)) from None
     return _draft(text, jsonable(value))
+
+
+def read_json(text: str) -> Draft:
+    """Read a ``.json`` item: of duplicate keys the last one wins; NaN and infinities are null.
+
+    Lists of MCP servers may have comments and trailing commas, with a note: editors read such a file, Claude Code and
+    Copilot's command line (1.0.78, as reported) refuse it.
+    """
+    note = ""
+    try:
+        value = _load_json(text)
+    except ItemError as error:
+        if error.code != "unparsable" or '"mcpServers"' not in text:
+            raise
+        text = _without_comments(text)
+        try:
+            value = _load_json(text)
+        except ItemError:
+            raise error from None
+        note = f"comments or trailing commas, for which some clients refuse the file: {error.message}"
+    value = jsonable(value)
+    servers = value.get("mcpServers") if isinstance(value, dict) else None
+    return replace(_draft_of_servers(text, servers) if isinstance(servers, dict) else _draft(text, value), note=note)
+
+
+def _load_json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=lambda _: None, parse_int=integer)
+    except json.JSONDecodeError as error:
+        raise _unparsable("JSON", error.lineno, error.msg) from None
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _without_comments(text: str) -> str:
+    """Return JSON without comments and without trailing commas; lines stay where they are."""
+
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match[0][0] == '"' else " " + "\n" * match[0].count("\n")
+
+    return _TRAILING_COMMA.sub(blank, _JSON_COMMENT.sub(blank, text))
+
+
+def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
+    """Read the MCP servers that a client starts: name and command or address of each, without secrets."""
+    symbols, lines, line, counted, key_lines = [], [], 1, 0, dict[str, int]()
+    for match in _JSON_STRING.finditer(text):
+        if match[2]:
+            line, counted = line + text.count("\n", counted, match.start()), match.start()
+            key_lines.setdefault(match[1][1:-1], line)
+    for name, server in servers.items():
+        stated = server if isinstance(server, dict) else {}
+        arguments = stated.get("args")
+        words = [stated.get("command") or stated.get("url") or "", *(arguments if isinstance(arguments, list) else ())]
+        command = _without_secrets(" ".join(map(str, words)))
+        line = key_lines.get(name, 1)
+        symbols.append(Symbol(name, "server", line, line, signature=one_line(command, DESCRIPTION_CHARS)))
+        lines.append(f"{name}: {command}")
+    return Draft(
+        metadata={"servers": list(servers)},
+        body="\n".join(lines).rstrip(),
+        symbols=tuple(symbols),
+        heading="MCP servers",
+        paragraph=f"The MCP servers {', '.join(servers)}.",
+    )
+
+
+def _without_secrets(command: str) -> str:
+    """Return a command without who logs in, values in addresses, and values of options and variables named as secret.
+
+    >>> _without_secrets("run --token abc A_KEY=abc https://me:abc@a.example/?v=1")
+    'run --token A_KEY= https://a.example/?v='
+    """
+    shown, is_secret = [], False
+    for word in command.split():
+        if is_secret and not word.startswith("-"):
+            is_secret = False
+            continue
+        name, equals, _ = word.partition("=")
+        is_named = name.casefold().endswith(_SECRET_NAMES) and name.replace("-", "_").isidentifier()
+        is_secret = (is_named and not equals and name[0] == "-") or _SCHEME.search(word) is not None
+        address = _LOGIN.sub(lambda match: "//" + match[1].rpartition("@")[2], word)
+        shown.append(f"{name}=" if is_named and equals else _PARAMETER.sub(r"\1", address))
+    return " ".join(shown)
 
 
 def _draft(text: str, value: Any) -> Draft:

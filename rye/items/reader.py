@@ -95,26 +95,23 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, pat
         text, _ = _text(data, item_type, suffix.lower())
         if suffix.lower() != ".md":
             return declared_by(_reader(item_type, suffix.lower())(text).metadata)
-        from rye.items.markdown import read_markdown_metadata
+        from rye.items.markdown import read_metadata
 
-        return declared_by(read_markdown_metadata(text, item_type))
+        return declared_by(read_metadata(text, item_type)[1].values)
 
 
 def note_on_metadata(data: bytes, *, item_type: ItemType, suffix: str) -> str:
-    """Return :attr:`Item.note` as :func:`parse` gives it: why metadata was read in another way than its format.
-
-    Most metadata is seen to be YAML by :func:`rye.items.markdown.is_plainly_yaml`, in a tenth of the time.
-    """
-    from rye.items.markdown import note_on_metadata as note
-
-    if suffix == ".json" and b'"mcpServers"' not in data:
-        return ""
+    """Return :attr:`Item.note` as :func:`parse` gives it, reading no more of the file than that needs."""
     try:
-        if suffix == ".json":
+        if suffix == ".json" and b'"mcpServers"' in data:
             return parse(data, item_type=item_type, item_id="", suffix=suffix).note
-        return note(_text(data, item_type, suffix)[0], item_type) if suffix == ".md" else ""
+        if suffix == ".md":
+            from rye.items.markdown import read_metadata
+
+            return read_metadata(_text(data, item_type, suffix)[0], item_type)[1].note
     except ItemError:
-        return ""
+        pass  # there is no item, so no note on it
+    return ""
 
 
 @contextmanager

@@ -19,17 +19,17 @@ LINE_CHARS = 300
 
 # Code points that are not text: they would break a terminal, a YAML reader or a JSON consumer.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
-_ORDINARY = b"\t\n" + bytes(range(0x20, 0x7F))  # most files have nothing else
+_ORDINARY = b"\t\n\r" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
+_LEADS_OF_CONTROLS = (b"\xc2", b"\xef\xbb\xbf", b"\xef\xbf")  # most files have none of them
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_IN_A_LINE = re.compile("[\\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]+")
-_STALE_MARK = re.compile(r"[ \t]*(?:<!--|#|//)[ \t#/]*rye(?:os)?:(?:unsigned\b|signed:)[^\n]*")
+_STALE_MARK = re.compile(r"(?<![ \t#/])[ \t]*+(?:<!--|#|//)[ \t#/]*+rye(?:os)?:(?:unsigned\b|signed:)[^\n]*+")
 _HEAD_LINES = 4
 _PLAIN_CHARS = 2000
-_BLANK_LINES = re.compile(r"(?:[ \t]*+\n)*+")
 
 _SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f](?=\\s|$)")
 _HARMLESS_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}\)")
-_EMPHASIS = re.compile(r"(\*\*\*|\*\*|__|`+)([^*`\n]{1,300}?)\1")
+_EMPHASIS = re.compile(r"(?<![*`])(\*{2,3}|__|`++)([^*`\n]{1,300}?)\1")
 
 
 def decode(data: bytes) -> str:
@@ -47,11 +47,10 @@ def decode(data: bytes) -> str:
             hint="save the file as UTF-8",
             offset=error.start,
         ) from None
-    if not data.translate(None, _ORDINARY):
-        return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROLS.sub(" ", text.replace("\ufeff", ""))
+    may_have = data.translate(None, _ORDINARY) or any(lead in data for lead in _LEADS_OF_CONTROLS)
+    return _CONTROLS.sub(" ", text.replace("\ufeff", "")) if may_have else text
 
 
 def without_stale_marks(text: str) -> str:
@@ -120,10 +119,10 @@ def line_of(text: str, offset: int) -> int:
 
 def cut_blank_head(text: str, start: int = 0) -> tuple[str, int]:
     """Return ``text`` from the first line that is not blank, and its 1-based line; an empty text is on line 1."""
-    head = _BLANK_LINES.match(text, start)
-    begin = head.end() if head else start
-    body = text[begin:].rstrip()
-    return (body, line_of(text, begin)) if body else ("", 1)
+    rest = text[start:]
+    blank = rest[: len(rest) - len(rest.lstrip(" \t\n"))]
+    body = rest[blank.rfind("\n") + 1 :].rstrip()
+    return (body, line_of(text, start) + blank.count("\n")) if body else ("", 1)
 
 
 MAX_DEPTH = 64
@@ -135,7 +134,7 @@ _MAX_DIGITS = 4000  # the interpreter refuses to read or print many more
 _MAX_BITS = 14_000  # the same limit for an integer that is there already
 _DATE = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
-    r"(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2})(?::(\d{2})(\.\d+)?)?[ \t]*(Z|z|[+-]\d{1,2}(?::?\d{2})?)?)?"
+    r"(?:(?:[Tt]|[ \t]++)(\d{1,2}):(\d{2})(?::(\d{2})(\.\d++)?)?[ \t]*+(Z|z|[+-]\d{1,2}(?::?\d{2})?)?)?"
 )
 _DROPPED = object()
 

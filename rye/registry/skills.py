@@ -24,7 +24,7 @@ from rye._text import has_invisible, inline
 from rye.errors import ItemError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import SKILL_FILE
-from rye.items.markdown import read_front_matter
+from rye.items.front_matter import read_front_matter
 from rye.items.values import decode
 from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, Origin, Signature, Skill, Verdict
 from rye.spaces import Root

@@ -27,7 +27,7 @@ from rye.embedding import Choice
 from rye.embedding.choice import MAX_BATCH, MAX_CHUNK, MAX_TIMEOUT, MIN_CHUNK
 from rye.errors import ArgumentError, ItemError, UnavailableError
 from rye.index.schema import TYPE_NAMES
-from rye.items.yaml_safe import load as load_yaml
+from rye.items.yaml import load as load_yaml
 from rye.parameters import BoostParts, Parameter, ParameterError, check_all, parameters_of
 from rye.search.fields import TEXT_FIELDS, Overrides
 from rye.spaces import Root

@@ -14,7 +14,6 @@ from rye import items, signing, spaces
 from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
 from rye.items import ItemType
-from rye.items.markdown import is_plainly_yaml
 from rye.items.reader import split_name
 from rye.signing import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict
 from rye.signing.model import Placement
@@ -108,8 +107,7 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
         except ItemError as error:
             return _unchecked(error, path)
     listed = _listed(detached.files) if isinstance(detached, Skill) else b""
-    is_plain = is_plainly_yaml(data) if file.suffix == ".md" else file.suffix != ".json"
-    note = "" if is_plain else items.note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
+    note = items.note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
     return path, file, data, origin, evidence, listed, note
 
 

@@ -26,7 +26,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
-from rye.items import yaml_safe
+from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
 from rye.signing import EnvelopeFormat, check_audience, refuse_key_text
 from rye.signing.trust import as_utc
@@ -187,7 +187,7 @@ def load_policy(path: Path) -> Policy:
         raise _bad(path, f"it has more than {MAX_POLICY_FILE:,} bytes")
     try:
         text = data.decode("utf-8-sig")
-        return _policy(yaml_safe.load(text, unambiguous=True))
+        return _policy(yaml.load(text, unambiguous=True))
     except UnicodeDecodeError:
         raise _bad(path, "it is not UTF-8") from None
     except ItemError as error:

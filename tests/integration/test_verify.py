@@ -12,7 +12,7 @@ import pytest
 
 from rye.cli import main
 from rye.errors import EnvironmentFault
-from rye.items import yaml_safe
+from rye.items import yaml
 from rye.signing import refuse_links
 from tests.unit.cli.workshop import ROOT, Done, Workshop, lay
 
@@ -263,7 +263,7 @@ def test_many_items_are_verified_on_every_core_from_the_command_line(tmp_path: P
 
 def test_the_hook_for_pre_commit_is_a_command_that_runs(clean: tuple[Workshop, str]) -> None:
     """The entry of the hook, with arguments as a configuration adds them, verifies the project."""
-    (hook,) = yaml_safe.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (hook,) = yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert (hook["id"], hook["pass_filenames"], hook["always_run"]) == ("rye-verify", False, True)
     program, *words = shlex.split(hook["entry"])
     assert program == "rye"
@@ -274,7 +274,7 @@ def test_the_hook_for_pre_commit_is_a_command_that_runs(clean: tuple[Workshop, s
 
 def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, str], tmp_path: Path) -> None:
     """The step of the composite action, run by bash with its inputs in the environment, as a runner does."""
-    action = yaml_safe.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
+    action = yaml.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
     step = action["runs"]["steps"][-1]
     shim = tmp_path / "rye-venv" / "bin" / "python"  # isolated, it would not find this tree
     shim.parent.mkdir(parents=True)

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from rye.items import yaml_safe
+from rye.items import yaml
 from tests.unit.cli.workshop import ROOT, Workshop, lay
 
-ACTION: Mapping[str, Any] = yaml_safe.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
+ACTION: Mapping[str, Any] = yaml.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 NEEDED = (".pre-commit-hooks.yaml", "LICENSE", "README.md", "grammar", "items", "pyproject.toml", "rye")
 NO_INDEX = re.compile(r"No matching distribution|Could not find a version|Connection|Temporary failure")
@@ -101,7 +101,7 @@ def test_the_hook_runs_under_pre_commit(shop: Workshop, source: Path, tmp_path: 
 
 def hooked(shop: Workshop, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     """Run the hook under pre-commit for what is staged, with the rye of this tree in place of an installed one."""
-    (hook,) = yaml_safe.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (hook,) = yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     entry = f"{sys.executable} -P -m {hook['entry']}"
     config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system", "entry": entry}]}]}
     path = tmp_path / "hooks.yaml"

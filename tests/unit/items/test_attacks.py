@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,14 +13,14 @@ from rye.errors import ItemError
 from rye.items import EXTENSIONS, MAX_BYTES, ItemType, parse
 from tests.support.files import read
 
-SIZE, SECONDS = MAX_BYTES // 8, 2.0
+SIZE, SECONDS = MAX_BYTES // 16, 2.0
 """How much is repeated, and far more time than that takes where time is linear, far less than where it is not."""
 
 ANY_TYPE = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
 
 
 def fill(unit: str) -> bytes:
-    """Repeat text up to an eighth of the size limit."""
+    """Repeat text up to a sixteenth of the size limit."""
     return (unit * (SIZE // len(unit) + 1)).encode()[:SIZE]
 
 
@@ -104,85 +105,18 @@ def test_hostile_file_is_refused(path: str, content: str | bytes, code: str) -> 
     assert caught.value.hint
 
 
-UNITS = [
-    "a\n===\n",
-    "===\n",
-    "- a\n===\n",
-    "- a\n--\n",
-    "<!--",
-    "<![CDATA[",
-    "<a b='",
-    '<a b="',
-    "</a>",
-    "`",
-    "**a",
-    "[a](",
-    "# ",
-    "#\n",
-    "---\n",
-    "a: ",
-    "&a ",
-    "*a ",
-    "- ",
-    "? ",
-    "{",
-    "'",
-    '"',
-    "\\",
-    "a.",
-    "[[a]]\n",
-    "a;",
-    "__a__=[",
-    "__a__='",
-    "@a\n",
-    "const a=(",
-    "a() {\n",
-    "// @a b\n",
-    "/*",
-    " ",
-    "\t",
-    "\n",
-    " \n",
-    "\u0301",
-    "<a ",
-    "<directive>",
-    "```\n",
-    "-->",
-    "= ",
-    "`${",
-    "`${`",
-    "`${{",
-    "x=/[",
-    "</",
-    "class A{",
-    "class A{b(){",
-    "class A{\nget ",
-    "const a={",
-    "const a={b(){",
-    "const a={b:c=>",
-    "export default {",
-    "\nexport const a=(",
-    "a'a",
-    "'\\",
-    "'\\\n",
-    "http://",
-    "`${'",
-    "\n@a({",
-    "\n})\nclass A{}",
-    "/***x",
-    "/**\n*/\n@a\nclass A{}\n",
-    "class A<",
-    "namespace A{",
-    "type A=B|",
-    "type A=B extends ",
-    "const a:{",
-    "const a=<",
-    "const a=a=>b&&\n",
-    "function f(a):",
-    "from './b'",
-    "([{",
-    "})]",
-]
+# fmt: off
+UNITS = (
+    "a\n===\n", "===\n", "- a\n===\n", "- a\n--\n", "<!--", "<![CDATA[", "<a b='", '<a b="', "</a>", "`",
+    "**a", "[a](", "# ", "#\n", "---\n", "a: ", "&a ", "*a ", "- ", "? ", "{", "'", '"', "\\", "a.", "[[a]]\n",
+    "a;", "__a__=[", "__a__='", "@a\n", "const a=(", "a() {\n", "// @a b\n", "/*", " ", "\t", "\n", " \n",
+    "\u0301", "<a ", "<directive>", "```\n", "-->", "= ", "`${", "`${`", "`${{", "x=/[", "</", "class A{",
+    "class A{b(){", "class A{\nget ", "const a={", "const a={b(){", "const a={b:c=>", "export default {",
+    "\nexport const a=(", "a'a", "'\\", "'\\\n", "http://", "`${'", "\n@a({", "\n})\nclass A{}", "/***x",
+    "/**\n*/\n@a\nclass A{}\n", "class A<", "namespace A{", "type A=B|", "type A=B extends ", "const a:{",
+    "const a=<", "const a=a=>b&&\n", "function f(a):", "from './b'", "([{", "})]",
+)
+# fmt: on
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -213,6 +147,41 @@ def test_a_mebibyte_of_unclosed_code_is_read(unit: str, start: str) -> None:
     began = time.process_time()
     parse(data, item_type=ItemType.TOOL, item_id="a", suffix=".ts")
     assert time.process_time() - began < 8 * SECONDS
+
+
+@pytest.mark.parametrize("item_type", [ItemType.DIRECTIVE, ItemType.KNOWLEDGE])
+@pytest.mark.parametrize(
+    "unit",
+    ["[", "<!--", "`", "` ", "- ", "> ", "> - ", "? ", "**a", "[a](", "![", "|a\n|-\n", "- a\n", "> a\n", "~~~\n",
+     "<a ", "[a]: /b\n", "x\n===\n", "@a/b ", "`@a` ", "!`a/b` ", "```\na\n```\n<directive\n", "<directive\n", "&amp"],
+)  # fmt: skip
+def test_attack_a_mebibyte_of_markdown_that_nests_or_never_ends(unit: str, item_type: ItemType) -> None:
+    """Four times the text takes about four times as long, at the top of a file and below what begins front matter."""
+
+    def took(size: int, start: str) -> float:
+        began = time.process_time()
+        with suppress(ItemError):
+            parse((start + unit * size).encode()[:size], item_type=item_type, item_id="a", suffix=".md")
+        return time.process_time() - began
+
+    for start in ("", "---\n"):
+        whole = took(MAX_BYTES, start)
+        assert whole < SECONDS or whole < 8 * took(MAX_BYTES // 4, start)
+
+
+def test_attack_a_hundred_thousand_headings() -> None:
+    """The first 10,000 open sections, in about a second."""
+    began = time.process_time()
+    assert len(read("knowledge/a.md", "# A\n" * 100_000).sections) == 10_000
+    assert time.process_time() - began < SECONDS
+
+
+@pytest.mark.parametrize("unit", ["?", "&", "?a", "//", "@", "-", "a=", "bearer ", "--key ", "//a@", "?a="])
+def test_attack_a_command_of_a_server_that_takes_long_to_read(unit: str) -> None:
+    """80,000 question marks once took 29 seconds."""
+    began = time.process_time()
+    read("tools/mcp.json", json.dumps({"mcpServers": {"a": {"command": unit * 80_000}}}))
+    assert time.process_time() - began < SECONDS
 
 
 def test_attack_a_list_of_servers_is_read_in_linear_time_as_safe_text() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from rye.errors import ItemError
 from rye.items import Item
-from rye.items.yaml_safe import load, load_lines
+from rye.items.front_matter import load_lines
+from rye.items.yaml import load
 from tests.support.files import read
 
 
@@ -139,3 +140,32 @@ def test_an_alias_bomb_is_no_front_matter() -> None:
     assert caught.value.code == "alias-bomb"
     with pytest.raises(ItemError):
         load("\n".join(lines), aliases=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("description: Generate text for the #deployments channel", "description"),
+        ("description: #deployments", "description"),
+        ("description: two\n  lines and #one", "description"),
+        ("tags:\n  - a #b", "tags"),
+    ],
+)
+def test_a_value_that_yaml_cuts_has_a_note(line: str, name: str) -> None:
+    """YAML takes `` #word`` for a comment; the note names the line and the remedy."""
+    item = skill("name: pdf", *line.split("\n"))
+    at = 3 + line.count("\n")
+    assert (
+        item.note == f"line {at}: YAML cuts the value of {name!r} at ' #'; to keep the rest, write it in quotes: \"…\""
+    )
+    quoted = skill("name: pdf", 'description: "Generate text for the #deployments channel"')
+    assert (quoted.description, quoted.note) == ("Generate text for the #deployments channel", "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["version: 1.0 # bump it", "license: MIT  #!x", "a: b#c", "# a #b", "a: |\n  b #c", "a: 'b' #c", "a: [b] #c"],
+)
+def test_a_comment_has_no_note(line: str) -> None:
+    """A comment has a space behind its mark, or stands where no plain value is cut."""
+    assert skill("name: pdf", *line.split("\n")).note == ""

@@ -201,7 +201,7 @@ def test_text_before_the_first_heading_is_a_section_of_level_zero() -> None:
         ("| a | b |\n|---|---|\n\n> Quoted `text`.", "Quoted text."),
         ("- First point\n- Second", "First point"),
         ("***\n<process>\n![badge](x)\n\nReal.", "Real."),
-        ("<!-- c -->\n\nReal __bold__ *it*.", "Real bold *it*."),
+        ("<!-- c -->\n\nReal __bold__ *it*, `a*b*` [x](y). <!-- no -->", "Real bold it, a*b* x."),
         ("# Only a heading", ""),
         ("", ""),
     ],

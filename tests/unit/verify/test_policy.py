@@ -158,7 +158,7 @@ def test_every_demand_can_be_written(tmp_path: Path) -> None:
         ("not_before: 9999-12-31T23:59:59-14:00", ":1", "not_before is"),
         (b"require: \xff\n", "", "not UTF-8"),
         ("#" * 70_000, "", "more than 65,536 bytes"),
-        ("a: &a [x]\nb: &b [*a, *a]\n" + "c: *nope\n", ":3", "has no complete anchor"),
+        ("a: &a [x]\nb: &b [*a, *a]\n" + "c: *nope\n", ":3", "found undefined alias"),
     ],
 )
 def test_a_policy_that_is_not_understood_is_refused(tmp_path: Path, text: str | bytes, place: str, words: str) -> None:

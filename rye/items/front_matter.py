@@ -1,0 +1,171 @@
+r"""Finds and reads the metadata block of a Markdown file: front matter in ``---`` or a ``yaml`` fence.
+
+Front matter is often not valid YAML. :func:`load_lines` reads it line by line, as the programs of its authors do.
+
+    >>> load_lines("name: pdf\ndescription: Use it: now")
+    {'name': 'pdf', 'description': 'Use it: now'}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+from rye.errors import ItemError
+from rye.items import yaml
+from rye.items.model import STATED_KEYS
+from rye.items.values import clean, line_of
+
+_OPENING = re.compile(r"(?<![ \t])[ \t]*+(?:---|(`{3,}+|~{3,}+)[ \t]*+ya?ml)[ \t]*+\n", re.IGNORECASE)
+_FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*+$", re.MULTILINE)
+_CUT = re.compile(r"(?<![ \t])[ \t]++#[^\s#!]")
+
+
+class FrontMatter(NamedTuple):
+    """The values of a metadata block, where the text goes on below it, and a note on how the block was read."""
+
+    values: Mapping[str, Any]
+    end: int
+    note: str = ""
+
+
+def skip_comments(text: str) -> int:
+    """Return where the first line begins that is neither blank nor part of an HTML comment."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        line = text[start:end].strip(" \t")
+        if line.startswith("<!--"):
+            close = text.find("-->", text.index("<!--", start) + len("<!"))
+            end = text.find("\n", close)
+            if close < 0 or end < 0 or text[close + len("-->") : end].strip(" \t"):
+                break
+        elif line not in ("", "-->"):
+            break
+        start = end + 1
+    return start
+
+
+def read_block(text: str, start: int = 0) -> FrontMatter | None:
+    """Read the metadata block that begins on the line at ``start``; None for text that is no such block.
+
+    Raises:
+        ItemError: As :func:`rye.items.yaml.load`, for a block that cannot be read line by line either.
+    """
+    opening = _OPENING.match(text, start)
+    if opening is None:
+        return None
+    fence, begin = opening[1], opening.end()
+    end_of_fence = fence and rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$"
+    closing = (re.compile(end_of_fence, re.MULTILINE) if fence else _FRONT_MATTER_END).search(text, begin)
+    if closing is None:
+        return None
+    values, note = _values(text[begin : closing.start()], line_of(text, begin))
+    return FrontMatter(values, closing.end(), note) if isinstance(values, dict) else None
+
+
+def _values(source: str, first_line: int) -> tuple[Any, str]:
+    """Return what a metadata block says, and a note where that is not all that its author wrote."""
+    try:
+        values = yaml.load(source, as_text=STATED_KEYS, first_line=first_line)
+    except ItemError as error:
+        values = load_lines(source, as_text=STATED_KEYS) if error.code == "unparsable" else None
+        if values is None:
+            raise
+        return values, f"the metadata is not YAML, and was read line by line: {error.message}"
+    if values is None and not source.strip():
+        return {}, ""
+    return values, _note_on_cut_values(source, first_line) if _CUT.search(source) else ""
+
+
+def _note_on_cut_values(source: str, first_line: int) -> str:
+    """Return a note on the first plain value that YAML cuts at ``#`` though its author seems to mean no comment.
+
+    Comments have a space after their ``#``; ``#deployments`` is more likely the name of a channel.
+    """
+    root, lines = yaml.compose(source, first_line), source.split("\n")
+    for key, value in root.value if isinstance(root.value, list) and root.id == "mapping" else ():
+        for node in value.value if value.id == "sequence" else (value,):
+            if node.tag == yaml.PLAIN and _CUT.match(lines[node.end_mark.line], node.end_mark.column):
+                name, line = clean(str(key.value))[:80], first_line + node.end_mark.line
+                return (
+                    f"line {line}: YAML cuts the value of {name!r} at ' #'; to keep the rest, write it in quotes: \"…\""
+                )
+    return ""
+
+
+def read_front_matter(text: str) -> dict[str, Any]:
+    """Return the front matter with which a text begins, by strict YAML, as every client of agents reads it.
+
+    Raises:
+        ItemError: ``unparsable``, and as :func:`rye.items.yaml.load`.
+    """
+    first, _, rest = text.partition("\n")
+    closing = re.compile(r"^---[ \t]*$", re.MULTILINE).search(rest) if first.rstrip(" \t") == "---" else None
+    values = yaml.load(rest[: closing.start()], first_line=2, unambiguous=True) if closing else None
+    if not isinstance(values, dict):
+        raise ItemError("unparsable", "the file does not begin with front matter", hint="begin it with a line of ---")
+    return values
+
+
+_MOST_LINES = 5_000
+"""Most lines of metadata that is read line by line."""
+_MOST_LEVELS = 4
+"""Deepest nesting of tables in it."""
+
+_KEY = re.compile(r"(?<!.)([^\W\d][\w.-]*+|\"[^\"\n]++\"|'[^'\n]++')[ \t]*+:(?!//)(.*)")
+_BLOCK_SCALAR = re.compile(r"([|>])[-+1-9]{0,2}(?:[ \t]+|$)")
+
+
+def load_lines(text: str, *, as_text: frozenset[str] = frozenset(), level: int = 0) -> dict[str, Any] | None:
+    """Read metadata that is not YAML line by line; return None where it does not begin with a key, or is too long.
+
+    An entry is a line ``key: value`` that is not indented, with the lines up to the next one. An entry that is YAML by
+    itself has the value that YAML gives it. Otherwise its value is the text behind the colon, on all its lines: quotes
+    around it are removed, ``>`` and ``|`` work as in YAML though text may follow them, and below a key alone stands a
+    list or a table. Of duplicate keys the last wins. Comments are left out where they are not indented.
+    """
+    lines = text.split("\n")
+    if len(lines) > _MOST_LINES or len(text) > yaml.MAX_CHARS:
+        return None
+    entries: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        if key := _KEY.fullmatch(line):
+            entries.append((key[1].strip("\"'"), [key[2]]))
+        elif entries:
+            entries[-1][1].append(line)
+        elif line.strip():
+            return None
+    return {clean(key): _entry(key, value, as_text, level) for key, value in entries} if entries else None
+
+
+def _entry(key: str, lines: list[str], as_text: frozenset[str], level: int) -> Any:
+    """Return the value of an entry: the text behind its colon, and the lines below."""
+    try:
+        source = "\n".join([f"k: {lines[0]}", *lines[1:], ""])
+        table = yaml.load(source, as_text=frozenset({"k"} if key in as_text else ()), aliases=False)
+        if isinstance(table, dict) and len(table) == 1:
+            return table["k"]
+    except ItemError:
+        pass  # it is text
+    first, below = lines[0].strip(), dedent("\n".join(line.expandtabs() for line in lines[1:])).strip("\n")
+    if block := _BLOCK_SCALAR.match(first):
+        text = f"{first[block.end() :]}\n{below}".strip("\n").rstrip()
+        return clean(text if block[1] == "|" else re.sub(r"(?<!\n)\n(?!\n)", " ", text).replace("\n\n", "\n"))
+    if not first and below.startswith("- "):
+        return [_unquoted(entry) for entry in re.split(r"^- ", below, flags=re.MULTILINE)[1:]]
+    if not first and level < _MOST_LEVELS and (nested := load_lines(below, level=level + 1)):
+        return nested
+    return _unquoted(f"{first}\n{below}")
+
+
+def _unquoted(text: str) -> str:
+    """Return text as one line, without the quotes around it."""
+    line = clean(" ".join(text.split()))
+    if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'":
+        quote, line = line[0], line[1:-1]
+        line = line.replace("''", "'") if quote == "'" else line.replace('\\"', '"')
+    return line
