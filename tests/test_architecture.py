@@ -126,63 +126,12 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
 }
 """Where importlib may be used, and why."""
 
-LONG_FILES: Mapping[str, str] = {
-    "rye/parameters/commands.py": "one table: every parameter of every command, declared once",
-    "rye/query/recovery.py": "every repair of a bad query, all on the state of one pass over its tokens",
-    "rye/search/engine.py": "one search as steps, each of which the engine of a cluster may answer otherwise",
-    "rye/registry/registry.py": "the façade: every method has its arguments documented where users look",
-}
-"""Files above 400 lines, each with the reason why it is one piece."""
-
-SHORT_FILES: Mapping[str, str] = {
-    "rye/_report.py": "the base of every report, in whatever room it stands",
-    "rye/_resources.py": "the only reader of what is bundled; every room may ask it",
-    "rye/mcp/redact.py": "the only file of a surface that reads the engine's tables of fields",
-    "rye/query/limits.py": "one table, which code, tests and documentation read",
-    "rye/registry/reports.py": "plain answers, apart from the code that makes them",
-}
-"""Files of fewer than 80 lines, each with the reason why it stands by itself; any ``__init__`` and ``__main__`` may."""
-
-FILE_WALL, FILE_AIM, FILE_FLOOR, FUNCTION_WALL = 600, 400, 80, 60
-
-GERUND = re.compile(r"[a-z]{3,}ing")
-
-NOT_GERUNDS: Mapping[str, str] = {
-    "rye/keys/keyring.py": "a ring of keys, the word of GnuPG",
-    "rye/query/escaping.py": "the field's word for what a backslash does",
-}
-"""Files whose names end like gerunds and are nouns of the field."""
 
 TWIN = "a node of the AST, and what it means once names are fields and words are term queries"
 
-SAME_CLASSES: Mapping[str, str] = {"Everything": TWIN, "Near": TWIN, "Not": TWIN, "Phrase": TWIN}
-"""Public classes whose names stand in two files, and what both mean."""
 
 COMMAND = "one command or tool: what it takes, does and prints stands under its name in each room of a surface"
 
-SAME_FILES: Mapping[str, str] = {
-    "check.py": "bytes in, what is wrong with them out",
-    "items.py": COMMAND,
-    "keys.py": "Ed25519 keys, and the commands about them",
-    "load.py": "one item, and the tool that hands it out",
-    "manifests.py": "the manifests of all spaces: writing them, and what they say against a verification",
-    "model.py": "the values that a room works with",
-    "postings.py": "postings as they are stored, and as a query finds them",
-    "reader.py": "the one way to read what the room holds: a file's item, an index's segments",
-    "relations.py": "the references of items, as they are extracted and as they are answered",
-    "reports.py": "the answers of a room",
-    "schema.py": "what fields a thing has: a document of the index, an argument of a tool",
-    "search.py": COMMAND,
-    "server.py": "the protocol of a server, on its side that is rye's",
-    "skills.py": "skills as others take them: every file with its digest, and the protocol that serves them",
-    "state.py": "what is kept from one call, or one run, to the next",
-    "store.py": "the files of a room on disk, and who may write them",
-    "text.py": "answers in words",
-    "trust.py": "whose signatures count, and the commands about that",
-    "vectors.py": "the vectors of one root, and those of all roots",
-    "verify.py": COMMAND,
-}
-"""File names that occur in several rooms, and the one thing that each means."""
 
 SURFACES = frozenset({"cli", "mcp", "surface", "web"})
 """The rooms through which people and programs use rye."""
@@ -357,80 +306,6 @@ def executions(sources: Sources) -> list[str]:
     return found
 
 
-def long_functions(sources: Sources) -> list[str]:
-    """Find functions of more than 60 lines."""
-    return [
-        f"{path}:{node.lineno}: {node.name} has {(node.end_lineno or 0) - node.lineno + 1} lines"
-        for path, tree in sources.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_WALL
-    ]
-
-
-def lines_of(tree: ast.Module) -> int:
-    """Return the last line of code in a file."""
-    return tree.body[-1].end_lineno or 0 if tree.body else 0
-
-
-def short_files(sources: Sources) -> list[str]:
-    """Find files of fewer than 80 lines that are neither an entry point nor argued for."""
-    return [
-        f"{path} has {lines_of(tree)} lines"
-        for path, tree in sources.items()
-        if lines_of(tree) < FILE_FLOOR
-        if path.rpartition("/")[2] not in {"__init__.py", "__main__.py"} and path not in SHORT_FILES
-    ]
-
-
-def gerunds(sources: Sources) -> list[str]:
-    """Find files and folders that are named by what is done in place of what they hold."""
-    return [
-        path
-        for path in sources
-        if any(GERUND.fullmatch(part) for part in re.split(r"[/_.]", path)[1:])
-        if path not in NOT_GERUNDS and room_of(module_name(path)) not in {"embedding", "signing"}
-    ]
-
-
-def public_classes(sources: Sources) -> dict[str, list[str]]:
-    """Return the files of each public class that is defined at the top level of one."""
-    found: dict[str, list[str]] = {}
-    for path, tree in sources.items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(path)
-    return found
-
-
-def files_by_name(sources: Sources) -> dict[str, list[str]]:
-    """Return the paths of each file name, those that every package has left out."""
-    found: dict[str, list[str]] = {}
-    for path in sources:
-        name = path.rpartition("/")[2]
-        if name != "__init__.py":
-            found.setdefault(name, []).append(path)
-    return found
-
-
-def same_classes(sources: Sources) -> list[str]:
-    """Find names of public classes that stand in several files."""
-    return [
-        f"{name}: {', '.join(paths)}"
-        for name, paths in public_classes(sources).items()
-        if len(paths) > 1 and name not in SAME_CLASSES
-    ]
-
-
-def same_files(sources: Sources) -> list[str]:
-    """Find file names that stand in several folders."""
-    return [
-        f"{name}: {', '.join(paths)}"
-        for name, paths in files_by_name(sources).items()
-        if len(paths) > 1 and name not in SAME_FILES
-    ]
-
-
 BAD: Mapping[str, tuple[Rule, Mapping[str, str]]] = {
     "upward": (upward, {"rye/items/a.py": "from rye.index import build"}),
     "upward, in a function": (upward, {"rye/query/a.py": "def f():\n    import rye.search.score"}),
@@ -459,12 +334,6 @@ BAD: Mapping[str, tuple[Rule, Mapping[str, str]]] = {
     "shell": (executions, {"rye/spaces/a.py": "os.system('true')"}),
     "import by name": (executions, {"rye/items/a.py": "importlib.import_module(name)"}),
     "loading a file": (executions, {"rye/index/a.py": "spec.loader.exec_module(module)"}),
-    "long function": (long_functions, {"rye/items/a.py": "def f():\n" + "    x = 1\n" * 60}),
-    "short file": (short_files, {"rye/items/a.py": "x = 1\n" * 79}),
-    "gerund": (gerunds, {"rye/items/bulk_reading.py": ""}),
-    "gerund of a folder": (gerunds, {"rye/index/merging/__init__.py": ""}),
-    "class twice": (same_classes, {"rye/items/a.py": "class Place: ...", "rye/index/a.py": "class Place: ..."}),
-    "file twice": (same_files, {"rye/items/listing.py": "", "rye/index/listing.py": ""}),
 }
 
 
@@ -524,23 +393,6 @@ def test_every_dependency_has_a_room_and_every_room_uses_it() -> None:
     assert set(THIRD_PARTIES) - used == set()
 
 
-def test_files_stay_within_the_wall() -> None:
-    """No file passes 600 lines; each above 400 has its reason in the table, and the table names no other."""
-    lengths = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in SOURCES | TOOLS}
-    assert {path: length for path, length in lengths.items() if length > FILE_WALL} == {}
-    assert {path for path, length in lengths.items() if length > FILE_AIM} == set(LONG_FILES)
-
-
-def test_every_exception_is_needed_and_argued() -> None:
-    """What is excused would else be found, and has a reason of some words."""
-    assert {path for path in SHORT_FILES if lines_of(SOURCES[path]) >= FILE_FLOOR} == set()
-    assert NOT_GERUNDS.keys() <= SOURCES.keys()
-    for excused, found in ((SAME_CLASSES, public_classes(SOURCES)), (SAME_FILES, files_by_name(SOURCES))):
-        assert [name for name in excused if len(found.get(name, ())) < 2] == []
-    tables = (LONG_FILES, SHORT_FILES, NOT_GERUNDS, SAME_CLASSES, SAME_FILES)
-    assert all(len(reason.split()) >= 3 for table in tables for reason in table.values())
-
-
 def test_only_a_room_lists_what_it_exports() -> None:
     """``__all__`` stands in the ``__init__`` of a room; elsewhere the underscore alone says what is private."""
     listing = [
@@ -590,7 +442,6 @@ def test_tools_among_the_items_need_only_python_and_rye() -> None:
         for target, line in imported(path, tree, frozenset({"rye.signing"})):
             top = target.split(".")[0]
             assert target in public if top == "rye" else top in sys.stdlib_module_names, f"{path}:{line}: {target}"
-    assert long_functions(TOOLS) == []
 
 
 def test_the_top_level_holds_nothing_else() -> None:

@@ -25,9 +25,6 @@ _SERVERS = ("model", "url", "query_prefix", "document_prefix")
 BATCH, MAX_BATCH = 32, 1024
 TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
 MIN_CHUNK, MAX_CHUNK = 200, 100_000
-_SECRETS: Final = re.compile(r"(?<=//).*@|^(?!\w+://).*@|(?<=[?#]).+", re.DOTALL)
-"""The parts of a URL that may be a password or a key."""
-
 _FORMS = (
     "write wordllama, minilm, none, sentence-transformers:FOLDER or model2vec:FOLDER with the whole path, "
     "ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
@@ -136,7 +133,11 @@ def _check_url(written: str, url: str) -> None:
 
 def _shown(url: str) -> str:
     """Return a URL without passwords and keys, for a message that others may read."""
-    return _SECRETS.sub(lambda secret: "…@" if secret[0].endswith("@") else "…", url)
+    scheme, slashes, rest = url.partition("//") if "//" in url else ("", "", url)
+    _, at, address = rest.rpartition("@")
+    place = re.search(r"[?#]", address)
+    shown = f"{address[: place.end()]}…" if place and place.end() < len(address) else address
+    return f"{scheme}{slashes}{'…@' if at else ''}{shown}"
 
 
 def _bad(written: str, problem: str) -> ArgumentError:

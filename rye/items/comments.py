@@ -49,7 +49,7 @@ _SCRIPT_CONSTANT = re.compile(
     r"|(\[[^\[\]]{0,2000}\])|(-?\d[\w.]*|true|false|True|False))",
     re.MULTILINE,
 )
-_QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'")
+_QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)\"?+|'((?:[^'\\\n]|\\.)*+)'?+")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": " ", "\n": ""}
 _WORDS = {"true": True, "True": True, "false": False, "False": False}

@@ -141,7 +141,7 @@ class Collector:
         if not nodes or nodes[0].start_point.row <= self._first_row:
             return 0, ""
         lines = chain.from_iterable(self._text(node).split("\n") for node in nodes)
-        said = [_COMMENT_MARK.sub("", line, count=1).rstrip() for line in lines]
+        said = [line[mark.end() :].rstrip() for line in lines if (mark := _COMMENT_MARK.match(line))]
         said = [line[:-1].rstrip("*").rstrip() if line.endswith("*/") else line for line in said]
         return nodes[0].start_point.row, "\n".join(said).strip()
 

@@ -11,7 +11,7 @@ from rye.errors import NotFoundError, QueryError, RyeError
 if TYPE_CHECKING:
     from rye.registry import Registry
 
-_GUESS = re.compile(r"\bdid you mean .*?\?\s*")
+_GUESS = re.compile(r"\bdid you mean [^?]*+\?\s*+")
 _WORD = re.compile(r"\w+")
 
 

@@ -121,7 +121,7 @@ def test_repeated_marks_stay_within_the_budget(suffix: str) -> None:
     size = MAX_BYTES // 8
     budget = code.SECONDS + code.SECONDS_PER_BYTE * size
     for unit in HOSTILE:
-        assert seconds(unit * (size // len(unit.encode())), suffix) < budget + 1, unit
+        assert seconds(unit * (size // len(unit.encode())), suffix) < budget + 3, unit
 
 
 @pytest.mark.slow
