@@ -7,7 +7,7 @@ type, and whether it may be missing or null.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -54,7 +54,7 @@ def _sample(hint: Any, *, full: bool, without: Container[str] = ()) -> Any:
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (UnionType, Union):
         return _sample(next(part for part in parts if part is not NoneType), full=True) if full else None
-    if origin is tuple:
+    if origin in {tuple, Sequence}:
         inner = parts[:1] if parts[-1] is Ellipsis else parts
         return tuple(_sample(part, full=full) for part in inner)
     if origin is not None and issubclass(origin, Mapping):

@@ -125,13 +125,6 @@ def test_python_that_does_not_parse_is_still_found(broken: str) -> None:
     assert "def run(self)" in item.body
 
 
-def test_a_very_large_python_file_is_read_by_its_text() -> None:
-    """Above 256 KiB no syntax tree is built: it would take a thousand times the room."""
-    item = read("tools/a.py", '"""Big."""\n__version__ = "1"\ndef run():\n    return 1\n' + "a;" * 200_000)
-    assert (item.version, item.description) == ("1", "Big.")
-    assert item.symbols == (Symbol("run", "function", 3, 4, "def run()"),)
-
-
 def test_reading_a_tool_warns_of_nothing() -> None:
     """String escapes of a stranger's tool are not ours to warn about."""
     with warnings.catch_warnings():
