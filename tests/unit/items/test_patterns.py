@@ -22,6 +22,7 @@ SIZE = 2_048
 """Characters of the text on which every pattern is tried first."""
 SUSPECT_SECONDS = SIZE * 1e-6
 """A linear pattern needs a few hundredths of this, a quadratic one several times as much."""
+TOO_LONG = 4 * SUSPECT_SECONDS
 FIRST_REPEATS = (8, 14, 18, 20, 22, 24, 26, 28, 32, 64, 128, 256, 512)
 """Few repeats come first, at which an exponential or cubic pattern shows itself before it hangs."""
 SAMPLES = {"CATEGORY_DIGIT": "0", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a", "CATEGORY_NOT_SPACE": "a"}
@@ -138,7 +139,8 @@ def slow_text(pattern: Any, *, at_start: bool = False) -> str:
 
     for start, unit in texts_for(pattern):
         # an exponential pattern is found with few repeats: twice as many would never end
-        if any(seconds(find, start + unit * repeats) > SUSPECT_SECONDS * 4 for repeats in FIRST_REPEATS):
+        few = (start + unit * repeats for repeats in FIRST_REPEATS)
+        if any(seconds(find, text) > TOO_LONG and seconds(find, text, tries=3) > TOO_LONG for text in few):
             return f"more than quadratic: {start!r}, then {unit!r} again and again"
         repeats = SIZE // len(unit)
         if seconds(find, start + unit * repeats) < SUSPECT_SECONDS:
@@ -179,19 +181,24 @@ def test_linear_patterns_pass(name: str) -> None:
 
 
 PATTERNS = all_patterns()
-TO_BE_REPLACED = re.compile(
-    r"rye\.(?:items\.(?:code|documented|javascript|javascript_text)|cli\.render\.items|mcp\.prompts|search\.pasted"
-    r"|signing\.keys|spaces\.bundles|surface\.text)\."
-)
-"""Rooms in which slow patterns are known; remove each from here when they are gone."""
+SLOW = {
+    "cli.render.items": "_BULLET",
+    "items.code": "_QUOTED",
+    "items.documented": "_COMMENT _DOCSTRING _MARK _METHOD_COMMENT _TOKEN",
+    "items.javascript": "_ARROW _ASSIGNED _BODY _COLON _CONTINUED _OF_CLASS _OF_OBJECT _ONE_PARAMETER _OPERAND _PARAMETERS _POSTFIX _STATEMENTS _TYPE_PARAMETERS",
+    "mcp.prompts": "_PLACE",
+    "search.pasted": "_ADDRESS _MARK _SIGN",
+    "signing.keys": "_LETTER",
+    "spaces.bundles": "_ENTRY",
+    "surface.text": "_MARKS",
+}
+"""Patterns that are known to be slow, by module; remove each from here when it is gone."""
+KNOWN = {f"rye.{module}.{name}" for module, names in SLOW.items() for name in names.split()}
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=False) if TO_BE_REPLACED.match(name) else ())
-        for name in PATTERNS
-    ],
+    [pytest.param(name, marks=pytest.mark.xfail(strict=False) if name in KNOWN else ()) for name in PATTERNS],
 )
 def test_attack_text_that_takes_a_pattern_more_than_linear_time(name: str) -> None:
     """A tool of 137 bytes once hung every command: no pattern may backtrack over what a file holds."""
