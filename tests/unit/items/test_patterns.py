@@ -181,25 +181,9 @@ def test_linear_patterns_pass(name: str) -> None:
 
 
 PATTERNS = all_patterns()
-SLOW = {
-    "cli.render.items": "_BULLET",
-    "items.code": "_QUOTED",
-    "items.documented": "_COMMENT _DOCSTRING _MARK _METHOD_COMMENT _TOKEN",
-    "items.javascript": "_ARROW _ASSIGNED _BODY _COLON _CONTINUED _OF_CLASS _OF_OBJECT _ONE_PARAMETER _OPERAND _PARAMETERS _POSTFIX _STATEMENTS _TYPE_PARAMETERS",
-    "mcp.prompts": "_PLACE",
-    "search.pasted": "_ADDRESS _MARK _SIGN",
-    "signing.keys": "_LETTER",
-    "spaces.bundles": "_ENTRY",
-    "surface.text": "_MARKS",
-}
-"""Patterns that are known to be slow, by module; remove each from here when it is gone."""
-KNOWN = {f"rye.{module}.{name}" for module, names in SLOW.items() for name in names.split()}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.xfail(strict=False) if name in KNOWN else ()) for name in PATTERNS],
-)
+@pytest.mark.parametrize("name", PATTERNS)
 def test_attack_text_that_takes_a_pattern_more_than_linear_time(name: str) -> None:
     """A tool of 137 bytes once hung every command: no pattern may backtrack over what a file holds."""
     pattern, at_start = PATTERNS[name]
