@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rye.mcp.startup import Options
     from rye.registry import Input, LoadedItem, Registry
 
-_PLACE = re.compile(r"\{input:([^{}\s|:?]+)[^{}]*\}")
+_PLACE = re.compile(r"\{input:([^{}\s|:?]++)[^{}]*+\}")
 
 
 def list_prompts(

@@ -47,8 +47,8 @@ _PATH = re.compile(r"\"?(?:\.{0,2}|~|\$\w+|\$\{\w+\})/\S+")
 _SIGNS = re.compile(r"[^\w\s]")
 _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)")
 _DASH = re.compile(r"(?<!\S)-\w")
-_ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
-_MARK = re.compile(r"(?<!\S)-\w\S*|\"[^\"]*\"|[^\s\"']*[*?][^\s\"']*")
+_ADDRESS = re.compile(r"(?<!\w)\w++://\S|/|\S=\S|\.\w++\?")
+_MARK = re.compile(r"(?<!\S)-\w\S*+|\"[^\"]*+\"|(?<![^\s\"'])[^\s\"'*?]*+[*?][^\s\"']*+")
 _INSIDE = re.compile(r"[*?][^*?]")
 _MEANT = re.compile(r"\)[~^]|(?<![^\s(])!\w")
 _WORD = re.compile(r"\S+")
@@ -58,7 +58,7 @@ _FIELDS = "|".join(map(re.escape, _FIELD_NAMES))
 _OPERATOR = re.compile(r"AND|OR|NOT|NEAR(?:/\w+)?")
 _OPERATORS = re.compile(rf"(?<![^\s(])(?:{_OPERATOR.pattern}|&&)(?!\S)")
 _SIGN = re.compile(
-    rf"\(*(?:(?:{_OPERATOR.pattern})\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|-?[\w.-]+:[\[{{]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
+    rf"\(*+(?:(?:{_OPERATOR.pattern})\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|-?[\w.-]+:[\[{{]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
 )
 
 _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]

@@ -241,7 +241,7 @@ _BEGINNINGS: Final = (
 """How a private key begins in base64, of either alphabet, or in hexadecimal."""
 
 _BODY: Final = re.compile(rf"(?:{'|'.join(_BEGINNINGS)})[\w+/=-]{{32,}}", re.ASCII)
-_LETTER: Final = re.compile(r"(?:\s|\\[nrt])*(\S)")
+_LETTER: Final = re.compile(r"(?:\s|\\[nrt])*+(\S|\Z)")
 """A character after any white space, which may be escaped."""
 
 
@@ -253,7 +253,7 @@ def hide_keys(text: str) -> str:
     of a bare seed cannot be recognized.
     """
     text = _PEM_KEY_TEXT.sub(_HIDDEN, text)
-    places = [letter.start(1) for letter in _LETTER.finditer(text)]
+    places = [letter.start(1) for letter in _LETTER.finditer(text) if letter[1]]
     keys = list(_BODY.finditer("".join(text[place] for place in places)))
     for key in reversed(keys):
         text = text[: places[key.start()]] + _HIDDEN + text[places[key.end() - 1] + 1 :]

@@ -46,7 +46,7 @@ def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6}) +(.*?)(?: +#+)? *")
-_BULLET = re.compile(r"( *)[-*+] (?=\S)")
+_BULLET = re.compile(r"^( *+)[-*+] (?=\S)")
 _RULE = re.compile(r"[ |:-]*-[ |:-]*")
 _SIGNATURE = re.compile(r"# rye:signed:[\w:.+-]+")
 _KEY = re.compile(r" *[\w.-]+:(?= |$)")

@@ -142,12 +142,12 @@ def test_the_cache_holds_no_more_than_it_may(root: Root) -> None:
         lay(root.path, {path: b"# %d\n" % number})
         cache.read(root, path, *PLACES[path])
     assert len(cache) == 3
-    lay(root.path, {path: b"#" * 995})
+    lay(root.path, {path: b"#" * 331})
     cache.read(root, path, *PLACES[path])
     assert len(cache) == 2
     lay(root.path, {path: b"#" * (page.LARGEST_KEPT + 1)})
     cache.read(root, path, *PLACES[path])
-    lay(root.path, {path: b"def f(): 0\n" * (page.LARGEST_KEPT // 100)})
+    lay(root.path, {path: b"def f(): 0\n" * (page.LARGEST_KEPT // 30)})
     cache.read(root, path, *PLACES[path])
     assert len(cache) == 2
 
