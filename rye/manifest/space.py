@@ -10,15 +10,18 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
 from rye import signing, spaces
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.items import TYPE_OF_FOLDER, is_item_file
 from rye.manifest.model import FILE, TRUST, ListedItem, ManifestFinding
 from rye.spaces import ItemFile, Root, Space
+from rye.spaces.alias import own_path
 from rye.spaces.beside import CACHE, FOLDER, LINK, MAX_FILES, MODULES, PLAIN, PRIVATE_KEYS, FileMode, all_files
 from rye.spaces.client_walker import folders_alike, is_found_elsewhere
 from rye.spaces.model import LIBRARY, is_of_ryeos, is_within
+from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.read import Read, is_detached, read_chunks, skill_of, suffix_of
 from rye.spaces.signed import Detached, read_signed
 
@@ -107,7 +110,10 @@ class Observed:
         leads_out = root.client and not is_within(signing.real_path(root.path), signing.real_path(root.around))
         if leads_out and root.space is not Space.USER:
             return unread  # a link out, which the walk has reported
-        for number, file in enumerate(all_files(root)):
+        items = [root.file(path) for path in self.found if root.client and root.client.identify(path)]
+        imports = {path for each in items for path in uncovered_imports(root, each)}
+        imported = (FileMode(path, PLAIN) for path in sorted(imports) if not path.startswith(os.pardir))
+        for number, file in enumerate(chain(all_files(root), imported)):
             if isinstance(file, OSError):
                 path = os.path.relpath(str(file.filename), self.root.path)
                 unread[path] = f"{self.root.source}: {path}: the folder cannot be read: {file.strerror}"
@@ -129,8 +135,10 @@ class Observed:
         In the folder of a client there is none but those listed, and links to where another client keeps the same one.
         A link with the name of an item that the walk did not take for one leads to a folder.
         """
+        real = signing.real_path(self.root.path / file.path) if file.mode == LINK else ""
+        if real and own_path(self.root, real):  # another name of that item
+            return True
         if self.root.client is not None:
-            real = signing.real_path(self.root.path / file.path) if file.mode == LINK else ""
             return bool(real) and is_found_elsewhere(real, file.path, folders_alike(self.root))
         top, _, rest = file.path.partition("/")
         *folders, name = rest.split("/")

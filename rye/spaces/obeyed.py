@@ -11,11 +11,14 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from rye.errors import ItemError
+from rye.items import TYPE_OF_FOLDER, is_item_file, parse
 from rye.items.clients import COVERED_IN_GITHUB, FIXED_FILES, OF_PROJECTS, is_covered, is_obeyed, is_weak_mark
 from rye.signing import DETACHED_SUFFIX, real_path
-from rye.spaces.model import is_looked_into, spelled_as
+from rye.spaces.model import FOLDER, ItemFile, Root, is_looked_into, is_within, spelled_as
+from rye.spaces.read import read_file
 
-# ruff: noqa: PTH112, PTH114, PTH208 - paths are text here, and Path.is_dir() may raise
+# ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH120, PTH208 - paths are text here, and Path.is_dir() may raise
 
 _PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
 _HOLDERS = frozenset(place.partition("/")[0] for place in _PLACES if "/" in place)
@@ -64,6 +67,38 @@ def has_files(folder: Path, names: Collection[str]) -> bool:
             if any(f"{name}/{each}" not in _PLACES for each in inner):
                 return True
     return False
+
+
+def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
+    """Return the files that an instruction file of a client imports, such as ``@docs/style.md``, and that are no items.
+
+    Returns:
+        Paths below the root, which may begin with ``..``. What is not there, or lies outside the project, is left out:
+        a client asks before it reads that.
+    """
+    if root.client is None or root.has_skills or file.suffix != ".md":
+        return []
+    try:
+        item = parse(read_file(root, file.rel_path), item_type=file.item_type, item_id=file.item_id, suffix=".md")
+    except ItemError:  # which verification reports
+        return []
+    base, around = os.path.dirname(root.path / file.rel_path), os.fspath(root.around)
+    places = [os.path.normpath(os.path.join(base, each.path)) for each in item.imports if each.path[0] == "."]
+    inside = [place for place in places if is_within(place, around) and os.path.isfile(place)]
+    return [os.path.relpath(place, root.path) for place in inside if not _is_item_of(os.path.relpath(place, around))]
+
+
+def _is_item_of(path: str) -> bool:
+    """Return whether a path below a project is that of an item, in ``.ai`` or in a place of a client."""
+    folder, _, rel_path = path.partition(f"{FOLDER}/")
+    top = TYPE_OF_FOLDER.get(rel_path.partition("/")[0])
+    if not folder and top and is_item_file(top, rel_path.rpartition("/")[2]):
+        return True
+    return any(
+        each.identify(path.removeprefix(f"{each.place}/")) is not None
+        for each in OF_PROJECTS
+        if each.is_fixed or path.startswith(f"{each.place}/")
+    )
 
 
 def is_of_client(path: str) -> bool:

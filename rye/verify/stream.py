@@ -16,6 +16,7 @@ from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import CACHE, MODULES, named_files, notes_warnings
 from rye.spaces.layout import Layout
+from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.targets import Target, read_targets
 from rye.verify.check import Shadowing, Verifier, with_duplicates
 from rye.verify.pool import verify_files
@@ -162,6 +163,7 @@ class OutcomeStream:
                         self._leave_out(root, file)
                         continue
                     matched.update(naming)
+                beside += uncovered_imports(root, file)
                 if self.wanted is None or self.wanted(root, file):
                     yield number, file
                 else:

@@ -40,6 +40,7 @@ NAMES = ("directive:CLAUDE", "directive:copilot-instructions", "directive:sub/AG
 def test_an_item_with_several_names_is_signed_and_found_once(shop: Workshop) -> None:
     """It passes under its own path, and no link to it is an item."""
     assert shop.run("verify", "--space", "project").status == 0
+    assert "uncovered" not in shop.run("verify", "--strict", "--space", "project").out
     found = shop.run("search", "always test", "--space", "project", "--ids").out.split()
     assert found == ["directive:AGENTS"]
     assert shop.run("sign", "--all").out.count("unchanged") >= 1
@@ -104,3 +105,18 @@ def test_a_skill_that_a_project_links_is_skipped(shop: Workshop, source: Path) -
     done = shop.run("search", "origami", "--space", "project")
     assert "0 of 0" in done.out
     assert "crane: the link leads out" in done.err
+
+
+def test_attack_a_file_that_instructions_import_is_changed(shop: Workshop) -> None:
+    """What ``CLAUDE.md`` imports is a relation of it, and a strict verification names it unless it is an item."""
+    project = shop.project
+    (project / "CLAUDE.md").unlink()
+    (project / "CLAUDE.md").write_text(
+        "# Claude\n\nFollow @docs/style.md, @AGENTS.md and @.ai/knowledge/demo/guide.md.\n"
+    )
+    (project / "docs").mkdir()
+    (project / "docs/style.md").write_text("# Style\n\nShort lines.\n")
+    assert shop.run("sign", "--all").status == 0
+    done = shop.run("verify", "--strict", "--space", "project")
+    assert (done.status, "docs/style.md" in done.out, "guide.md" in done.out) == (1, True, False)
+    assert "directive:AGENTS" in shop.run("refs", "directive:CLAUDE").out

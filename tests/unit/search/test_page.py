@@ -142,7 +142,7 @@ def test_the_cache_holds_no_more_than_it_may(root: Root) -> None:
         lay(root.path, {path: b"# %d\n" % number})
         cache.read(root, path, *PLACES[path])
     assert len(cache) == 3
-    lay(root.path, {path: b"#" * 325})
+    lay(root.path, {path: b"#" * 327})
     cache.read(root, path, *PLACES[path])
     assert len(cache) == 2
     lay(root.path, {path: b"#" * (page.LARGEST_KEPT + 1)})
