@@ -64,7 +64,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "mcp": frozenset({"mcp"}),
     "numpy": frozenset({"embedding", "index", "remote", "search"}),
     "opensearchpy": frozenset({"remote"}),
-    "platformdirs": frozenset({"index", "spaces"}),
+    "platformdirs": frozenset({"spaces"}),
     "prompt_toolkit": frozenset({"cli"}),
     "pygments": frozenset({"web"}),
     "pyromark": frozenset({"items"}),

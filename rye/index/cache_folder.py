@@ -25,6 +25,7 @@ from pathlib import Path
 from rye._files import others_control, real_path
 from rye._process import check_cancelled, remove_at_end
 from rye.errors import EnvironmentFault
+from rye.spaces.state import platform_folder
 
 logger = logging.getLogger(__name__)
 
@@ -56,12 +57,7 @@ def default_cache_dir() -> Path | None:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(os.path.expanduser(named))
-    import platformdirs
-
-    try:
-        return Path(platformdirs.user_cache_dir("rye"))
-    except RuntimeError:  # neither HOME, nor XDG_CACHE_HOME, nor an entry for the user in the passwd database
-        return None
+    return platform_folder("user_cache_dir")
 
 
 def prepare(cache: Path | None, *, project: Path | None) -> tuple[Path, str]:

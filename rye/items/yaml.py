@@ -24,6 +24,9 @@ from rye.items.values import MAX_DEPTH, MAX_VALUES, clean, integer, iso, key_tex
 MAX_CHARS = 1 << 20
 """Longest YAML text that is read."""
 
+_FEW = 500
+"""Signs that open a collection, or columns of indentation, that need no look at how deep they nest."""
+
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
@@ -79,6 +82,8 @@ def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
     if len(text) > MAX_CHARS:
         raise ItemError("too-large", f"YAML of {len(text):,} characters", hint=f"keep it below {MAX_CHARS:,}")
     try:
+        if sum(map(text.count, "[{?-")) > _FEW or f"\n{' ' * _FEW}" in text:
+            _check_depth(text, first_line)
         if len(text) > MAX_VALUES:  # a node takes a character or more, and to compose a million takes seconds
             nodes = (event for event in yaml.parse(text, _Loader) if isinstance(event, yaml.NodeEvent))
             if next(islice(nodes, MAX_VALUES, None), None) is not None:
@@ -94,6 +99,16 @@ def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
     except ValueError as error:  # a lone surrogate
         raise ItemError("unparsable", f"not YAML: {error}", hint="fix or quote the value") from None
     return node
+
+
+def _check_depth(text: str, first_line: int) -> None:
+    """Refuse deep nesting, which ends the process where libyaml has no limit of its own: composing recurses in C."""
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            mark = event.start_mark
+            raise too_deep(first_line + (mark.line if mark else 0))
 
 
 def _refusal(error: yaml.YAMLError, first_line: int) -> ItemError:

@@ -21,7 +21,7 @@ import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from rye._files import (
     SAFE_FOLDERS,
@@ -60,13 +60,24 @@ def state_folder() -> Path:
         except RuntimeError as fault:
             problem = f"{VARIABLE} is {named!r}, and there is no such home folder"
             raise EnvironmentFault("state-unreadable", problem, hint="name a folder by its whole path") from fault
+    folder = platform_folder("user_state_dir")
+    if folder is None:
+        raise EnvironmentFault("no-home", "there is no home folder for rye's state", hint=f"set {VARIABLE} or HOME")
+    return folder
+
+
+def platform_folder(kind: Literal["user_cache_dir", "user_state_dir"]) -> Path | None:
+    """Return the platform's folder for rye's cache or state; None for a user without a home folder.
+
+    That is a user without ``HOME``, XDG variable and entry in the passwd database.
+    """
     import platformdirs
 
     try:
-        return Path(platformdirs.user_state_dir("rye", appauthor=False))
-    except RuntimeError:  # neither HOME, nor XDG_STATE_HOME, nor an entry for the user in the passwd database
-        hint = f"set {VARIABLE} or HOME"
-        raise EnvironmentFault("no-home", "there is no home folder for rye's state", hint=hint) from None
+        folder = Path(getattr(platformdirs, kind)("rye", appauthor=False))
+    except RuntimeError:
+        return None
+    return folder if folder.is_absolute() else None  # older releases leave the tilde
 
 
 def record_path(kind: str, name: str) -> Path:
