@@ -87,16 +87,17 @@ def test_a_root_that_does_not_exist_is_empty(tmp_path: Path) -> None:
 
 def test_only_the_categories_of_a_bundle_count(tmp_path: Path) -> None:
     """A namespace holds itself and what lies below, for all types, links included."""
-    lay(tmp_path, {"tools/a/x.py": "", "tools/ab/x.py": "", "knowledge/a.md": "", "knowledge/b/a.md": ""})
-    (tmp_path / "tools" / "a" / "l.py").symlink_to("x.py")
+    lay(tmp_path, {"tools/a/x.py": "", "tools/ab/x.py": "", "knowledge/a.md": "", "knowledge/b/a.md": "", "s.py": ""})
+    (tmp_path / "tools" / "a" / "l.py").symlink_to("../../s.py")
     (tmp_path / "tools" / "l.py").symlink_to("a/x.py")
     assert paths(root_of(tmp_path, categories=("a",))) == ["knowledge/a.md", "tools/a/l.py", "tools/a/x.py"]
 
 
 def test_links_inside_the_root_are_followed(tmp_path: Path) -> None:
-    """To files and to folders, also of a folder that is none of the types; the size is that of the target."""
-    lay(tmp_path, {"tools/a/x.py": "abc", "shared/s.py": "", "shared/deep/t.py": ""})
-    (tmp_path / "tools" / "y.py").symlink_to("a/x.py")
+    """To files and to folders of a folder that is none of the types; the size is that of the target."""
+    lay(tmp_path, {"tools/a/x.py": "abc", "shared/s.py": "", "shared/deep/t.py": "", "other/y.py": "abc"})
+    (tmp_path / "tools" / "y.py").symlink_to("../other/y.py")
+    (tmp_path / "tools" / "x.py").symlink_to("a/x.py")  # another name of an item
     (tmp_path / "tools" / "shared").symlink_to(tmp_path / "shared")
     found, stats, problems = walk_stat(root_of(tmp_path))
     assert problems == ()
@@ -119,8 +120,8 @@ def test_a_folder_counts_once_and_by_its_own_path(tmp_path: Path) -> None:
 
 def test_a_root_reached_by_a_link_is_walked(tmp_path: Path) -> None:
     """The root itself may be a link: only what leads out of where it really is leaves it."""
-    lay(tmp_path / "real", {"tools/x.py": ""})
-    (tmp_path / "real" / "tools" / "y.py").symlink_to("x.py")
+    lay(tmp_path / "real", {"tools/x.py": "", "shared/y.py": ""})
+    (tmp_path / "real" / "tools" / "y.py").symlink_to("../shared/y.py")
     (tmp_path / "alias").symlink_to("real")
     assert paths(root_of(tmp_path / "alias")) == ["tools/x.py", "tools/y.py"]
 
