@@ -15,7 +15,9 @@ _PACKAGE = Path(__file__).resolve().parent
 _DISTRIBUTION = "rye-search"
 _ROOMS_BELOW = {"embedding", "index", "items", "keys", "manifest", "parameters", "query", "search", "signing", "spaces"}
 _ROOMS_ABOVE = {"cli", "mcp", "registry", "remote", "surface", "verify", "web"}
-_FILES = {"__init__.py", "__main__.py", "_process.py", "_report.py", "_resources.py", "_text.py", "errors.py"}
+_FILES = {
+    *("__init__.py", "__main__.py", "_files.py", "_process.py", "_report.py", "_resources.py", "_text.py", "errors.py"),
+}
 _OWN = frozenset(_ROOMS_BELOW | _ROOMS_ABOVE | _FILES)
 """What stands in the package's folder; any other module there is that of another distribution."""
 

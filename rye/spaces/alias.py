@@ -7,14 +7,15 @@ for the name of the link gets that item.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
-from rye.items import TYPE_OF_FOLDER, ItemType, is_item_file
+from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.items.clients import SKILL_FILE
 from rye.signing import real_path
 from rye.spaces.model import ItemFile, Root, is_skipped, is_within
 
-# ruff: noqa: PTH118 - paths are text here: a walk may handle ten thousand
+# ruff: noqa: PTH114, PTH118 - paths are text here: a walk may handle ten thousand
 
 
 def own_path(root: Root, real: str, *, base: str = "") -> str:
@@ -57,16 +58,21 @@ def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> t
     kinds = frozenset(item_types)
     for root in roots:
         for kind in kinds:
-            folder = root.folder_of(ItemType(kind), item_id)
-            try:
-                with os.scandir(os.path.join(root.path, folder)) as entries:
-                    links = [entry for entry in entries if entry.is_symlink()]
-            except OSError:
-                continue
-            for link in links:
-                file = _file(root, f"{folder}/{link.name}" if folder else link.name)
+            for path in _links(root, ItemType(kind), item_id):
+                file = _file(root, path)
                 if file and (file.item_type, file.item_id) == (kind, item_id):
-                    target = own_path(root, real_path(link.path))
+                    target = own_path(root, real_path(root.path / path))
                     if target:
                         return root, root.file(target)
     return None
+
+
+def _links(root: Root, item_type: ItemType, item_id: str) -> Iterator[str]:
+    """Yield the paths below a root of links that may have the name of an item."""
+    if root.client is None:
+        paths = (f"{item_type.folder}/{item_id}{suffix}" for suffix in EXTENSIONS[item_type])
+        yield from (path for path in paths if os.path.islink(root.path / path))
+        return
+    folder = root.folder_of(item_type, item_id)
+    with suppress(OSError), os.scandir(root.path / folder) as entries:
+        yield from (f"{folder}/{entry.name}".lstrip("/") for entry in entries if entry.is_symlink())

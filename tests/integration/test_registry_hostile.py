@@ -167,7 +167,8 @@ def test_a_link_out_of_the_space(sim: SpaceSim) -> None:
     (root / "tools" / "secret.py").symlink_to(secret / "secret.py")
     (root / "knowledge" / "more").symlink_to(secret / "more")
     (root / "tools" / "relative.py").symlink_to("../../../elsewhere/secret.py")
-    (root / "tools" / "inside.py").symlink_to("good/deploy.py")
+    lay(root / "shared", {"inside.py": '"""deploy inside"""\n'})
+    (root / "tools" / "inside.py").symlink_to("../shared/inside.py")
     registry = sim.registry()
     assert ids(registry, "secrets") == []
     assert "inside" in ids(registry)
