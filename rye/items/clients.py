@@ -254,6 +254,9 @@ SKILLS: Final = ClientFolder(".", "skill", "agents")
 PLUGIN: Final = ".claude-plugin"
 """The folder that makes a folder a plugin or a marketplace of plugins."""
 
+OBEYED_IN_PLUGINS: Final = ("bin", "hooks", "monitors", "workflows")
+"""Folders of a plugin whose files are run and are no items. Source: code.claude.com/docs/en/plugins-reference."""
+
 FIXED_NAMES: Final = tuple(_FIXED)
 """Paths of the files with a name of their own, below the folder of a project."""
 

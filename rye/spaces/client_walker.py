@@ -149,7 +149,10 @@ class ClientWalker(FolderWalk):
         item = counts and self._client.identify(path)
         in_skill = counts and self._client.format == "skill"
         if path.endswith(DETACHED_SUFFIX):
-            self.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
+            if not (
+                self._client.is_fixed and entry.name == SKILL_SIGNATURE
+            ):  # that of a skill, which is in no such root
+                self.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
         elif entry.is_symlink():
             if "/" not in path and linked_skill(self._root, path):
                 return True

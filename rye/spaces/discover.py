@@ -108,7 +108,10 @@ def client_roots(
         else:  # a link out that leads nowhere here may lead somewhere on the machine of another
             there = os.path.isdir(path) or (space is not Space.USER and not is_within(real, around))
         if there:
-            found.setdefault((real, each.format), Root(space, path, bundle=bundle, client=each, prefix=prefix))
+            found.setdefault(
+                (real, each.format),
+                Root(space, path, bundle=bundle, client=each, prefix="" if each in OF_BUNDLES else prefix),
+            )
     return tuple(found.values())
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items.clients import FIXED_FILES, FIXED_NAMES, MARKS, OF_PROJECTS, PLUGIN, SKILLS_FOLDER, is_obeyed
+from rye.items.clients import FIXED_FILES, FIXED_NAMES, MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS_FOLDER, is_obeyed
 from rye.signing import real_path
 from rye.spaces.beside import named_files
 from rye.spaces.bundles import RootCollector, has_items, identify
@@ -148,7 +148,7 @@ class _Search:
             self._pass_over(os.path.join(place.path, name), spelled_as(name))
         for name in () if place.out else marks:
             self._pass_over_misspelt(place.path, name)
-        if marks or any(name == SKILLS_FOLDER for name, _ in names):
+        if marks or any(name == SKILLS_FOLDER for name, _ in names) or PLUGIN in others:
             self._add_clients(place)
         for name, is_link in names:
             path = os.path.join(place.path, name)
@@ -241,7 +241,8 @@ class _Search:
             return
         above = len(Path(os.path.relpath(place.real, self._real)).parts)
         deep = above > FIXED_FILES.depth or (above > 0 and not self._has_files)
-        for root in client_roots(Space.PROJECT, Path(place.path), OF_PROJECTS):
+        is_plugin = os.path.lexists(os.path.join(place.path, PLUGIN))
+        for root in client_roots(Space.PROJECT, Path(place.path), OF_PROJECTS + (OF_BUNDLES if is_plugin else ())):
             fixed = root.client is not None and root.client.is_fixed
             self._has_files |= fixed and above == 0
             if (not fixed or deep or above == 0) and str(root.path) not in self.left_out:

@@ -13,7 +13,16 @@ from pathlib import Path
 
 from rye.errors import ItemError
 from rye.items import TYPE_OF_FOLDER, is_item_file, parse
-from rye.items.clients import COVERED_IN_GITHUB, FIXED_FILES, OF_PROJECTS, is_covered, is_obeyed, is_weak_mark
+from rye.items.clients import (
+    COVERED_IN_GITHUB,
+    FIXED_FILES,
+    OBEYED_IN_PLUGINS,
+    OF_PROJECTS,
+    PLUGIN,
+    is_covered,
+    is_obeyed,
+    is_weak_mark,
+)
 from rye.signing import DETACHED_SUFFIX, real_path
 from rye.spaces.model import FOLDER, ItemFile, Root, is_looked_into, is_within, spelled_as
 from rye.spaces.read import read_file
@@ -35,9 +44,10 @@ def obeyed(folder: Path, depth: int) -> list[str]:
         Paths below the folder, sorted by folder. A link is named itself, and so is a folder that cannot be read.
     """
     found: list[str] = []
-    for name in _names(folder):
+    names = _names(folder)
+    for name in names:
         spelled = spelled_as(name)
-        if is_covered(spelled):
+        if is_covered(spelled) or (spelled in OBEYED_IN_PLUGINS and PLUGIN in names):
             found += _files(folder, name)
         elif spelled == ".github":
             inner = [each for each in _names(folder / name) if spelled_as(each) in COVERED_IN_GITHUB]
@@ -58,7 +68,7 @@ def has_files(folder: Path, names: Collection[str]) -> bool:
     """
     for name in names:
         spelled, is_place = spelled_as(name), name in _PLACES and os.path.isdir(folder / name)
-        if is_obeyed(spelled) and not is_place:
+        if (is_obeyed(spelled) and not is_place) or (spelled in OBEYED_IN_PLUGINS and PLUGIN in names):
             return True
         if is_covered(spelled) and not (is_weak_mark(spelled) or is_place) and _has_more(folder / name, name):
             return True

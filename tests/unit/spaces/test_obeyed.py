@@ -57,6 +57,28 @@ def test_a_file_that_a_client_obeys_passes_unnamed(shop: Workshop, named: set[st
     assert named & {str(place), *map(str, place.parents)}
 
 
+def test_attack_a_command_and_a_hook_of_a_signed_plugin_are_changed(tmp_path: Path) -> None:
+    """All that a plugin offers is verified: its commands as its skills, and what it runs is named."""
+    shop, plugin = lay(tmp_path), tmp_path / "plugin"
+    for path, text in {
+        ".claude-plugin/plugin.json": '{"name": "plugin"}',
+        "skills/s/SKILL.md": "---\nname: s\ndescription: S.\n---\n\n# S\n",
+        "commands/c.md": "# C\n\nDo it.\n",
+    }.items():
+        (plugin / path).parent.mkdir(parents=True, exist_ok=True)
+        (plugin / path).write_text(text)
+    assert shop.run("keys", "generate").status == 0
+    assert shop.run("sign", "--bundle", str(plugin), "--owner", "me").status == 0
+    done = shop.run("verify", str(plugin), "--strict")
+    assert (done.status, "2 items: 2 trusted" in done.out, done.err) == (0, True, "")
+    (plugin / "hooks").mkdir()
+    (plugin / "hooks/hooks.json").write_text("{}")
+    done = shop.run("verify", str(plugin), "--strict")
+    assert (done.status, "hooks/hooks.json" in done.out, done.err) == (1, True, "")
+    (plugin / "commands/c.md").write_text("# C\n\nDo evil.\n")
+    assert "directive:commands/c" in shop.run("verify", str(plugin)).out
+
+
 def test_items_and_their_signatures_are_covered(tmp_path: Path) -> None:
     """Places of items are left to whoever walks those; what lies beside them is named."""
     for path in (".claude/skills/x/SKILL.md", ".cursor/mcp.json", ".cursor/mcp.json.sig", ".claude/hooks/a.sh"):
