@@ -16,7 +16,7 @@ from rye._report import Report
 from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink, write_trust_file
-from rye.keys.validate import faults, link_problems, program_problems
+from rye.keys.validate import faults, program_problems
 from rye.manifest import keys_of_manifest
 from rye.parameters import COMMANDS, check
 from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
@@ -304,7 +304,7 @@ def _read_all(
         except ItemError as error:
             problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
-        found = (*faults(read, root), *link_problems(root, file.rel_path)) if validate else ()
+        found = faults(read, root) if validate else ()
         found = (*found, *programs, signing.unlistable(content))
         problems += [f"{file.rel_path}: {fault}" for fault in found if fault]
         jobs.append(_Job(root, file, read, skill, content))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from rye import signing
-from rye._text import has_invisible, inline, quote
+from rye._text import has_invisible, inline
 from rye.index.relations import references_in
 from rye.index.schema import version
-from rye.items import TYPE_OF_FOLDER
 from rye.signing.skill import SkillFile
 from rye.spaces import Root
 from rye.spaces.beside import PROGRAM
@@ -79,16 +77,6 @@ def program_problems(root: Root, folder: str, files: Iterable[SkillFile]) -> Ite
                 raise unreadable(rel_path, error) from None
             if problem:
                 yield f"{path}: {problem}"
-
-
-def link_problems(root: Root, path: str) -> tuple[str, ...]:
-    """Return why a link to another item cannot be signed: one signature line cannot name two ids."""
-    base = os.path.realpath(root.path)
-    real = os.path.relpath(os.path.realpath(root.path / path), base).replace(os.sep, "/")
-    kind, _, rest = real.partition("/")
-    if real == path or not rest or kind not in TYPE_OF_FOLDER:
-        return ()
-    return (f"it is a link to {quote(real)}, which is signed by its own name; copy the file instead",)
 
 
 def _mistyped(metadata: Mapping[str, Any]) -> list[str]:

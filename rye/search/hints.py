@@ -142,9 +142,9 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
 def explain_stage(answer: Answer, plan: Plan, total: int, read: Callable[[Plan], Relaxed]) -> Iterator[str]:
     """Yield a warning for each relaxation that was needed; ``read`` returns how stage ``any`` read the words."""
     if answer.stage == "fuzzy":
-        yield "nothing had all words as written; words were matched with typos forgiven"
+        yield "no item contains every word; showing items with similar words"
     elif answer.stage == "substring":
-        yield "nothing had all words; they were matched as parts of words"
+        yield "no item contains every word; showing items that contain them as parts of words"
     elif answer.stage == "any":
         yield from read(plan).messages()
         rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""

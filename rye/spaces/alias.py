@@ -41,8 +41,7 @@ def own_path(root: Root, real: str, *, base: str = "") -> str:
             os.path.lexists(os.path.join(base, *folders[:depth], SKILL_FILE)) for depth in range(1, len(folders) + 1)
         ):
             return ""
-    file = None if hidden else _file(root, path)
-    return path if file and root.holds(file.item_id) else ""
+    return path if not hidden and _file(root, path) else ""
 
 
 def _file(root: Root, path: str) -> ItemFile | None:

@@ -69,7 +69,6 @@ class Root:
         bundle: Bundle id in system space, no two the same among the roots found together; also the name of a project
             that a caller named by its path; else empty.
         version: The version that the bundle states, else empty.
-        categories: The only namespaces whose items count; empty for all.
         stamp: Changes whenever an installed bundle may have changed; empty if only a walk can show that.
         client: The folder of a client of agents that it is; None for one with ``directives``, ``tools``, ``knowledge``.
         prefix: Path from the top of the repository to the project around the folder of a client; else empty.
@@ -79,7 +78,6 @@ class Root:
     path: Path
     bundle: str = ""
     version: str = ""
-    categories: tuple[str, ...] = ()
     stamp: str = ""
     client: ClientFolder | None = None
     prefix: str = ""
@@ -145,12 +143,6 @@ class Root:
             return self.client.folder_of(item_type, item_id)
         folder = item_id.rpartition("/")[0]
         return f"{item_type.folder}/{folder}" if folder else item_type.folder
-
-    def holds(self, item_id: str) -> bool:
-        """Return whether items of this id count, given the bundle's categories."""
-        return not self.categories or any(
-            item_id == namespace or item_id.startswith(f"{namespace}/") for namespace in self.categories
-        )
 
 
 class ItemFile(NamedTuple):

@@ -213,7 +213,6 @@ class _Walker(FolderWalk):
         before = len(self._folders)
         item_type, prefix = folder.item_type, f"{folder.rel}/"
         plain = PLAIN_EXTENSIONS[item_type]
-        holds = self._root.holds if self._root.categories else None
         for entry in entries:
             name = entry.name
             first = name[0]
@@ -224,8 +223,6 @@ class _Walker(FolderWalk):
                 self._other(folder, entry)
             elif (name.endswith(plain) and first != "_") or is_item_file(item_type, name):
                 path = prefix + name
-                if holds and not holds(ItemFile.at(path).item_id):
-                    continue
                 if may_name_item(name):
                     self._listed.append((path, entry))
                 else:
@@ -254,7 +251,7 @@ class _Walker(FolderWalk):
     def _note_signature(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
         name = entry.name.removesuffix(DETACHED_SUFFIX)
         path = f"{parent.rel}/{name}"
-        if is_item_file(parent.item_type, name) and self._root.holds(ItemFile.at(path).item_id):
+        if is_item_file(parent.item_type, name):
             self.signatures[path] = entry
 
     def _note_beside(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
@@ -285,5 +282,5 @@ class _Walker(FolderWalk):
             heappush(self._links, _Folder(rel, item_type, path, below))
         elif not stat.S_ISREG(status.st_mode):
             self.report("not-a-file", rel, "the link leads to a pipe, socket or device", "items are regular files")
-        elif self._root.holds(ItemFile.at(rel).item_id) and not own_path(self._root, real, base=self._real_base):
+        elif not own_path(self._root, real, base=self._real_base):
             self._listed.append((rel, status))

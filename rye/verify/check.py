@@ -214,7 +214,7 @@ class Shadowing:
         """Record a warning if an item hides one that another key signed."""
         for root, names_in in self._lower(item.source, item.type, item.id.rpartition("/")[0]):
             folder = root.folder_of(ItemType(item.type), item.id)
-            for name in names_in(folder) if root.holds(item.id) else ():
+            for name in names_in(folder):
                 if file := _named(root, f"{folder}/{name}" if folder else name, item):
                     self._compare(item, root, file)
 

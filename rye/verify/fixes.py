@@ -366,14 +366,14 @@ def _listed(paths: list[str]) -> str:
 
 def _why_unsignable(item: VerifiedItem, root: str) -> str:
     """Return why signing would refuse an item as it is; empty if it would not."""
-    from rye.keys.validate import faults, link_problems
+    from rye.keys.validate import faults
     from rye.spaces.signed import read_item
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
     client = spaces.client_of(item.path, ItemType(kind), item_id)[1]
     where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle, client=client)
     try:
-        problems = (*faults(read_item(where, path, ItemType(kind), item_id), where), *link_problems(where, path))
+        problems = faults(read_item(where, path, ItemType(kind), item_id), where)
     except ItemError as error:
         if error.code == "vanished":
             return ""

@@ -197,7 +197,6 @@ def test_an_index_that_calls_a_file_unchanged_is_not_believed(clean: tuple[Works
     path = spoil(clean)
     git(clean[0], "update-index", "--assume-unchanged", str(path))
     assert verify(clean, "--changed-since", "HEAD").status == 1
-    git(clean[0], "update-index", "--no-assume-unchanged", str(path))
 
 
 def test_known_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:

@@ -147,18 +147,6 @@ def test_sources_and_priorities() -> None:
     assert roots[0].space == "project"
 
 
-def test_categories_are_namespaces_not_prefixes() -> None:
-    """``rye/core`` holds itself and what lies below, not ``rye/corex``."""
-    root = Root(Space.SYSTEM, Path("s"), bundle="b", categories=("rye/core", "x"))
-    assert [
-        item_id for item_id in ("rye/core", "rye/core/a", "rye/corex/a", "rye", "x", "xy") if root.holds(item_id)
-    ] == [
-        "rye/core",
-        "rye/core/a",
-        "x",
-    ]
-
-
 def test_suffixes_are_those_of_all_types() -> None:
     """What may be an item at all."""
     assert {".md", ".py", ".yml", ".cjs"} <= SUFFIXES

@@ -85,14 +85,6 @@ def test_a_root_that_does_not_exist_is_empty(tmp_path: Path) -> None:
     assert walk(root_of(tmp_path / "file")) == ((), ())
 
 
-def test_only_the_categories_of_a_bundle_count(tmp_path: Path) -> None:
-    """A namespace holds itself and what lies below, for all types, links included."""
-    lay(tmp_path, {"tools/a/x.py": "", "tools/ab/x.py": "", "knowledge/a.md": "", "knowledge/b/a.md": "", "s.py": ""})
-    (tmp_path / "tools" / "a" / "l.py").symlink_to("../../s.py")
-    (tmp_path / "tools" / "l.py").symlink_to("a/x.py")
-    assert paths(root_of(tmp_path, categories=("a",))) == ["knowledge/a.md", "tools/a/l.py", "tools/a/x.py"]
-
-
 def test_links_inside_the_root_are_followed(tmp_path: Path) -> None:
     """To files and to folders of a folder that is none of the types; the size is that of the target."""
     lay(tmp_path, {"tools/a/x.py": "abc", "shared/s.py": "", "shared/deep/t.py": "", "other/y.py": "abc"})
