@@ -104,10 +104,16 @@ def _until_signalled(work: Callable[[], int]) -> int:
         if not is_done:
             raise _Terminated
 
+    def quiet_hook(lost: sys.UnraisableHookArgs) -> None:
+        if not isinstance(lost.exc_value, _Terminated):
+            hook(lost)
+
+    hook = sys.unraisablehook
     is_main = threading.current_thread() is threading.main_thread()
     mine = [number for number in _ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
     try:
         try:
+            sys.unraisablehook = quiet_hook
             for number in mine:
                 signal.signal(number, stop)
             status = work()
@@ -119,6 +125,7 @@ def _until_signalled(work: Callable[[], int]) -> int:
     finally:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
+        sys.unraisablehook = hook
     if received:
         silence(sys.stdout, sys.stderr)
         leave()

@@ -90,7 +90,7 @@ def test_a_reference_behind_thousands_that_hold_it_takes_linear_time() -> None:
     filler = f"{'a' * 300} " * 200
     began = time.process_time()
     found = edges(f"---\nreferences:\n  - [{', '.join(names)}]\n  - {filler}\n---\n")
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 20
     assert {edge.line for edge in found if len(edge.text) < 300} == {3}
 
 
@@ -305,7 +305,7 @@ def test_a_hostile_body_takes_linear_time(body: str) -> None:
     text = f"# A\n\n{body}"
     began = time.process_time()
     found = edges(text, item_type=ItemType.DIRECTIVE)
-    assert time.process_time() - began < 10  # quadratic time would be hours
+    assert time.process_time() - began < 30  # quadratic time would be hours
     assert len(found) <= MAX_REFERENCES
 
 

@@ -13,7 +13,7 @@ from rye.errors import ItemError
 from rye.items import EXTENSIONS, MAX_BYTES, ItemType, parse
 from tests.support.files import read
 
-SIZE, SECONDS = MAX_BYTES // 16, 2.0
+SIZE, SECONDS = MAX_BYTES // 16, 6.0
 """How much is repeated, and far more time than that takes where time is linear, far less than where it is not."""
 
 ANY_TYPE = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
