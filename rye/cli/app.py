@@ -95,25 +95,28 @@ class _Terminated(BaseException):
 
 def _until_signalled(work: Callable[[], int]) -> int:
     """On SIGTERM or SIGHUP: stop the worker processes, remove temporary files, then die by that signal."""
-    status, received, is_done = 0, list[int](), False
+    status, received, lost, is_done = 0, list[int](), list[BaseException](), False
 
     def stop(number: int, *_: object) -> None:
         for each in mine:
             signal.signal(each, signal.SIG_IGN)
-        received.append(number)  # the exception may be lost, as in a finalizer
+        received.append(number)
         if not is_done:
             raise _Terminated
 
-    def quiet_hook(lost: sys.UnraisableHookArgs) -> None:
-        if not isinstance(lost.exc_value, _Terminated):
-            hook(lost)
+    def keep_lost(ignored: sys.UnraisableHookArgs) -> None:
+        """Remember the exception of a signal that arrived inside a finalizer, which Python drops."""
+        if isinstance(ignored.exc_value, _Terminated | KeyboardInterrupt):
+            lost.append(ignored.exc_value)
+        else:
+            hook(ignored)
 
     hook = sys.unraisablehook
     is_main = threading.current_thread() is threading.main_thread()
     mine = [number for number in _ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
     try:
         try:
-            sys.unraisablehook = quiet_hook
+            sys.unraisablehook = keep_lost
             for number in mine:
                 signal.signal(number, stop)
             status = work()
@@ -130,7 +133,7 @@ def _until_signalled(work: Callable[[], int]) -> int:
         silence(sys.stdout, sys.stderr)
         leave()
         os.kill(os.getpid(), received[0])
-    return status
+    return _INTERRUPTED if lost else status
 
 
 def _exit_status(words: list[str]) -> int:
