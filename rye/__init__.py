@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rye.query import parse
     from rye.registry import Registry
     from rye.search.results import SearchResponse, SearchResult
-    from rye.signing.model import Signature, Verdict
+    from rye.trust.model import Signature, Verdict
 
 __all__ = [
     "ArgumentError",
@@ -36,8 +36,8 @@ _HOMES = {
     "Registry": "rye.registry.registry",
     "SearchResponse": "rye.search.results",
     "SearchResult": "rye.search.results",
-    "Signature": "rye.signing.model",
-    "Verdict": "rye.signing.model",
+    "Signature": "rye.trust.model",
+    "Verdict": "rye.trust.model",
     "parse": "rye.query",
 }
 

@@ -13,7 +13,18 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 _DISTRIBUTION = "rye-search"
-_ROOMS_BELOW = {"embedding", "index", "items", "keys", "manifest", "parameters", "query", "search", "signing", "spaces"}
+_ROOMS_BELOW = {
+    "embedding",
+    "index",
+    "items",
+    "keyring",
+    "manifest",
+    "parameters",
+    "query",
+    "search",
+    "spaces",
+    "trust",
+}
 _ROOMS_ABOVE = {"cli", "mcp", "registry", "remote", "surface", "verify", "web"}
 _FILES = {
     *("__init__.py", "__main__.py", "_files.py", "_process.py", "_report.py", "_resources.py", "_text.py", "errors.py"),

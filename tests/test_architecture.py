@@ -30,11 +30,11 @@ LAYERS: Mapping[str, int] = {
     "embedding": 2,
     "items": 2,
     "query": 2,
-    "signing": 2,
+    "trust": 2,
     "spaces": 3,
     "manifest": 4,
     "index": 4,
-    "keys": 5,
+    "keyring": 5,
     "search": 5,
     "verify": 6,
     "remote": 6,
@@ -55,7 +55,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "Stemmer": frozenset({"index"}),
     "anyio": frozenset({"mcp", "surface", "web"}),
     "click": frozenset({"cli"}),
-    "cryptography": frozenset({"signing"}),
+    "cryptography": frozenset({"trust"}),
     "httpx2": frozenset({"mcp"}),
     "jinja2": frozenset({"web"}),
     "lark": frozenset({"query"}),
@@ -315,7 +315,7 @@ BAD: Mapping[str, tuple[Rule, Mapping[str, str]]] = {
     ),
     "upward, relative": (upward, {"rye/items/a.py": "from ..index import build"}),
     "upward, the package's face": (upward, {"rye/search/a.py": "from rye import Registry"}),
-    "sideways": (upward, {"rye/items/a.py": "from rye.signing.model import Verdict"}),
+    "sideways": (upward, {"rye/items/a.py": "from rye.trust.model import Verdict"}),
     "sideways on top": (upward, {"rye/cli/a.py": "import rye.mcp"}),
     "no layer": (upward, {"rye/attic/a.py": "import rye.errors"}),
     "third party": (strangers, {"rye/search/a.py": "import whoosh.index"}),
@@ -437,9 +437,9 @@ def test_importing_rye_is_cheap() -> None:
 def test_tools_among_the_items_need_only_python_and_rye() -> None:
     """A bundled tool imports the standard library and rye's public face, nothing else."""
     assert len(TOOLS) >= 4
-    public = {"rye", "rye.errors", "rye.query", "rye.signing", "rye.verify.reports"}
+    public = {"rye", "rye.errors", "rye.query", "rye.trust", "rye.verify.reports"}
     for path, tree in TOOLS.items():
-        for target, line in imported(path, tree, frozenset({"rye.signing"})):
+        for target, line in imported(path, tree, frozenset({"rye.trust"})):
             top = target.split(".")[0]
             assert target in public if top == "rye" else top in sys.stdlib_module_names, f"{path}:{line}: {target}"
 

@@ -43,7 +43,7 @@ from rye.search.explain import MISS_REASONS
 from rye.search.facets import Figures
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
-from rye.signing import REASONS, Signature, Verdict
+from rye.trust import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
 from tests.support.mcp_server import text_of, with_client
 from tests.support.parameter_tables import stale

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.signing import TrustScope, parse_trust_file, trust_file_name
+from rye.trust import TrustScope, parse_trust_file, trust_file_name
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEM_FOLDERS = ("directives", "knowledge", "tools")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rye.signing import TRUSTED_FOLDER
+from rye.trust import TRUSTED_FOLDER
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -20,8 +20,8 @@ from rye.errors import SigningError
 from rye.index.arrays import Array, Arrays, Ints, pack_table, unique
 from rye.index.container import Container, DamagedError
 from rye.index.terms import Strings
-from rye.signing import Evidence
-from rye.signing.model import Placement
+from rye.trust import Evidence
+from rye.trust.model import Placement
 
 _DIGEST, _SIGNATURE = 32, 64
 _NO_DIGEST, _NO_SIGNATURE = bytes(_DIGEST), bytes(_SIGNATURE)

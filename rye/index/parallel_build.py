@@ -43,10 +43,10 @@ from rye.index.segment_builder import (
     write_segment,
 )
 from rye.index.store import RUNS
-from rye.signing.skill import SkillFile
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item
+from rye.trust.skill import SkillFile
 
 R = TypeVar("R")
 

@@ -63,7 +63,7 @@ from rye.index.segment import Documents
 from rye.index.stems import stem_arrays
 from rye.index.terms import Strings, signature_arrays
 from rye.items.model import Item
-from rye.signing import Evidence
+from rye.trust import Evidence
 
 BATCH = 1 << 21
 """Characters of text that are analyzed at a time."""

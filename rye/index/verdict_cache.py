@@ -23,8 +23,8 @@ from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.terms import Strings
-from rye.signing import Evidence, TrustSet, Verdict, judge
 from rye.spaces import Root
+from rye.trust import Evidence, TrustSet, Verdict, judge
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ is one. So none of it is imported here.
     >>> from rye.manifest.check import check_manifest
     >>> from rye.manifest.model import ListedItem, SpaceName
     >>> from rye.manifest.write import write_manifest
-    >>> from rye.signing import TrustScope, SigningKey, TrustEntry, TrustSet
+    >>> from rye.trust import TrustScope, SigningKey, TrustEntry, TrustSet
     >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
     >>> trust = TrustSet((TrustEntry(key.public, "ann", TrustScope.USER),))
     >>> one = ListedItem("tools/demo/hello.py", "tool", "demo/hello", 14, "0" * 64, "2026-01-01T00:00:00Z")
@@ -31,16 +31,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rye.manifest.store import read_manifest
-from rye.signing import system_clock
+from rye.trust import system_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
 
-    from rye.signing import TrustLoad
-    from rye.signing.trust import ListedRows
     from rye.spaces import Root
+    from rye.trust import TrustLoad
+    from rye.trust.trust_set import ListedRows
 
 __all__ = ("keys_of_manifest", "with_listed")
 

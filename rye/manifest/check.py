@@ -40,9 +40,9 @@ from rye.manifest.model import (
 )
 from rye.manifest.space import compare, signed_by_listing
 from rye.manifest.store import load_seen, read_manifest, root_versions
-from rye.signing import TrustSet
-from rye.signing.reasons import audience_words
-from rye.signing.trust import ListedRows
+from rye.trust import TrustSet
+from rye.trust.reasons import audience_words
+from rye.trust.trust_set import ListedRows
 
 
 def holders(
@@ -206,7 +206,7 @@ def check_manifest(
 
 
 def signed_files(root: Path, place: SpaceName, trust: TrustSet, now: datetime) -> tuple[datetime, ListedRows]:
-    """Return until when the manifest of a root signs what in place of a line (:data:`rye.signing.trust.Listed`).
+    """Return until when the manifest of a root signs what in place of a line (:data:`rye.trust.trust.Listed`).
 
     These are items that had no signature when it was written, none where anything is at fault, also by what was seen.
     """

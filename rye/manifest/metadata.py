@@ -17,7 +17,7 @@ from tuf.api.serialization.json import JSONSerializer
 from rye.errors import SigningError
 from rye.items import ItemType
 from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES, Delegation, ListedItem, RootKeys
-from rye.signing import PublicKey, SigningKey
+from rye.trust import PublicKey, SigningKey
 
 ROLES: Final = ("root", "timestamp", "snapshot", "targets")
 """The four roles that every manifest has."""

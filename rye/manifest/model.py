@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from rye._report import Report, as_json
 from rye._text import Advice
 from rye.errors import SigningError
-from rye.signing import Origin, PublicKey, TrustSet
+from rye.trust import Origin, PublicKey, TrustSet
 
 DAYS: Final = 90
 """Days after which a manifest expires by default."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 
-from rye import signing, spaces
+from rye import spaces
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.items import TYPE_OF_FOLDER, is_item_file
 from rye.manifest.model import FILE, TRUST, ListedItem, ManifestFinding
@@ -24,6 +24,7 @@ from rye.spaces.model import LIBRARY, is_of_ryeos, is_within
 from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.read import Read, is_detached, read_chunks, skill_of, suffix_of
 from rye.spaces.signed import Detached, read_signed
+from rye.trust import DETACHED_SUFFIX, TRUSTED_FOLDER, inspect, read_trust_bytes, real_path, trust_paths
 
 _KEY = re.compile(
     rb"-----BEGIN ((?:(?:ENCRYPTED )?PRIVATE|PUBLIC) KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----\s*"
@@ -57,7 +58,7 @@ class Observed:
     @property
     def unproven(self) -> list[ListedItem]:
         """All other files but the detached signatures of items, and the files of skills that are signed as a whole."""
-        signed = {f"{path}{signing.DETACHED_SUFFIX}" for path in self.found if is_detached(path)}
+        signed = {f"{path}{DETACHED_SUFFIX}" for path in self.found if is_detached(path)}
         others = [item for path, item in self.others.items() if path not in signed]
         return [item for item in others if not self._is_of_skill(item.path)] if self.root.client else others
 
@@ -78,14 +79,14 @@ class Observed:
 
     def _listed(self, path: str, kind: str, item_id: str, data: bytes, *, detached: Detached = None) -> ListedItem:
         origin = self.root.origin(kind, item_id)
-        evidence = signing.inspect(data, origin=origin, declared={}, suffix=suffix_of(path), detached=detached)
+        evidence = inspect(data, origin=origin, declared={}, suffix=suffix_of(path), detached=detached)
         return ListedItem(path, kind, item_id, len(data), evidence.content_digest, evidence.signed_at)
 
     def read_trust(self) -> None:
         """Read and record the trust files; anything but a regular file is ignored, as it is for trust."""
-        where = signing.TRUSTED_FOLDER.as_posix()
+        where = TRUSTED_FOLDER.as_posix()
         try:
-            paths = signing.trust_paths(self.root.path / where)
+            paths = trust_paths(self.root.path / where)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as fault:
@@ -94,7 +95,7 @@ class Observed:
         for path in paths:
             rel = f"{where}/{path.name}"
             try:
-                self.trusted[rel] = self._listed(rel, TRUST, path.stem, signing.read_trust_bytes(path))
+                self.trusted[rel] = self._listed(rel, TRUST, path.stem, read_trust_bytes(path))
             except SigningError:
                 continue
             except EnvironmentFault as fault:
@@ -107,7 +108,7 @@ class Observed:
         """
         unread: dict[str, str] = {}
         root = self.root
-        leads_out = root.client and not is_within(signing.real_path(root.path), signing.real_path(root.around))
+        leads_out = root.client and not is_within(real_path(root.path), real_path(root.around))
         if leads_out and root.space is not Space.USER:
             return unread  # a link out, which the walk has reported
         items = [root.file(path) for path in self.found if root.client and root.client.identify(path)]
@@ -135,7 +136,7 @@ class Observed:
         In the folder of a client there is none but those listed, and links to where another client keeps the same one.
         A link with the name of an item that the walk did not take for one leads to a folder.
         """
-        real = signing.real_path(self.root.path / file.path) if file.mode == LINK else ""
+        real = real_path(self.root.path / file.path) if file.mode == LINK else ""
         if real and own_path(self.root, real):  # another name of that item
             return True
         if self.root.client is not None:
@@ -236,7 +237,7 @@ def compare(
 def signed_by_listing(listed: Mapping[str, ListedItem]) -> list[ListedItem]:
     """Return the items that can hold no signature line and have none beside them: a manifest signs them itself."""
     bare = (each for each in listed.values() if each.item_type not in {TRUST, FILE} and not each.signed_at)
-    return [each for each in bare if is_detached(each.path) and f"{each.path}{signing.DETACHED_SUFFIX}" not in listed]
+    return [each for each in bare if is_detached(each.path) and f"{each.path}{DETACHED_SUFFIX}" not in listed]
 
 
 def _below(path: str, others: Collection[str]) -> bool:

@@ -28,7 +28,7 @@ from rye.manifest.metadata import (
 )
 from rye.manifest.model import DAYS, MAX_DAYS, Delegation, ListedItem, RootKeys, SignedRoles
 from rye.manifest.store import list_versions, root_versions
-from rye.signing import PublicKey, SigningKey
+from rye.trust import PublicKey, SigningKey
 
 _ROOT_DAYS: Final = 365
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
-    from rye.keys.bundle_pins import BundleSigners, find_bundle, pin_bundle, read_signers_of
-    from rye.keys.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
-    from rye.keys.keyring import KeyFacts, Keyring, Passphrase
-    from rye.keys.manifests import (
+    from rye.keyring.bundle_pins import BundleSigners, find_bundle, pin_bundle, read_signers_of
+    from rye.keyring.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
+    from rye.keyring.keyring import KeyFacts, Keyring, Passphrase
+    from rye.keyring.manifests import (
         ManifestWritten,
         check_root,
         concerns,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         refresh_root,
         write_root,
     )
-    from rye.keys.sign_items import SignReport, sign_bundle
-    from rye.keys.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
+    from rye.keyring.sign_items import SignReport, sign_bundle
+    from rye.keyring.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
     from rye.manifest.check import describe_seen
     from rye.manifest.model import FINDINGS, Delegation, ManifestReport, Severity
     from rye.manifest.store import forget_seen
@@ -70,7 +70,9 @@ if TYPE_CHECKING:
         SectionResponse,
     )
     from rye.search.settings import chosen_index
-    from rye.signing import (
+    from rye.spaces import FOLDER, Root, check_project, find_project, user_space, walk
+    from rye.spaces.layout import Layout
+    from rye.trust import (
         REASONS,
         Signature,
         Verdict,
@@ -82,8 +84,6 @@ if TYPE_CHECKING:
         system_clock,
         write_atomically,
     )
-    from rye.spaces import FOLDER, Root, check_project, find_project, user_space, walk
-    from rye.spaces.layout import Layout
     from rye.verify.fixes import Fixes
     from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
     from rye.verify.reports import Finding, Unchecked, VerifiedItem, VerifyReport, Violation
@@ -123,13 +123,13 @@ _NAMES = {
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",
-    "rye.keys.bundle_pins": "BundleSigners find_bundle pin_bundle read_signers_of",
-    "rye.keys.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
-    "rye.keys.keyring": "KeyFacts Keyring Passphrase",
-    "rye.keys.manifests": "ManifestWritten check_root concerns cosign_root find_root read_delegation "
+    "rye.keyring.bundle_pins": "BundleSigners find_bundle pin_bundle read_signers_of",
+    "rye.keyring.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
+    "rye.keyring.keyring": "KeyFacts Keyring Passphrase",
+    "rye.keyring.manifests": "ManifestWritten check_root concerns cosign_root find_root read_delegation "
     "read_root_keys read_signers refresh_root write_root",
-    "rye.keys.sign_items": "SignReport sign_bundle",
-    "rye.keys.trust_changes": "TrustChange TrustReport TrustedKey change_all",
+    "rye.keyring.sign_items": "SignReport sign_bundle",
+    "rye.keyring.trust_changes": "TrustChange TrustReport TrustedKey change_all",
     "rye.manifest.check": "describe_seen",
     "rye.manifest.model": "FINDINGS Delegation ManifestReport Severity",
     "rye.manifest.store": "forget_seen",
@@ -153,7 +153,7 @@ _NAMES = {
     "rye.search.fields": "KEYWORD_FIELDS TEXT_FIELDS",
     "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.search.settings": "chosen_index",
-    "rye.signing": "REASONS Signature Verdict check_audience hide_keys last_moment refuse_key_text refuse_links "
+    "rye.trust": "REASONS Signature Verdict check_audience hide_keys last_moment refuse_key_text refuse_links "
     "system_clock write_atomically",
     "rye.spaces": "FOLDER Root check_project find_project user_space walk",
     "rye.spaces.layout": "Layout",

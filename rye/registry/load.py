@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from rye import items, signing, spaces
+from rye import items, spaces
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.index.reader import Reader
@@ -16,10 +16,10 @@ from rye.manifest.store import warn_beside
 from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
 from rye.search.predicates import States
-from rye.signing import TrustSet
 from rye.spaces import Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed
+from rye.trust import DETACHED_SUFFIX, TrustSet, judge, system_clock, uncovered_lines
 
 
 def load_item(
@@ -52,7 +52,7 @@ def load_item(
         here = ((each, number) for each, number in found if each.root is part.root)
         part, local = next((each, number) for each, number in here if each.segment.paths[number] == taken)
     found_item = read(part.root, paths[0], items.ItemType(kind), item_id)
-    now = signing.system_clock()
+    now = system_clock()
     states = States(reader, reader, lambda: trust, now)
     shadows, shadowed_by = states.sharing(states.sources_of(kind, item_id, part), part.root.source)
     withdrawn, successor = states.withdrawn(part.base + local)
@@ -64,8 +64,8 @@ def load_item(
         path=str(part.root.path / paths[0]),
         content=_text(found_item.data),
         folder=part.root.folder,
-        signature=signing.judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
-        uncovered=signing.uncovered_lines(found_item.data, found_item.evidence, PurePosixPath(paths[0]).suffix),
+        signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
+        uncovered=uncovered_lines(found_item.data, found_item.evidence, PurePosixPath(paths[0]).suffix),
         shadows=shadows,
         shadowed_by=shadowed_by,
         states=withdrawn,
@@ -129,7 +129,7 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
     data, detached = read_signed(source, rel_path)
     if _text(data) != loaded.content:
         raise ItemError("changed-meanwhile", f"{rel_path} has changed since it was loaded", hint="load it again")
-    place, signature = targets[0].path / rel_path, f"{rel_path}{signing.DETACHED_SUFFIX}"
+    place, signature = targets[0].path / rel_path, f"{rel_path}{DETACHED_SUFFIX}"
     if isinstance(detached, bytes):  # first: an item that came without it would be unsigned
         write_new(targets[0], signature, detached)
     elif is_detached(rel_path) and os.path.lexists(targets[0].path / signature):

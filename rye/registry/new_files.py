@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rye import signing, spaces
+from rye import spaces
 from rye._report import Report
 from rye._text import find_envelope, quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
@@ -19,9 +19,10 @@ from rye.items import ItemType, parse, split_name
 from rye.items.clients import OF_PROJECTS, OF_USERS
 from rye.items.reader import MAX_BYTES
 from rye.registry.load import check_place, write_new
-from rye.signing.model import Origin
 from rye.spaces import FOLDER, Root, Space
 from rye.spaces.layout import Layout
+from rye.trust import DETACHED_SUFFIX, disagreements, write_atomically
+from rye.trust.model import Origin
 
 SKILL = "skill"
 KINDS = (*map(str, ItemType), SKILL)
@@ -326,7 +327,7 @@ def with_metadata(text: str, item_type: ItemType, item_id: str) -> str:
     if item.metadata:
         origin = Origin("project", "", str(item_type), item_id)
         block = _BLOCK.search(text)
-        if block is None or not signing.disagreements(item.declared, origin):
+        if block is None or not disagreements(item.declared, origin):
             return text
         named = item.declared.get("name", "")
         title = f"\ntitle: {json.dumps(named, ensure_ascii=False)}" if named and not item.title else ""
@@ -378,11 +379,11 @@ def fix_metadata(layout: Layout, targets: Sequence[str], *, space: str = "projec
             continue
         if fixed == before:
             continue
-        if find_envelope(before, ".md") or os.path.lexists(f"{path}{signing.DETACHED_SUFFIX}"):
+        if find_envelope(before, ".md") or os.path.lexists(f"{path}{DETACHED_SUFFIX}"):
             left_out["it is signed, and would be tampered with"].append(str(path))
             continue
         if not dry_run:
-            signing.write_atomically(path, fixed)
+            write_atomically(path, fixed)
         done.append(WrittenFile(str(path), f"{file.item_type}:{file.item_id}", "extended"))
     return NewFiles(tuple(done), (*problems, *left_out.notes()))
 

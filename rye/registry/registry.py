@@ -19,7 +19,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
-from rye import signing
 from rye._process import Cancelled
 from rye.embedding import Embedder
 from rye.errors import NotFoundError, RyeError
@@ -47,14 +46,15 @@ from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
 from rye.spaces.layout import Layout, as_path, as_paths
+from rye.trust import system_clock
 
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
     from rye.index.vector_report import VectorReport
-    from rye.keys.keyring import Passphrase
-    from rye.keys.manifests import ManifestWritten
-    from rye.keys.sign_items import SignReport
-    from rye.keys.trust_changes import TrustReport
+    from rye.keyring.keyring import Passphrase
+    from rye.keyring.manifests import ManifestWritten
+    from rye.keyring.sign_items import SignReport
+    from rye.keyring.trust_changes import TrustReport
     from rye.manifest.model import ManifestReport
     from rye.registry.relations import Relations
     from rye.registry.remote import RemoteRegistry
@@ -303,7 +303,7 @@ class Registry:
             state.everywhere,
             lambda: state.trust.trust,
             overrides,
-            signing.system_clock(),
+            system_clock(),
             lambda: self._vectors.can_embed,
             lambda: self._vectors.meaning(reader),
             lambda: self._vectors.meaning_for_auto(reader),
@@ -478,8 +478,8 @@ class Registry:
             SigningError: An item is not valid, or the key cannot be used.
             ArgumentError: A target matches nothing.
         """
-        from rye.keys.keyring import Keyring
-        from rye.keys.sign_items import SignMode, sign_targets
+        from rye.keyring.keyring import Keyring
+        from rye.keyring.sign_items import SignMode, sign_targets
 
         path = None if key is None else as_path("key", key)
         return sign_targets(
@@ -504,7 +504,7 @@ class Registry:
 
     def trust_keys(self) -> TrustReport:
         """Return every key that a trust file names, what it may speak for, and whether it counts now, and why."""
-        from rye.keys.trust_files import Trust
+        from rye.keyring.trust_files import Trust
 
         return Trust(self._layout, named=self._named_trust).list()
 
@@ -532,7 +532,7 @@ class Registry:
             EnvironmentFault: What was last seen cannot be read.
         """
         check_space(space)
-        from rye.keys.manifests import check_manifests
+        from rye.keyring.manifests import check_manifests
 
         return check_manifests(self._layout, space=space, named_trust=self._named_trust, require=require)
 
@@ -547,7 +547,7 @@ class Registry:
         Raises:
             SigningError: A key has no part in the manifest, or the one that stands cannot be believed.
         """
-        from rye.keys import manifests
+        from rye.keyring import manifests
 
         check_space(space)
         check(_DAYS, days)

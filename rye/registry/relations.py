@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from rye import signing
 from rye._report import Report
 from rye.errors import ItemError
 from rye.index.reader import Part
@@ -20,6 +19,7 @@ from rye.registry.state import State
 from rye.search.graph import Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
 from rye.spaces.signed import ReadItem, read_item
+from rye.trust import judge, system_clock
 
 MAX_RELATIONS: Final = 1_000
 """Relations in one answer."""
@@ -149,7 +149,7 @@ def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tu
     """Read and verify some items, nearest first; return them, and a sentence for each that cannot be."""
     found: list[RelatedItem] = []
     warnings: list[str] = []
-    now, trust = signing.system_clock(), state.trust.trust
+    now, trust = system_clock(), state.trust.trust
     states = States(state.everywhere, state.everywhere, lambda: trust, now)
     for item, distance in distances.items():
         part, local = graph.names.place_of(item)
@@ -160,7 +160,7 @@ def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tu
             read = read_item(part.root, path, ItemType(kind), item_id)
             title, description = read.item.title, read.item.description
             warnings += _left_out(part, local, read)
-            verdict = str(signing.judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict)
+            verdict = str(judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict)
         except ItemError as error:
             warnings.append(f"{kind}:{item_id}: {error.message}")
         withdrawn, successor = states.withdrawn(part.base + local)

@@ -25,8 +25,8 @@ from rye.remote.remote_search import RemoteSearch
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
-from rye.signing import TrustLoad, system_clock
 from rye.spaces.layout import Layout
+from rye.trust import TrustLoad, system_clock
 
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem

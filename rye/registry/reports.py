@@ -8,7 +8,7 @@ from typing import Any
 from rye._report import Report, as_json
 from rye.index.vector_report import VectorReport
 from rye.items.model import Item
-from rye.signing.model import Signature
+from rye.trust.model import Signature
 
 _METADATA = (
     "name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata"

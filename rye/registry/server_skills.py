@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
 
-from rye import signing
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError
 from rye.items.clients import SKILL_FILE, SKILLS
 from rye.registry.skills import MAX_FILES, MAX_SKILL, MAX_URI, front_matter_of, generate
-from rye.signing import (
+from rye.spaces import state
+from rye.spaces.beside import PLAIN
+from rye.spaces.signed import ReadItem, parse_item
+from rye.trust import (
     DETACHED_SUFFIX,
     SKILL_SIGNATURE,
     Origin,
@@ -29,10 +31,11 @@ from rye.signing import (
     SkillFile,
     TrustSet,
     Verdict,
+    inspect,
+    judge,
+    read_list,
+    system_clock,
 )
-from rye.spaces import state
-from rye.spaces.beside import PLAIN
-from rye.spaces.signed import ReadItem, parse_item
 from rye.verify.policy import WELL
 
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
@@ -187,8 +190,8 @@ class ServerCheck:
     def _verdict_of_whole(self, item_id: str, files: Mapping[str, bytes], skill: Skill) -> Signature:
         """Return the verdict on a skill with a ``SKILL.sig``, which is that on each of its files."""
         origin = Origin("user", "", "directive", item_id)
-        evidence = signing.inspect(files[SKILL_FILE], origin=origin, declared={}, detached=skill._replace(id=item_id))
-        return signing.judge(evidence, origin=origin, trust=self._trust, now=signing.system_clock())
+        evidence = inspect(files[SKILL_FILE], origin=origin, declared={}, detached=skill._replace(id=item_id))
+        return judge(evidence, origin=origin, trust=self._trust, now=system_clock())
 
     def _verdict(self, item_id: str, path: str, files: Mapping[str, bytes]) -> Signature | None:
         """Return the verdict on a file of a skill; None for what is no item."""
@@ -204,7 +207,7 @@ class ServerCheck:
                 read = _without_generated(item_id, read)
         except ItemError as error:
             return Signature(Verdict.UNSIGNED, "unsigned", error.message) if path == SKILL_FILE else None
-        return signing.judge(read.evidence, origin=origin, trust=self._trust, now=signing.system_clock())
+        return judge(read.evidence, origin=origin, trust=self._trust, now=system_clock())
 
     def finish(self) -> list[ServerSkill]:
         """Return the accepted skills that the server no longer lists, and remember what is accepted now.
@@ -236,7 +239,7 @@ def _whole(files: Mapping[str, bytes]) -> Skill | None:
     signature = files.get(SKILL_SIGNATURE)
     if signature is None:
         return None
-    listed = signing.read_list(signature.partition(b"\n")[2])
+    listed = read_list(signature.partition(b"\n")[2])
     served = tuple(
         SkillFile(path, listed.get(path, (PLAIN,))[0], hashlib.sha256(data).hexdigest())
         for path, data in files.items()

@@ -11,22 +11,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rye import signing, spaces
+from rye import spaces
 from rye._report import Report
 from rye._resources import items_root
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import SKILL_FILE, ClientFolder
-from rye.keys.keyring import Keyring, Passphrase
+from rye.keyring.keyring import Keyring, Passphrase
 from rye.registry.load import check_place
 from rye.registry.new_files import SKILL, LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
 from rye.registry.registry import Registry
-from rye.signing import write_atomically
-from rye.signing.skill import list_files
 from rye.spaces import FOLDER, Root, Space
 from rye.spaces.layout import Layout
 from rye.spaces.signed import skill_files
 from rye.spaces.targets import files_to_sign
+from rye.trust import unlistable, write_atomically
+from rye.trust.skill import list_files
 
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
@@ -149,7 +149,7 @@ class Setup:
             path = str(root.path / file.rel_path)
             try:
                 files = skill_files(root, skill) if skill else ()
-                why = signing.unlistable(files)
+                why = unlistable(files)
             except ItemError as error:
                 why = error.message
             if fixes.was_signed(str(root.path), file.rel_path):

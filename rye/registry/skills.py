@@ -19,19 +19,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from rye import signing
 from rye._text import has_invisible, inline
 from rye.errors import ItemError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import SKILL_FILE
 from rye.items.front_matter import read_front_matter
 from rye.items.values import decode
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, Origin, Signature, Skill, Verdict
 from rye.spaces import Root
 from rye.spaces.beside import PLAIN, mode_of
 from rye.spaces.client_walker import SKIPPED_FOLDERS
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import parse_item, read_item
+from rye.trust import (
+    DETACHED_SUFFIX,
+    SKILL_SIGNATURE,
+    Evidence,
+    Origin,
+    Signature,
+    Skill,
+    Verdict,
+    inspect,
+    judge,
+    system_clock,
+)
 
 if TYPE_CHECKING:
     from rye.index.reader import Part
@@ -183,7 +193,7 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
     if others:
         raise _no_skill(item_id, f"it is in several files: {', '.join((path, *others))}", "keep one of them")
     read = read_item(root, path, ItemType.DIRECTIVE, item_id)
-    judged = partial(signing.judge, trust=state.trust.trust, now=signing.system_clock())
+    judged = partial(judge, trust=state.trust.trust, now=system_clock())
     signature = judged(read.evidence, origin=read.origin)
     data, generated, hidden = read.data, False, tuple[str, ...]()
     files = {SKILL_FILE: ServedFile(data, signature)}
@@ -197,7 +207,7 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
         for name, (each, mode) in inside.items():
             if whole:  # verified with these very bytes
                 here = whole._replace(path=f"{folder}/{name}"[len(whole.id) + 1 :])
-                evidence = signing.inspect(each, origin=read.origin, declared={}, detached=here)
+                evidence = inspect(each, origin=read.origin, declared={}, detached=here)
                 is_same = name != SKILL_SIGNATURE or each == whole.data
                 files[name] = ServedFile(each, judged(evidence, origin=read.origin) if is_same else None, mode)
             else:

@@ -22,9 +22,9 @@ from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
 from rye.manifest import with_listed
 from rye.search.settings import Ranking, read_ranking
-from rye.signing import TrustLoad, TrustSet, system_clock
 from rye.spaces import Root, is_own
 from rye.spaces.layout import Layout
+from rye.trust import TrustLoad, TrustSet, system_clock
 
 if TYPE_CHECKING:
     from rye.registry.reports import SpaceStatus

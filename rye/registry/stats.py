@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
-from rye import signing
 from rye._report import Report
 from rye.index.reader import Reader
 from rye.search.facets import Figures, figures_of
 from rye.search.predicates import States
 from rye.spaces import Root
+from rye.trust import system_clock
 
 if TYPE_CHECKING:
     from rye.registry.state import State
@@ -67,7 +67,7 @@ class Stats(Report):
 
 def stats_of(state: State, space: str, *, only_trusted: bool = False) -> Stats:
     """Count what a state of the indexes holds in one space or all, or of its trusted items, as if alone."""
-    now, everywhere = signing.system_clock(), state.everywhere
+    now, everywhere = system_clock(), state.everywhere
 
     def states(reader: Reader) -> States:
         return States(reader, everywhere, lambda: state.trust.trust, now)

@@ -25,9 +25,9 @@ from rye.registry.load import check_place
 from rye.registry.new_files import WrittenFile
 from rye.registry.registry import Registry
 from rye.registry.skills import ServedFile, ServedSkill, is_skill_name, skill_uri
-from rye.signing import Signature, Verdict, write_atomically
 from rye.spaces import Root, Space
 from rye.spaces.beside import PROGRAM
+from rye.trust import Signature, Verdict, write_atomically
 from rye.verify.policy import WELL
 
 PLACE: Final = ".well-known/agent-skills"

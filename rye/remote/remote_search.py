@@ -39,7 +39,7 @@ from rye.search.request import Request, bind_filters
 from rye.search.results import Replaced, SearchResponse
 from rye.search.score import Evaluation
 from rye.search.settle import MOST_READ
-from rye.signing import TrustSet
+from rye.trust import TrustSet
 
 CANDIDATES = 200
 """Items whose scores are computed first where the cluster's are only bounds."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from rye.index.arrays import Bools
 from rye.query import ast
 from rye.search.expand import How, Pattern
-from rye.signing import Verdict
+from rye.trust import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.search.settle import MOST_READ, Settler, as_misnamed
-from rye.signing import TrustSet
+from rye.trust import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _NAMED = 3

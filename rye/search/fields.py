@@ -19,7 +19,7 @@ from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS, TYPE_NAMES, fold_value
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.query import ast
-from rye.signing.model import Verdict
+from rye.trust.model import Verdict
 
 K1 = 9.0
 """Saturation of term frequency in BM25F: tf~ at which half of what a term query can contribute is reached.

@@ -10,7 +10,7 @@ from typing import Any
 from rye._report import Report, as_json
 from rye.items.model import Symbol
 from rye.search.facets import Facet
-from rye.signing.model import Signature
+from rye.trust.model import Signature
 
 
 class SearchWarning(str):

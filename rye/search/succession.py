@@ -4,7 +4,7 @@ An item may name its successor (``superseded_by``), and another may claim to be 
 that about anybody's item. So a claim counts only if its author could have written the item itself:
 
 1. the item's own;
-2. the claim of a trusted item whose key may sign the item as well (:meth:`rye.signing.TrustSet.may_sign`);
+2. the claim of a trusted item whose key may sign the item as well (:meth:`rye.trust.TrustSet.may_sign`);
 3. of an unsigned item, that of any other of its source;
 4. of a signed item that is not trusted, that of another of its source with the same verdict and signer.
 
@@ -26,7 +26,7 @@ from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import TYPE_NAMES
 from rye.search.graph import Graph, graph_of
-from rye.signing import Signature, TrustSet, Verdict
+from rye.trust import Signature, TrustSet, Verdict
 
 MAX_CLAIMS: Final = 100
 """Items that say they take the place of one which are looked at, those of its own source first."""

@@ -12,8 +12,8 @@ from contextlib import suppress
 
 from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.items.clients import SKILL_FILE
-from rye.signing import real_path
 from rye.spaces.model import ItemFile, Root, is_skipped, is_within
+from rye.trust import real_path
 
 # ruff: noqa: PTH114, PTH118 - paths are text here: a walk may handle ten thousand
 

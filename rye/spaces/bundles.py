@@ -17,10 +17,10 @@ from rye._resources import items_root
 from rye.errors import ArgumentError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
-from rye.signing import real_path
 from rye.spaces import packages
 from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into
+from rye.trust import real_path
 
 # ruff: noqa: PTH112 - Path.is_dir() and is_file() raise where a folder may not be entered
 

@@ -17,13 +17,13 @@ from typing import TypeAlias
 from rye._text import may_name_item
 from rye.errors import ItemError
 from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS_FOLDER, ClientFolder
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 from rye.spaces.alias import own_path
 from rye.spaces.beside import CACHE, MODULES, code_of_client
 from rye.spaces.discover import has_skills
 from rye.spaces.model import Root, Space, is_within, spelled_as
 from rye.spaces.obeyed import obeyed
 from rye.spaces.read import linked_skill
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 
 # ruff: noqa: PTH116, PTH118 - paths are text here: a walk may handle ten thousand
 

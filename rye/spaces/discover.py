@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rye import signing
 from rye._text import quote
 from rye.errors import EnvironmentFault
 from rye.items import ItemType
@@ -21,9 +20,9 @@ from rye.items.clients import (
     SKILLS_FOLDER,
     ClientFolder,
 )
-from rye.signing import real_path
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.obeyed import has_files
+from rye.trust import SAFE_FOLDERS, Ownership, others_below, others_control, ownership_of, real_path
 
 NAMED_OTHERS = 3
 """Files of others that one warning names."""
@@ -177,8 +176,8 @@ def client_of(path: str, item_type: ItemType, item_id: str) -> tuple[str, Client
 
 def owner_warning(root: Root) -> str:
     """Return a warning if others own a space or can write into it; empty if not, or if the user calls it safe."""
-    why = signing.others_control(root.path, group=root.space is Space.USER)
-    return why and f"{root.path} {why}: nothing is signed or written there unless {signing.SAFE_FOLDERS} names it"
+    why = others_control(root.path, group=root.space is Space.USER)
+    return why and f"{root.path} {why}: nothing is signed or written there unless {SAFE_FOLDERS} names it"
 
 
 def files_warning(root: Root, others: Sequence[str]) -> str:
@@ -186,12 +185,12 @@ def files_warning(root: Root, others: Sequence[str]) -> str:
 
     Args:
         root: The root. A bundle is its publisher's, whoever installed it.
-        others: A phrase for each file, as of :func:`rye.signing.others_below`.
+        others: A phrase for each file, as of :func:`rye.trust.others_below`.
     """
     if not others or root.space is Space.SYSTEM or owner_warning(root):
         return ""
     named = f"{', '.join(others[:NAMED_OTHERS])}{' and more' if len(others) > NAMED_OTHERS else ''}"
-    return f"in {root.path}, {named}: not to be signed unless {signing.SAFE_FOLDERS} names it [unsafe-owner]"
+    return f"in {root.path}, {named}: not to be signed unless {SAFE_FOLDERS} names it [unsafe-owner]"
 
 
 def check_writable(root: Root, below: Iterable[str] = ()) -> None:
@@ -207,15 +206,15 @@ def check_writable(root: Root, below: Iterable[str] = ()) -> None:
     Raises:
         EnvironmentFault: ``unsafe-owner`` or ``project-elsewhere``.
     """
-    path, owners = root.path, dict[str, signing.Ownership]()
+    path, owners = root.path, dict[str, Ownership]()
     for each in dict.fromkeys(place.as_posix() for one in below for place in (*Path(one).parents, Path(one))):
         with suppress(OSError):  # not there yet
-            owners[each] = signing.ownership_of((path / each).stat())
-    others = signing.others_below(path, owners, group=root.space is Space.USER)
+            owners[each] = ownership_of((path / each).stat())
+    others = others_below(path, owners, group=root.space is Space.USER)
     if warning := owner_warning(root) or (
         others and f"in {path}, {', '.join(others[:NAMED_OTHERS])}: nothing is written"
     ):
-        hint = f"review what lies there; then export {signing.SAFE_FOLDERS}={quote(str(path))}"
+        hint = f"review what lies there; then export {SAFE_FOLDERS}={quote(str(path))}"
         raise EnvironmentFault("unsafe-owner", warning, hint=hint, path=str(path))
     real = real_path(path)
     if root.space is not Space.USER and not is_within(real, real_path(root.around)):

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rye import signing, spaces
+from rye import spaces
 from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
-from rye.signing import TrustLoad, real_path
 from rye.spaces import Root, Space
 from rye.spaces.state import checkouts_around, user_fault
+from rye.trust import TrustLoad, check_audience, load_trust, real_path
 
 AUDIENCE: Final = "RYE_AUDIENCE"
 """Environment variable that names the audience where the caller does not."""
@@ -74,7 +74,7 @@ class Layout(NamedTuple):
             EnvironmentFault: ``unusable-project``, for a ``.ai`` that is no folder.
         """
         name = os.environ.get(AUDIENCE, "") if audience is None else audience
-        name = "" if name == "" else signing.check_audience(name)
+        name = "" if name == "" else check_audience(name)
         chosen = _check_clients(clients)
         home = spaces.user_space() if user is None else user
         if project is None:
@@ -116,7 +116,7 @@ class Layout(NamedTuple):
             root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle and not root.client
         }
         checkouts = self._checkouts()
-        load = signing.load_trust(
+        load = load_trust(
             user=self.user,
             project=None if self.project is None else self.project / spaces.FOLDER,
             others=others,

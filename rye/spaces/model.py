@@ -19,7 +19,7 @@ from typing import NamedTuple
 from rye._text import visible
 from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType
 from rye.items.clients import ClientFolder
-from rye.signing import Origin
+from rye.trust import Origin
 
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""

@@ -23,9 +23,9 @@ from rye.items.clients import (
     is_obeyed,
     is_weak_mark,
 )
-from rye.signing import DETACHED_SUFFIX, real_path
 from rye.spaces.model import FOLDER, ItemFile, Root, is_looked_into, is_within, spelled_as
 from rye.spaces.read import read_file
+from rye.trust import DETACHED_SUFFIX, real_path
 
 # ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH120, PTH208 - paths are text here, and Path.is_dir() may raise
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from posixpath import splitext
 
-from rye import signing
 from rye.errors import ItemError
 from rye.items import MAX_BYTES
 from rye.items.clients import SKILL_FILE
-from rye.signing import real_path
 from rye.spaces.model import FileStat, Root, Space, stat_of
+from rye.trust import COMMENT_MARKS, SKILL_SIGNATURE, Ownership, others_control, ownership_of, real_path
 
 MAX_OTHER = 268_435_456
 """How long a file that is no item may be where a manifest covers it, in bytes."""
@@ -30,7 +29,7 @@ OPEN_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_
 _DIRECTORY = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
 _ROOT = _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0)
 _BELOW = os.open in os.supports_dir_fd
-_WITH_LINE = tuple(signing.COMMENT_MARKS)
+_WITH_LINE = tuple(COMMENT_MARKS)
 _LASTING = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG})
 _MOST_OPEN = 32
 """Folders, beside those above one file, that a :class:`FolderReader` keeps open."""
@@ -96,7 +95,7 @@ def read_chunks(root: Root, rel_path: str, size: int = 1 << 20, *, expected: Fil
 
 def is_detached(rel_path: str) -> bool:
     """Return whether an item can hold no signature line, so that its signature is the file ``NAME.sig`` beside it."""
-    return not rel_path.endswith(_WITH_LINE) and suffix_of(rel_path) not in signing.COMMENT_MARKS
+    return not rel_path.endswith(_WITH_LINE) and suffix_of(rel_path) not in COMMENT_MARKS
 
 
 def skill_of(root: Root, rel_path: str) -> str:
@@ -107,7 +106,7 @@ def skill_of(root: Root, rel_path: str) -> str:
     folder = rel_path
     while root.has_skills and (folder := folder.rpartition("/")[0]):
         place = f"{root.path}/{folder}/"
-        if os.path.lexists(place + signing.SKILL_SIGNATURE) and os.path.lexists(place + SKILL_FILE):
+        if os.path.lexists(place + SKILL_SIGNATURE) and os.path.lexists(place + SKILL_FILE):
             return folder
     return ""
 
@@ -128,7 +127,7 @@ class FolderReader:
     """
 
     def __init__(self) -> None:
-        self.owners: dict[str, signing.Ownership] | None = None
+        self.owners: dict[str, Ownership] | None = None
         self._root: Root | None = None
         self._open: dict[str, int] = {}
 
@@ -164,7 +163,7 @@ class FolderReader:
             handle = os.open(name, _DIRECTORY, dir_fd=self._enter(root, above) if within is None else within)
         self._open[folder] = handle
         if folder and self.owners is not None:
-            self.owners[folder] = signing.ownership_of(os.fstat(handle))
+            self.owners[folder] = ownership_of(os.fstat(handle))
         return handle
 
     def close(self) -> None:
@@ -184,7 +183,7 @@ def linked_skill(root: Root, name: str) -> str:
         return ""
     real = real_path(path)
     is_skill = os.path.lexists(os.path.join(real, SKILL_FILE))  # noqa: PTH118 - text
-    return real if is_skill and not signing.others_control(Path(real), group=True) else ""
+    return real if is_skill and not others_control(Path(real), group=True) else ""
 
 
 def _is_plain(parts: list[str]) -> bool:
@@ -224,7 +223,7 @@ def _open_below(base: str, parts: Sequence[str]) -> int:
         os.close(folder)
 
 
-def _read(handle: int, rel_path: str, owners: dict[str, signing.Ownership] | None = None) -> bytes:
+def _read(handle: int, rel_path: str, owners: dict[str, Ownership] | None = None) -> bytes:
     """Read a whole file and close it.
 
     One byte more than its size is asked for, to see that it ends there, for it may be growing; but never more than one
@@ -236,7 +235,7 @@ def _read(handle: int, rel_path: str, owners: dict[str, signing.Ownership] | Non
             problem, hint = f"{rel_path} is not a regular file", "items are regular files"
             raise ItemError("not-a-file", problem, hint=hint, path=rel_path)
         if owners is not None:
-            owners[rel_path] = signing.ownership_of(status)
+            owners[rel_path] = ownership_of(status)
         if (size := status.st_size) <= MAX_BYTES:
             data = os.read(handle, size + 1)
             while len(data) not in (size, MAX_BYTES + 1) and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):

@@ -13,15 +13,15 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
-from rye import items, signing
+from rye import items
 from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
-from rye.signing import Evidence, Origin, Skill, SkillFile
-from rye.signing.skill import MAX_SKILL_BYTES, MAX_SKILL_FILES
 from rye.spaces.beside import PLAIN, PROGRAM, mode_of
 from rye.spaces.model import FileStat, Root, stat_of
 from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, Origin, Skill, SkillFile, inspect
+from rye.trust.skill import MAX_SKILL_BYTES, MAX_SKILL_FILES
 
 _ATTEMPTS = 5
 
@@ -55,7 +55,7 @@ def read_signed(
     if not (folder or is_detached(rel_path)):
         data = read(root, rel_path)
         return data, _without_signature(root, rel_path, data) if root.client and root.has_skills else None
-    place = f"{folder}/{signing.SKILL_SIGNATURE}" if folder else f"{rel_path}{signing.DETACHED_SUFFIX}"
+    place = f"{folder}/{SKILL_SIGNATURE}" if folder else f"{rel_path}{DETACHED_SUFFIX}"
     signature = _read_signature(root, place, read_file if folder else read)
     for _ in range(_ATTEMPTS):
         before, data = signature, read(root, rel_path)
@@ -112,7 +112,7 @@ def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
             raise unreadable(f"{folder}/{inner}".rstrip("/"), error, "folder") from None
         for entry in entries:
             path = inner + entry.name
-            if path in (signing.SKILL_SIGNATURE, ".git"):
+            if path in (SKILL_SIGNATURE, ".git"):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(f"{path}/")
@@ -131,7 +131,7 @@ def skill_status(root: Root, folder: str) -> FileStat:
     """Return values that change when anything does that a skill's signature covers, or the signature."""
     try:
         rows = list(scan_skill(root, folder))
-        rows.append(ScannedFile("", "", stat_of(os.lstat(f"{root.path}/{folder}/{signing.SKILL_SIGNATURE}"))))
+        rows.append(ScannedFile("", "", stat_of(os.lstat(f"{root.path}/{folder}/{SKILL_SIGNATURE}"))))
     except (ItemError, OSError):  # whoever reads it says so
         return 0, 0, 0, 0
     known = int.from_bytes(sha256(repr(rows).encode("utf-8", "surrogatepass")).digest()[:7])
@@ -241,7 +241,7 @@ def parse_item(
     suffix = suffix_of(path)
     item_type = items.ItemType(origin.item_type)
     item = items.parse(data, item_type=item_type, item_id=origin.item_id, suffix=suffix, path=path)
-    evidence = signing.inspect(
+    evidence = inspect(
         data,
         origin=origin,
         declared=item.declared,

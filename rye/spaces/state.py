@@ -33,8 +33,8 @@ from rye._files import (
     write_atomically,
 )
 from rye.errors import EnvironmentFault
-from rye.signing import TRUSTED_FOLDER
 from rye.spaces.model import FOLDER
+from rye.trust import TRUSTED_FOLDER
 
 VARIABLE: Final = "RYE_STATE_DIR"
 MAX_RECORD: Final = 1 << 26

@@ -19,12 +19,12 @@ from rye.errors import ArgumentError, ItemError, RyeError
 from rye.items import TYPE_OF_FOLDER
 from rye.items.clients import SKILL_FILE
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 from rye.spaces import ItemFile, ProjectsBelow, Root
 from rye.spaces.alias import aliased, own_path
 from rye.spaces.layout import Layout
 from rye.spaces.model import is_within, spelled_as
 from rye.spaces.read import skill_of
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 
 NamedFile = tuple[Root, ItemFile, str]
 """A file to sign, and the folder of the skill that is signed as a whole with it; empty for that file alone."""

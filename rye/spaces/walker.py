@@ -19,7 +19,6 @@ from typing import NamedTuple
 from rye._text import may_name_item
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of, real_path
 from rye.spaces.alias import own_path
 from rye.spaces.beside import MODULES, code_at
 from rye.spaces.client_walker import BAD_NAME, SKIPPED_FOLDERS, ClientWalker, FolderWalk, Listed
@@ -27,6 +26,7 @@ from rye.spaces.discover import files_warning
 from rye.spaces.model import LIBRARY, FileStat, ItemFile, Root, Space, is_of_ryeos, spelled_as, stat_of
 from rye.spaces.read import is_detached
 from rye.spaces.signed import skill_status
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of, real_path
 
 # ruff: noqa: PTH112, PTH116, PTH119 - paths are text here: a walk may handle ten thousand
 

@@ -15,11 +15,11 @@ from rye._text import inline
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.items.clients import SKILL_FILE
 from rye.manifest.store import MANIFEST_FOLDER
-from rye.signing import DETACHED_SUFFIX, SKILL_SIGNATURE, TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file
 from rye.spaces.beside import PLAIN
 from rye.spaces.read import is_detached
 from rye.spaces.signed import scan_skill
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, TRUSTED_FOLDER
 
 _TIMEOUT = 120
 _SETTINGS = (

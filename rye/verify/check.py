@@ -10,18 +10,18 @@ from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Final
 
-from rye import items, signing, spaces
+from rye import items, spaces
 from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
 from rye.items import ItemType
 from rye.items.reader import split_name
-from rye.signing import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict
-from rye.signing.model import Placement
-from rye.signing.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
-from rye.signing.skill import SkillFile, list_files
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import Read
 from rye.spaces.signed import Detached, read_signed
+from rye.trust import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict, inspect, judge, with_declared
+from rye.trust.model import Placement
+from rye.trust.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
+from rye.trust.skill import SkillFile, list_files
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
 _Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes, str]
@@ -68,13 +68,13 @@ class Verifier:
     def _judge(self, inspected: _Inspected) -> Outcome:
         path, file, data, origin, evidence, listed, note = inspected
         trust, now = self.trust, self.now
-        signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
+        signature = judge(evidence, origin=origin, trust=trust, now=now)
         if signature.code == "signature" or signature.verdict is _UNSIGNED:
             try:
                 evidence = _with_declared(evidence, data, file, origin)
             except ItemError as error:
                 return _unchecked(error, path)
-            signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
+            signature = judge(evidence, origin=origin, trust=trust, now=now)
         space, bundle, kind, item_id, _ = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
@@ -98,9 +98,7 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
         return _unchecked(content, path)
     data, detached = content
     origin = root.origin(_TYPES[file.item_type], file.item_id)
-    evidence = signing.inspect(
-        data, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="", detached=detached
-    )
+    evidence = inspect(data, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="", detached=detached)
     if evidence.format != _V2 and not evidence.code:
         try:
             evidence = _with_declared(evidence, data, file, origin)
@@ -125,7 +123,7 @@ def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Orig
     declared = items.declared(
         data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=file.rel_path
     )
-    return signing.with_declared(evidence, declared, origin)
+    return with_declared(evidence, declared, origin)
 
 
 def _line(data: bytes, suffix: str, evidence: Evidence) -> int:

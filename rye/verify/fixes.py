@@ -26,12 +26,12 @@ from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items import ItemType
 from rye.items.clients import OF_PROJECTS
 from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
-from rye.signing import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, read_list, system_clock
-from rye.signing.skill import MAX_LIST_BYTES
 from rye.spaces import Root
 from rye.spaces.beside import FOLDER, is_listable
 from rye.spaces.read import is_detached, suffix_of
 from rye.spaces.signed import skill_files
+from rye.trust import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, read_list, system_clock
+from rye.trust.skill import MAX_LIST_BYTES
 from rye.verify.changes import committed, is_blob, read_blob, staged
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "dated-ahead": (_ANEW, "rye sign --force {ref}  # once the clocks are right"),
     }
 )
-"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.signing.REASONS`."""
+"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.trust.REASONS`."""
 
 _OF_BUNDLE: Final = (
     "# get the bundle again from where it came from (a package: install it anew), and compare the two with diff -r"
@@ -108,8 +108,8 @@ class Signers(NamedTuple):
     @classmethod
     def find(cls) -> Signers:
         """Return those of the user, the one that ``rye sign`` takes by default first."""
-        from rye.keys.key_store import DEFAULT_KEY
-        from rye.keys.keyring import ENVIRONMENT, Keyring
+        from rye.keyring.key_store import DEFAULT_KEY
+        from rye.keyring.keyring import ENVIRONMENT, Keyring
 
         try:
             keyring = Keyring.find()
@@ -366,7 +366,7 @@ def _listed(paths: list[str]) -> str:
 
 def _why_unsignable(item: VerifiedItem, root: str) -> str:
     """Return why signing would refuse an item as it is; empty if it would not."""
-    from rye.keys.validate import faults
+    from rye.keyring.validate import faults
     from rye.spaces.signed import read_item
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)

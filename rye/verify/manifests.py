@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rye.errors import EnvironmentFault
-from rye.keys import manifests as inventory
+from rye.keyring import manifests as inventory
 from rye.manifest.model import ListedItem, ManifestFinding, ManifestReport, Severity
 from rye.manifest.space import Observed, compare
 from rye.spaces import ItemFile, Root, Space

@@ -28,8 +28,8 @@ from typing import Any, Final, NamedTuple
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
-from rye.signing import EnvelopeFormat, check_audience, refuse_key_text
-from rye.signing.trust import as_utc
+from rye.trust import EnvelopeFormat, check_audience, refuse_key_text
+from rye.trust.trust_set import as_utc
 from rye.verify.reports import VerifiedItem
 
 MAX_POLICY_FILE: Final = 65_536

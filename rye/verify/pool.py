@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Any, cast
 
 from rye._process import serve, spread, start_workers
-from rye.signing import Ownership, Signature, others_below
 from rye.spaces import NAMED_OTHERS, FolderReader, ItemFile, Root, Space
+from rye.trust import Ownership, Signature, others_below
 from rye.verify.check import Verifier
 from rye.verify.reports import Exposed, Outcome, Unchecked, VerifiedItem
 

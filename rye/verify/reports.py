@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from rye._report import Report
 from rye._text import Advice
 from rye.manifest.model import ManifestReport
-from rye.signing.model import Signature
+from rye.trust.model import Signature
 
 
 class VerifiedItem(NamedTuple):
-    """The verdict on one file. A named tuple, as :class:`rye.signing.Signature` and for the same reason.
+    """The verdict on one file. A named tuple, as :class:`rye.trust.Signature` and for the same reason.
 
     ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on (in a
     skill, with the list of its files behind them), ``length`` their number, ``note`` that of :class:`rye.items.Item`.

@@ -13,10 +13,10 @@ from typing import Any, Final
 from rye.errors import ArgumentError, NotFoundError
 from rye.manifest.model import ManifestReport
 from rye.parameters import COMMANDS, check
-from rye.signing import refuse_links, system_clock, write_atomically
-from rye.signing.reasons import audience_words
 from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
+from rye.trust import refuse_links, system_clock, write_atomically
+from rye.trust.reasons import audience_words
 from rye.verify.changes import changed_since as find_changes
 from rye.verify.fixes import Fixes
 from rye.verify.manifests import Manifests

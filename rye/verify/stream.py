@@ -8,16 +8,17 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from rye import signing, spaces
+from rye import spaces
 from rye._process import cores
 from rye.errors import ItemError
 from rye.manifest import with_listed
-from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import CACHE, MODULES, named_files, notes_warnings
 from rye.spaces.layout import Layout
 from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.targets import Target, read_targets
+from rye.trust import system_clock
+from rye.trust.trust_store import UnreadTrust
 from rye.verify.check import Shadowing, Verifier, with_duplicates
 from rye.verify.pool import verify_files
 from rye.verify.reports import Exposed, Outcome, Unchecked, VerifiedItem
@@ -225,7 +226,7 @@ def stream_outcomes(
     stream = OutcomeStream(
         extended,
         targets,
-        Verifier(load.trust, signing.system_clock(), digests),
+        Verifier(load.trust, system_clock(), digests),
         (
             *layout.warnings,
             *(f"{source} is left out by --client or RYE_CLIENTS, and not verified" for source in layout.left_out),

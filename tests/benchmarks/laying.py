@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rye import Registry, signing
+from rye import Registry
 from rye.items import Item, ItemType
-from rye.signing import Origin, SigningKey
+from rye.trust import TRUSTED_FOLDER, Origin, SigningKey, sign_bytes, trust_file_bytes, trust_file_name
 
 DOCSTRING = '"""'
 
@@ -59,18 +59,18 @@ class Laid:
         origin = Origin("project", "", str(item.type), item.id)
         now = datetime(2026, 2, 18, 12, tzinfo=UTC)
         data = (_code(item, more) if suffix == ".py" else _markdown(item, more)).encode()
-        path.write_bytes(signing.sign_bytes(data, suffix=suffix, origin=origin, key=self.key, now=now))
+        path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=self.key, now=now))
         return path
 
 
 def lay(items: Sequence[Item], folder: Path) -> Laid:
     """Write the files of items, and the user's trust in who signed them, below a folder."""
     laid = Laid(folder, SigningKey.generate())
-    trusted = laid.home / ".ai" / signing.TRUSTED_FOLDER
+    trusted = laid.home / ".ai" / TRUSTED_FOLDER
     trusted.mkdir(parents=True)
     (folder / "cache").mkdir(mode=0o700)
     public = laid.key.public
-    (trusted / signing.trust_file_name(public)).write_bytes(signing.write_trust_file(public, owner="bench"))
+    (trusted / trust_file_name(public)).write_bytes(trust_file_bytes(public, owner="bench"))
     for item in items:
         laid.write(item)
     return laid

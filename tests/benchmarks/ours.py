@@ -24,8 +24,8 @@ from rye.items import Item, ItemType
 from rye.search.engine import Search, SearchContext
 from rye.search.plan import make_plan
 from rye.search.request import make_request
-from rye.signing import Evidence, TrustSet
 from rye.spaces import Root, Space
+from rye.trust import Evidence, TrustSet
 from tests.benchmarks.asking import DISTANCE, Query
 from tests.benchmarks.engine import Answer, Ask
 

@@ -25,10 +25,18 @@ from statistics import median
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from rye import signing
 from rye._process import cores
-from rye.signing import EnvelopeFormat, Origin, SigningKey, Verdict
 from rye.spaces.layout import Layout
+from rye.trust import (
+    TRUSTED_FOLDER,
+    EnvelopeFormat,
+    Origin,
+    SigningKey,
+    Verdict,
+    sign_bytes,
+    trust_file_bytes,
+    trust_file_name,
+)
 from rye.verify.reports import VerifiedItem
 from rye.verify.stream import stream_outcomes
 
@@ -43,9 +51,9 @@ _SENTENCE = "Restore the newest snapshot, check every table against its digest, 
 def lay(folder: Path, form: EnvelopeFormat, count: int) -> Layout:
     """Write a project of signed knowledge items, a hundred to a folder, and a user who trusts their key."""
     key, now = SigningKey.generate(), datetime.now(UTC)
-    trusted = folder / "home" / ".ai" / signing.TRUSTED_FOLDER
+    trusted = folder / "home" / ".ai" / TRUSTED_FOLDER
     trusted.mkdir(parents=True)
-    (trusted / signing.trust_file_name(key.public)).write_bytes(signing.write_trust_file(key.public, owner="bench"))
+    (trusted / trust_file_name(key.public)).write_bytes(trust_file_bytes(key.public, owner="bench"))
     root = folder / "project" / ".ai"
     for number in range(count):
         category, name = f"area{number // 100:04}", f"item{number:06}"
@@ -57,7 +65,7 @@ def lay(folder: Path, form: EnvelopeFormat, count: int) -> Layout:
         )
         origin = Origin("project", "", "knowledge", f"{category}/{name}")
         text = (head + _SENTENCE * (SIZE // len(_SENTENCE)))[: SIZE - 300] + "\n"
-        path.write_bytes(signing.sign_bytes(text.encode(), suffix=".md", origin=origin, key=key, form=form, now=now))
+        path.write_bytes(sign_bytes(text.encode(), suffix=".md", origin=origin, key=key, form=form, now=now))
     return Layout.find(project=root.parent, user=folder / "home", bundles=())
 
 

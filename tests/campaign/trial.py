@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rye import signing
+from rye.trust import unsigned_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 120
@@ -142,7 +142,7 @@ class Trial:
             if path.is_file() and not name.startswith("cache/") and "/.local/state/" not in f"/{name}":
                 data = path.read_bytes()
                 signed = name.startswith(("project/.ai/tools/", "project/.ai/knowledge/"))
-                found[name] = signing.unsigned_bytes(data) if signed else data
+                found[name] = unsigned_bytes(data) if signed else data
         return found
 
     def state(self, *, keys: bool = False) -> dict[str, str]:

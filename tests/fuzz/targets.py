@@ -113,7 +113,7 @@ def _envelope() -> Target:
     An older line covers what stands below it, and around a lone directive white space may stand, which no reader sees.
     """
     from rye import _text as lines
-    from rye.signing import REASONS, EnvelopeFormat, Evidence, Verdict, inspect, judge
+    from rye.trust import REASONS, EnvelopeFormat, Evidence, Verdict, inspect, judge
     from tests.support.signed import GOLDEN, NOW, TRUST, XML, place, sign
 
     seeds = [golden.make() for golden in GOLDEN.values()]
@@ -146,11 +146,11 @@ def _envelope() -> Target:
 def _trust() -> Target:
     """A trust file is understood or refused with an error of rye's own."""
     from rye.errors import RyeError
-    from rye.signing import TrustScope, endorse, parse_trust_file, write_trust_file
+    from rye.trust import TrustScope, endorse, parse_trust_file, trust_file_bytes
     from tests.support.signed import ANN, BEA, NOW
 
-    plain = write_trust_file(ANN.public, owner="ann")
-    limited = write_trust_file(BEA.public, owner="bea", namespaces=("a/*",), not_after=NOW)
+    plain = trust_file_bytes(ANN.public, owner="ann")
+    limited = trust_file_bytes(BEA.public, owner="bea", namespaces=("a/*",), not_after=NOW)
     seeds = [plain, limited, b"revoked = true\n" + plain, endorse(plain, stem="x", key=BEA, now=NOW)]
 
     def check(data: bytes) -> None:
@@ -165,7 +165,7 @@ def _manifest() -> Target:
     from rye.manifest.check import check_manifest
     from rye.manifest.model import ListedItem, SpaceName
     from rye.manifest.write import write_manifest
-    from rye.signing import TrustSet
+    from rye.trust import TrustSet
     from tests.support.signed import ANN, NOW, entry
 
     items = (ListedItem("tools/demo/hello.py", "tool", "demo/hello", 1, "0" * 64, ""),)

@@ -24,14 +24,22 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from rye import signing
 from rye._text import Advice, inline
 from rye.cli import main
 from rye.errors import ItemError, SigningError
 from rye.manifest.space import observe
 from rye.manifest.write import write_manifest
 from rye.mcp.text import Mark, sections_text
-from rye.signing import EnvelopeFormat, SigningKey
+from rye.trust import (
+    TRUSTED_FOLDER,
+    EnvelopeFormat,
+    Revocation,
+    SigningKey,
+    sign_bytes,
+    sign_detached,
+    trust_file_bytes,
+    trust_file_name,
+)
 from rye.verify.fixes import Fixes
 from rye.verify.pool import SERIAL_BELOW
 from rye.verify.reports import Finding
@@ -222,7 +230,7 @@ def detached_signature_made_a_line(arena: Arena) -> Found:
 def detached_signature_beside_code(arena: Arena) -> Found:
     """A file that can hold a line is judged by that alone, whatever stands beside it."""
     arena.hello.write_bytes(TEXT.encode())
-    signature = signing.sign_detached(TEXT.encode(), origin=arena.place(), key=ANN, now=SIGNED_AT)
+    signature = sign_detached(TEXT.encode(), origin=arena.place(), key=ANN, now=SIGNED_AT)
     arena.sim.write("project", f"{HELLO}.sig", signature)
     assert arena.sim.registry().search("is:signed", space="project").total == 0
     return arena.verify()
@@ -303,7 +311,7 @@ def detached_signature_swapped_under_the_index(arena: Arena) -> Found:
     registry = arena.sim.registry()
     assert registry.search("is:trusted demo/data", space="project").total == 1
     origin = arena.place()._replace(item_id="demo/data")
-    signature.write_bytes(signing.sign_detached(DATA_TEXT.encode(), origin=origin, key=EVE, now=SIGNED_AT))
+    signature.write_bytes(sign_detached(DATA_TEXT.encode(), origin=origin, key=EVE, now=SIGNED_AT))
     for each in (registry, arena.sim.registry(), arena.sim.registry(max_staleness=3600.0)):
         assert each.search("is:trusted demo/data", space="project").total == 0
         (hit,) = each.search("demo/data", space="project", scope="tool.demo.data").results
@@ -391,7 +399,7 @@ def signer_fingerprint_forged(arena: Arena) -> Found:
 def signature_from_another_context(arena: Arena) -> Found:
     """Signatures ann made for something else, an endorsement and a manifest's root, put into a v2 line."""
     line, _, rest = arena.hello.read_bytes().partition(b"\n")
-    from rye.signing import endorse
+    from rye.trust import endorse
 
     endorsed = endorse(rest, stem="hello", key=ANN, now=SIGNED_AT).partition(b"\n")[0]
     assert endorsed != line
@@ -709,7 +717,7 @@ def item_rolled_back_without_manifest(arena: Arena) -> Found:
 def _sign_later(arena: Arena) -> None:
     data = TEXT.replace("1.0.0", "2.0.0").encode()
     later = datetime(2026, 4, 1, tzinfo=UTC)
-    arena.hello.write_bytes(signing.sign_bytes(data, suffix=".py", origin=arena.place(), key=ANN, now=later))
+    arena.hello.write_bytes(sign_bytes(data, suffix=".py", origin=arena.place(), key=ANN, now=later))
 
 
 @attack
@@ -1559,7 +1567,7 @@ def bundle_vouches_for_itself(arena: Arena) -> Found:
     published = arena.sim.folder / "published"
     for name, beside in (("alone", "alone"), ("several/one", "several/.ai")):
         root = of_one_hand(arena, f"published/{name}/.ai")
-        (said,) = (root / signing.TRUSTED_FOLDER).iterdir()
+        (said,) = (root / TRUSTED_FOLDER).iterdir()
         said.rename(lay(published, {f"{beside}/keep": ""}) / beside / "PUBLISHER_TRUST.toml")
     found = {
         item.bundle: item.signature.code
@@ -1570,13 +1578,13 @@ def bundle_vouches_for_itself(arena: Arena) -> Found:
     return arena.verify(str(folder))
 
 
-def of_one_hand(arena: Arena, place: str, who: signing.SigningKey = PAT) -> Path:
+def of_one_hand(arena: Arena, place: str, who: SigningKey = PAT) -> Path:
     """Lay an item with the trust file of its signer beside it, in a folder that is none of the spaces."""
     root = arena.sim.folder / place
     data = arena.sim.add("project", OTHER, TEXT, who).read_bytes()
     arena.sim.delete("project", OTHER)
-    name = signing.TRUSTED_FOLDER / signing.trust_file_name(who.public)
-    lay(root, {OTHER: data, name.as_posix(): signing.write_trust_file(who.public, owner="ann")})
+    name = TRUSTED_FOLDER / trust_file_name(who.public)
+    lay(root, {OTHER: data, name.as_posix(): trust_file_bytes(who.public, owner="ann")})
     return root
 
 
@@ -1652,7 +1660,7 @@ def items_open_to_others(arena: Arena) -> Found:
 @attack
 def trust_folder_open_to_others(arena: Arena) -> Found:
     """Whoever may write into the user's folder of trust files could trust a key in the user's name."""
-    (arena.sim.root("user") / signing.TRUSTED_FOLDER).chmod(0o777)
+    (arena.sim.root("user") / TRUSTED_FOLDER).chmod(0o777)
     arena.sim.trust(EVE, owner="ann")
     arena.sim.add("project", HELLO, TEXT, EVE)
     return arena.verify()
@@ -1673,7 +1681,7 @@ def bundle_pinned_to_another_key(arena: Arena) -> Found:
 
 def trust_files(arena: Arena) -> dict[str, bytes]:
     """Return the user's trust files."""
-    folder = arena.sim.root("user") / signing.TRUSTED_FOLDER
+    folder = arena.sim.root("user") / TRUSTED_FOLDER
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -1732,7 +1740,7 @@ def key_revoked(arena: Arena) -> Found:
 def endorsed_key_in_another_project(arena: Arena) -> Found:
     """A trust file, with the endorsement it got in one project, beside what its key signed in a hostile one."""
     evil = of_one_hand(arena, "evil/.ai", ENDORSED)
-    trust_file = evil / signing.TRUSTED_FOLDER / signing.trust_file_name(ENDORSED.public)
+    trust_file = evil / TRUSTED_FOLDER / trust_file_name(ENDORSED.public)
     assert arena.verify(str(evil)).codes == {"project-key"}
     for limit, code in (({"namespaces": ("other/*",)}, "namespace"), ({"not_after": SIGNED_AT}, "expired")):
         endorsed = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN, **limit)
@@ -1788,9 +1796,7 @@ def project_revocation_rolled_back_after_the_user_revoked(arena: Arena) -> Found
 def _revoke_and_roll_back(arena: Arena, *, manifest: bool) -> Path:
     arena.sim.add("project", HELLO, TEXT, ENDORSED)
     before = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN).read_bytes()
-    path = arena.sim.trust(
-        ENDORSED, "project", owner="ed", endorsed_by=ANN, revoked=signing.Revocation("stolen", "2026-05-01")
-    )
+    path = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN, revoked=Revocation("stolen", "2026-05-01"))
     if manifest:
         arena.list_items()
     assert "revoked" in arena.verify().codes
@@ -1826,8 +1832,8 @@ def revocation_broken_and_renamed(arena: Arena) -> Found:
 @attack
 def trust_folder_linked_to_the_users(arena: Arena) -> Found:
     """A cloned project waits for its reader to trust a key in it, and in it alone."""
-    mine = arena.sim.root("user") / signing.TRUSTED_FOLDER
-    theirs = arena.sim.root("project") / signing.TRUSTED_FOLDER
+    mine = arena.sim.root("user") / TRUSTED_FOLDER
+    theirs = arena.sim.root("project") / TRUSTED_FOLDER
     theirs.parent.mkdir(parents=True)
     theirs.symlink_to(mine)
     before = sorted(mine.iterdir())

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from rye import Registry, SigningError, signing
+from rye import Registry, SigningError
 from rye.cli import main
 from rye.errors import EnvironmentFault
-from rye.keys.sign_items import sign_bundle
-from rye.keys.trust_files import Trust
+from rye.keyring.sign_items import sign_bundle
+from rye.keyring.trust_files import Trust
 from rye.spaces.layout import Layout
+from rye.trust import TRUSTED_FOLDER, trust_file_bytes, trust_file_name
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, PAT, key
 from tests.support.spacesim import SpaceSim
@@ -109,9 +110,9 @@ def test_a_file_that_may_not_be_opened_bars_its_key(sim: SpaceSim, monkeypatch: 
 
 def test_a_named_folder_is_held_to_the_same(sim: SpaceSim) -> None:
     """Whoever gives ``--trust`` a folder with a damaged file does not get the word of lesser files for its key."""
-    folder = lay(sim.folder / "team", {signing.trust_file_name(SHOP.public): "revoked"})
+    folder = lay(sim.folder / "team", {trust_file_name(SHOP.public): "revoked"})
     assert code(sim, trust=[folder]) == "trust-unread"
-    named = lay(sim.folder / "named", {"shop.toml": signing.write_trust_file(SHOP.public, owner="shop")})
+    named = lay(sim.folder / "named", {"shop.toml": trust_file_bytes(SHOP.public, owner="shop")})
     assert code(sim, trust=[named]) == "ok"
     assert code(sim, trust=[named, folder]) == "trust-unread"
 
@@ -122,11 +123,11 @@ def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
 ) -> None:
     """It may revoke any key: verify exits with 2, a search says so; a stranger's project cannot have it so."""
     assert main(["verify", "--space", "project"]) == 0
-    lay(sim.root("project") / signing.TRUSTED_FOLDER, {"pat.toml": "revoked"})
+    lay(sim.root("project") / TRUSTED_FOLDER, {"pat.toml": "revoked"})
     assert main(["verify", "--space", "project"]) == 0
     options: list[str] = []
     if where == "user":
-        lay(sim.root("user") / signing.TRUSTED_FOLDER, {"pat.toml": "revoked"})
+        lay(sim.root("user") / TRUSTED_FOLDER, {"pat.toml": "revoked"})
     elif where == "named":
         options = ["--trust", str(lay(sim.folder / "team", {"pat.toml": "revoked"}))]
     elif where == "link":
@@ -138,7 +139,7 @@ def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
         real = Path.iterdir
 
         def refuse(self: Path) -> object:
-            if self == sim.root("user") / signing.TRUSTED_FOLDER:
+            if self == sim.root("user") / TRUSTED_FOLDER:
                 raise PermissionError(13, "Permission denied")
             return real(self)
 
@@ -157,9 +158,9 @@ def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
 def test_a_project_or_bundle_bars_a_key_by_a_broken_file_for_its_own_items_alone(sim: SpaceSim) -> None:
     """Endorsed or not: who breaks a file there could have broken the items."""
     sim.add("user", "tools/demo/mine.py", TEXT)
-    lay(sim.root("project") / signing.TRUSTED_FOLDER, {signing.trust_file_name(ANN.public): "revoked"})
+    lay(sim.root("project") / TRUSTED_FOLDER, {trust_file_name(ANN.public): "revoked"})
     assert [code(sim, f"tool:demo/{name}") for name in ("hello", "mine", "sold")] == ["trust-unread", "ok", "ok"]
-    lay(sim.root("system:shop") / signing.TRUSTED_FOLDER, {signing.trust_file_name(ANN.public): "revoked"})
+    lay(sim.root("system:shop") / TRUSTED_FOLDER, {trust_file_name(ANN.public): "revoked"})
     assert code(sim, "tool:demo/mine") == "ok"
     sim.add("system:shop", "tools/demo/sold.py", TEXT, ANN)
     assert code(sim) == "trust-unread"
@@ -179,7 +180,7 @@ def test_a_key_that_may_be_revoked_endorses_nothing(sim: SpaceSim) -> None:
     sim.trust(PAT, "project", endorsed_by=BEA)
     sim.add("project", HELLO, TEXT, PAT)
     assert code(sim, "tool:demo/hello") == "ok"
-    lay(sim.folder / "team", {signing.trust_file_name(BEA.public): "revoked"})
+    lay(sim.folder / "team", {trust_file_name(BEA.public): "revoked"})
     assert code(sim, "tool:demo/hello", trust=[sim.folder / "team"]) == "project-key"
 
 
@@ -204,7 +205,7 @@ def test_a_file_that_cannot_be_read_is_not_written_over(sim: SpaceSim) -> None:
     with pytest.raises(SigningError) as kept:
         trust.remove(SHOP.public.fingerprint)
     assert (kept.value.code, path.read_bytes()) == ("trust-revoked", b"revoked")
-    unknown = path.with_name(signing.trust_file_name(PAT.public))
+    unknown = path.with_name(trust_file_name(PAT.public))
     unknown.write_bytes(b"")
     with pytest.raises(SigningError):
         trust.add(str(sim.folder / "pat.pem"))
@@ -236,10 +237,10 @@ def test_no_trust_command_writes_to_the_user_through_a_linked_folder(sim: SpaceS
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(mine)
     sim.trust(EVE, owner="eve")
-    folder = sim.root("user") / signing.TRUSTED_FOLDER
+    folder = sim.root("user") / TRUSTED_FOLDER
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     lay(sim.folder, {"pat.pem": PAT.public.pem})
-    through = sim.root("project") / signing.TRUSTED_FOLDER / signing.trust_file_name(EVE.public)
+    through = sim.root("project") / TRUSTED_FOLDER / trust_file_name(EVE.public)
     for write in (
         partial(trust.add, pat, space="project"),
         partial(trust.add, pat, space="project", replace=True),
@@ -256,7 +257,7 @@ def test_no_trust_command_writes_to_the_user_through_a_linked_folder(sim: SpaceS
 
 def test_signing_a_bundle_neither_adds_to_nor_clears_the_users_folder(sim: SpaceSim) -> None:
     """A bundle whose folder of trust files is a link to the user's: its new key would be an anchor, all others gone."""
-    folder, mine = sim.root("system:shop") / signing.TRUSTED_FOLDER, sim.root("user") / signing.TRUSTED_FOLDER
+    folder, mine = sim.root("system:shop") / TRUSTED_FOLDER, sim.root("user") / TRUSTED_FOLDER
     shutil.rmtree(folder)
     folder.symlink_to(mine)
     before = sorted(mine.iterdir())
@@ -268,10 +269,8 @@ def test_signing_a_bundle_neither_adds_to_nor_clears_the_users_folder(sim: Space
 @pytest.mark.parametrize("source", ["project", "system:shop"])
 def test_what_a_link_leads_to_is_no_trust_file_of_the_place(sim: SpaceSim, source: str) -> None:
     """Neither a folder nor a file; of the user's own, both are."""
-    away = lay(
-        sim.folder / "away", {signing.trust_file_name(PAT.public): signing.write_trust_file(PAT.public, owner="p")}
-    )
-    folder = sim.root(source) / signing.TRUSTED_FOLDER
+    away = lay(sim.folder / "away", {trust_file_name(PAT.public): trust_file_bytes(PAT.public, owner="p")})
+    folder = sim.root(source) / TRUSTED_FOLDER
     for path in folder.glob("*"):
         path.rename(away / path.name)
     if folder.exists():
@@ -285,9 +284,9 @@ def test_what_a_link_leads_to_is_no_trust_file_of_the_place(sim: SpaceSim, sourc
     assert any("leads out of" in text for text in report.warnings)
     folder.unlink()
     folder.mkdir()
-    (folder / signing.trust_file_name(PAT.public)).symlink_to(away / signing.trust_file_name(PAT.public))
+    (folder / trust_file_name(PAT.public)).symlink_to(away / trust_file_name(PAT.public))
     assert any("leads out of" in text for text in trust_of(sim).list().warnings)
-    mine = sim.root("user") / signing.TRUSTED_FOLDER
+    mine = sim.root("user") / TRUSTED_FOLDER
     mine.rename(sim.folder / "dotfiles")
     mine.symlink_to(sim.folder / "dotfiles")
     assert code(sim, "tool:demo/hello") == "ok"

@@ -11,9 +11,9 @@ from rye import Registry, spaces
 from rye.errors import ItemError, SigningError
 from rye.index.refresh import SpaceIndex
 from rye.registry import copy_item
-from rye.signing import DETACHED_SUFFIX
 from rye.spaces import Root, walk_stat
 from rye.spaces.signed import read_item, read_signed
+from rye.trust import DETACHED_SUFFIX
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from rye.cli import main
-from rye.keys import key_store
+from rye.keyring import key_store
 from rye.manifest.space import observe
 from rye.manifest.store import replace_manifest
 from rye.manifest.write import write_manifest
-from rye.signing import REASONS, Revocation, Verdict
+from rye.trust import REASONS, Revocation, Verdict
 from tests.support.signed import (
     ANN,
     DIRECTIVE,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.signing import EnvelopeFormat, Origin, sign_bytes
+from rye.trust import EnvelopeFormat, Origin, sign_bytes
 from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import lay

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rye.signing import SigningKey, write_trust_file
+from rye.trust import SigningKey, trust_file_bytes
 from tests.support.signed import EVE
 from tests.unit.cli.workshop import Done, Workshop, lay
 
@@ -113,7 +113,7 @@ def test_of_several_keys_all_are_taken_or_none(shop: Workshop, tmp_path: Path) -
     for name in ("ann", "bea"):
         path = tmp_path / f"{name}.toml"
         public = SigningKey.from_seed(name.encode().ljust(32)).public
-        path.write_bytes(write_trust_file(public, owner=name))
+        path.write_bytes(trust_file_bytes(public, owner=name))
         files.append((str(path), public.fingerprint))
     (ann, ann_key), (bea, bea_key) = files
     assert shop.run("trust", "add", ann, "--space", "project", "--yes").status == 0
@@ -337,7 +337,7 @@ def test_the_question_whether_to_trust_is_about_one_key_or_several(shop: Worksho
     """Before anything is written; whoever says no changes nothing."""
     files = [tmp_path / f"{name}.toml" for name in ("ann", "bea")]
     for path in files:
-        path.write_bytes(write_trust_file(SigningKey.generate().public, owner=path.stem))
+        path.write_bytes(trust_file_bytes(SigningKey.generate().public, owner=path.stem))
     ann, bea = map(str, files)
     status, shown = on_terminal(shop, ["trust", "add", ann, bea], ["n"])
     assert (status, "Have their owners confirmed these fingerprints to you" in shown) == (2, True), shown

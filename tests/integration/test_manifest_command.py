@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from rye import signing
 from rye.cli.app import main
-from rye.keys import key_store
-from rye.keys import manifests as inventory
+from rye.keyring import key_store
+from rye.keyring import manifests as inventory
 from rye.manifest import store
 from rye.manifest.space import observe
 from rye.manifest.write import write_manifest
 from rye.spaces.layout import Layout
+from rye.trust import TRUSTED_FOLDER, SigningKey
 from tests.support.attacks import HELLO, TEXT
 from tests.support.signed import ANN, BEA
 from tests.support.spacesim import SpaceSim
@@ -302,7 +302,7 @@ def test_private_keys_appear_nowhere(rye: Rye, tmp_path: Path) -> None:
     status, report = rye("manifest", "write")
     rye("manifest", "check")
     secret = ANN.to_pem().decode().splitlines()[1]
-    raw = signing.SigningKey.from_pem(ANN.to_pem())._private.private_bytes_raw().hex()
+    raw = SigningKey.from_pem(ANN.to_pem())._private.private_bytes_raw().hex()
     written = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".pem"]
     assert status == 0
     assert len(written) > 5
@@ -393,7 +393,7 @@ def test_a_job_refreshes_with_a_key_for_the_timestamp_alone(
     assert report["timestamp_keys"] == [BEA.public.fingerprint]
     assert main(["manifest", "check", "--project", str(sim.project)]) == 0
     assert "may sign the timestamp alone" in capsys.readouterr().out
-    owner = next((sim.root("user") / signing.TRUSTED_FOLDER).glob("*.toml"))
+    owner = next((sim.root("user") / TRUSTED_FOLDER).glob("*.toml"))
     trust = sim.project.with_name("owner.toml")
     trust.write_bytes(owner.read_bytes())
     monkeypatch.setenv("USER_SPACE", str(sim.project.with_name("job")))

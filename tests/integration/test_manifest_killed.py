@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rye.keys import key_store
+from rye.keyring import key_store
 from tests.support.attacks import HELLO, TEXT
 from tests.support.signed import ANN, BEA, key
 from tests.support.spacesim import SpaceSim

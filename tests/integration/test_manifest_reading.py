@@ -187,7 +187,9 @@ def test_without_a_manifest_no_tuf_is_loaded(sim: SpaceSim, form: str) -> None:
 
 def test_importing_what_verifies_loads_no_tuf() -> None:
     """Neither the registry nor the command needs it before there is a manifest."""
-    code = "import sys, rye.registry.registry, rye.keys.manifests, rye.cli.commands.verify; print(*sorted(sys.modules))"
+    code = (
+        "import sys, rye.registry.registry, rye.keyring.manifests, rye.cli.commands.verify; print(*sorted(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     names = done.stdout.split()
     assert "rye.manifest.store" in names

@@ -14,8 +14,7 @@ import pytest
 from mcp import Client, MCPError, types
 from pydantic import ConfigDict
 
-from rye import signing
-from rye.signing import Origin
+from rye.trust import Origin, sign_bytes
 from tests.support.mcp_server import ERAS, Session, session, with_client
 from tests.support.signed import ANN, EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -107,7 +106,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     piped = lay(found, "piped", {"SKILL.md": skill("piped")})
     os.mkfifo(piped / "pipe")
     origin = Origin("project", "", "directive", "half")
-    signed = signing.sign_bytes(skill("half"), suffix=".md", origin=origin, key=ANN, now=SIGNED_AT)
+    signed = sign_bytes(skill("half"), suffix=".md", origin=origin, key=ANN, now=SIGNED_AT)
     lay(found, "half", {"SKILL.md": signed, "scripts/run.py": b"print('evil')\n"})
     found.add("project", "directives/ops/roll-out.md", ROLL_OUT)
     found.write("project", "directives/ops/plain.md", "# No description of its own is no skill\n")

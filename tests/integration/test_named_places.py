@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rye import Registry, signing
+from rye import Registry
 from rye.cli import main
 from rye.errors import ArgumentError, EnvironmentFault
 from rye.registry.load import copy_item
-from rye.signing import SigningKey
+from rye.trust import TRUSTED_FOLDER, Origin, SigningKey, endorse, sign_bytes, trust_file_bytes, trust_file_name
 from tests.support.files import lay
 from tests.support.signed import ANN, PAT, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -32,12 +32,12 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
 
 def lay_root(root: Path, who: SigningKey = PAT, *, endorsed_by: SigningKey | None = None) -> Path:
     """Lay a tool with its signer's key and trust file at a place that is none of the spaces."""
-    origin = signing.Origin("project", "", "tool", "demo/hello")
-    name = signing.TRUSTED_FOLDER / signing.trust_file_name(who.public)
-    trust = signing.write_trust_file(who.public, owner="pat")
+    origin = Origin("project", "", "tool", "demo/hello")
+    name = TRUSTED_FOLDER / trust_file_name(who.public)
+    trust = trust_file_bytes(who.public, owner="pat")
     if endorsed_by is not None:
-        trust = signing.endorse(trust, stem=name.stem, key=endorsed_by, now=SIGNED_AT)
-    tool = signing.sign_bytes(TEXT.encode(), suffix=".py", origin=origin, key=who, now=SIGNED_AT)
+        trust = endorse(trust, stem=name.stem, key=endorsed_by, now=SIGNED_AT)
+    tool = sign_bytes(TEXT.encode(), suffix=".py", origin=origin, key=who, now=SIGNED_AT)
     lay(root, {HELLO: tool, name.as_posix(): trust})
     return root
 
@@ -74,7 +74,7 @@ def test_the_keys_of_a_named_project_count_once_somebody_stands_behind_them(sim:
     good = lay_root(sim.folder / "good" / ".ai", endorsed_by=ANN)
     other = lay_root(sim.folder / "other" / ".ai")
     assert codes(sim, good, other) == [("project:good", "ok"), ("project:other", "foreign-project")]
-    (trust_file,) = (other / signing.TRUSTED_FOLDER).iterdir()
+    (trust_file,) = (other / TRUSTED_FOLDER).iterdir()
     assert codes(sim, other, trust=[trust_file]) == [("project:other", "ok")]
 
 
@@ -113,7 +113,7 @@ def test_a_bundle_is_not_trusted_for_being_named(
 ) -> None:
     """By its path, with an option, in the environment or from Python, and a project named as a bundle no more."""
     host, items = lay_root(sim.folder / "host" / ".ai").parent, lay_root(sim.folder / "items")
-    (trust_file,) = (items / signing.TRUSTED_FOLDER).iterdir()
+    (trust_file,) = (items / TRUSTED_FOLDER).iterdir()
 
     def found(*options: str) -> set[str]:
         capsys.readouterr()
@@ -265,7 +265,7 @@ def test_nothing_is_written_into_another_project_through_a_link(
     """Each command that writes refuses, by whatever name the key or item is given; reading goes on."""
     sim.save_user_key()
     sim.trust(PAT, "project", owner="pat")
-    (trust_file,) = (sim.root("project") / signing.TRUSTED_FOLDER).iterdir()
+    (trust_file,) = (sim.root("project") / TRUSTED_FOLDER).iterdir()
     pem = lay(sim.folder, {"pat.pem": PAT.public.pem}) / "pat.pem"
     one = sim.folder / "one"
     one.mkdir()
@@ -279,7 +279,7 @@ def test_nothing_is_written_into_another_project_through_a_link(
         ("trust", "revoke", PAT.public.fingerprint, "--space", "project"),
         ("trust", "remove", PAT.public.fingerprint, "--space", "project"),
         ("trust", "endorse", PAT.public.fingerprint, "--yes"),
-        ("trust", "endorse", f".ai/{signing.TRUSTED_FOLDER}/{trust_file.name}", "--yes"),
+        ("trust", "endorse", f".ai/{TRUSTED_FOLDER}/{trust_file.name}", "--yes"),
         ("manifest", "write"),
         ("manifest", "write", "--cosign"),
     ):

@@ -13,9 +13,9 @@ import pytest
 
 from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.cli import main
-from rye.keys.key_store import load_key_file
-from rye.keys.sign_items import sign_bundle
-from rye.signing import TRUSTED_FOLDER, TrustScope, parse_trust_file
+from rye.keyring.key_store import load_key_file
+from rye.keyring.sign_items import sign_bundle
+from rye.trust import TRUSTED_FOLDER, TrustScope, parse_trust_file
 from rye.verify.reports import Finding, VerifiedItem, VerifyReport
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope

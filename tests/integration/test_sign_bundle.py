@@ -14,12 +14,12 @@ import pytest
 
 from rye import RyeError
 from rye.cli import main
-from rye.keys.sign_items import SignReport, sign_bundle
+from rye.keyring.sign_items import SignReport, sign_bundle
 from rye.manifest.model import Delegation
 from rye.manifest.space import observe
 from rye.manifest.store import replace_manifest
 from rye.manifest.write import write_manifest
-from rye.signing import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_name, write_trust_file
+from rye.trust import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_bytes, trust_file_name
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -124,13 +124,13 @@ def test_what_does_not_count_is_signed_anew(sim: SpaceSim) -> None:
     other = SigningKey.from_seed(b"u" * 32)
     sim.sign("system:shop", "tools/demo/unread.py", other)
     kept = {
-        "stolen.toml": write_trust_file(ANN.public, owner="ann", revoked=Revocation("stolen")),
+        "stolen.toml": trust_file_bytes(ANN.public, owner="ann", revoked=Revocation("stolen")),
         trust_file_name(other.public): b"revoked = maybe\n",
         "notes.toml": b"public_key = 7\n",
     }
-    limited = write_trust_file(PAT.public, owner="pat", namespaces=("elsewhere/*",))
-    unneeded = {"pat.toml": limited, "ann.toml": write_trust_file(ANN.public, owner="ann")}
-    unneeded |= {"other.toml": write_trust_file(other.public, owner="other")}
+    limited = trust_file_bytes(PAT.public, owner="pat", namespaces=("elsewhere/*",))
+    unneeded = {"pat.toml": limited, "ann.toml": trust_file_bytes(ANN.public, owner="ann")}
+    unneeded |= {"other.toml": trust_file_bytes(other.public, owner="other")}
     lay(root / TRUSTED_FOLDER, kept | unneeded)
     (root / PAGE_A).rename(root / "knowledge/demo/moved.md")
     edit(root, PAGE_B)
@@ -155,7 +155,7 @@ def test_attack_a_tampered_item_names_a_key_to_keep_it(sim: SpaceSim) -> None:
     """A signature that does not hold needs no key: the stranger's trust file goes."""
     root = sim.root("system:shop")
     sim.sign("system:shop", PAGE_A, EVE)
-    lay(root / TRUSTED_FOLDER, {"eve.toml": write_trust_file(EVE.public, owner="eve")})
+    lay(root / TRUSTED_FOLDER, {"eve.toml": trust_file_bytes(EVE.public, owner="eve")})
     edit(root, PAGE_A)
     assert [Path(path).name for path in sign(sim).removed] == ["eve.toml"]
 
@@ -164,7 +164,7 @@ def test_attack_a_tampered_item_names_a_key_to_keep_it(sim: SpaceSim) -> None:
 def test_attack_links_among_the_trust_files(sim: SpaceSim) -> None:
     """A link is read only where it stays in the bundle, and it is the link that goes, not what it leads to."""
     root, folder = sim.root("system:shop"), sim.root("system:shop") / TRUSTED_FOLDER
-    data = write_trust_file(EVE.public, owner="eve")
+    data = trust_file_bytes(EVE.public, owner="eve")
     lay(sim.folder, {"away/eve.toml": data})
     lay(root, {"config/eve.txt": data})
     (folder / "away.toml").symlink_to(sim.folder / "away/eve.toml")

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rye import signing
-from rye.signing import Verdict
+from rye.trust import Verdict, unsigned_bytes
 from tests.support.spacesim import SpaceSim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +52,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         signed = 0
         for path, data in halves(sim.root("project") / "tools" / "many"):
             if data != before[path]:
-                assert signing.unsigned_bytes(data) == before[path]
+                assert unsigned_bytes(data) == before[path]
                 signed += 1
         cut += 0 < signed < count
     assert cut, "no run was cut short while it wrote"

@@ -13,10 +13,10 @@ import pytest
 from rye import Registry, spaces
 from rye.errors import ArgumentError, RyeError, SigningError
 from rye.items.clients import OF_PROJECTS
-from rye.signing import SKILL_SIGNATURE, Origin, sign_skill
-from rye.signing.skill import list_files
 from rye.spaces import Root, Space, walk_along, walk_stat
 from rye.spaces.signed import read_signed, skill_files
+from rye.trust import SKILL_SIGNATURE, Origin, sign_skill
+from rye.trust.skill import list_files
 from rye.verify.changes import changed_since
 from rye.verify.reports import Finding
 from tests.support.signed import EVE, SIGNED_AT

@@ -16,9 +16,9 @@ from rye.errors import EnvironmentFault
 from rye.registry.server_skills import ServerCheck
 from rye.registry.state import ranking_of
 from rye.search.settings import chosen_index, read_choice
-from rye.signing import TRUSTED_FOLDER, TrustSet, system_clock
 from rye.spaces import state
 from rye.spaces.layout import Layout
+from rye.trust import TRUSTED_FOLDER, TrustSet, system_clock
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim
 

@@ -13,7 +13,7 @@ import pytest
 from rye.cli import main
 from rye.errors import EnvironmentFault
 from rye.items import yaml
-from rye.signing import refuse_links
+from rye.trust import refuse_links
 from tests.unit.cli.workshop import ROOT, Done, Workshop, lay
 
 POLICY = "require: trusted\nscopes:\n- scope: knowledge\n  max_age: 52w\n"

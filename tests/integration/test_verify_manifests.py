@@ -13,8 +13,9 @@ import pytest
 from jsonschema import Draft4Validator
 from mcp import Client, types
 
-from rye import Registry, signing
+from rye import Registry
 from rye.cli.app import main
+from rye.trust import Origin, sign_bytes
 from rye.verify.reports import Finding, Violation
 from tests.support.attacks import HELLO, TEXT
 from tests.support.mcp_server import text_of, with_client
@@ -204,10 +205,10 @@ States = Callable[[SpaceSim], None]
 def rolled_back(sim: SpaceSim) -> None:
     """Put an older signed version in the place of the one that is listed; both are trusted."""
     old = sim.path("project", OTHER).read_bytes()
-    later = signing.sign_bytes(
+    later = sign_bytes(
         TEXT.replace("1.0.0", "2.0.0").encode(),
         suffix=".py",
-        origin=signing.Origin("project", "", "tool", "demo/other"),
+        origin=Origin("project", "", "tool", "demo/other"),
         key=ANN,
         now=datetime(2026, 4, 1, tzinfo=UTC),
     )

@@ -17,11 +17,10 @@ from typing import Any
 
 import pytest
 
-from rye import signing
 from rye.errors import EnvironmentFault
 from rye.mcp import client
 from rye.registry import ServerCheck
-from rye.signing import Origin
+from rye.trust import Origin, SigningKey, TrustSet, sign_bytes
 from tests.integration.test_mcp_http import TOKEN, service
 from tests.support.mcp_server import arguments, environment
 from tests.support.signed import ANN, EVE, SIGNED_AT
@@ -129,7 +128,7 @@ def server(sim: SpaceSim) -> list[str]:
     return ["env", *env, sys.executable, *arguments(sim)]
 
 
-def lay(sim: SpaceSim, path: str, data: str, who: signing.SigningKey | None = ANN) -> Path:
+def lay(sim: SpaceSim, path: str, data: str, who: SigningKey | None = ANN) -> Path:
     """Write a file of a skill, signed as one of the user's, and return its path."""
     place = sim.project / ".claude" / "skills" / path
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +136,7 @@ def lay(sim: SpaceSim, path: str, data: str, who: signing.SigningKey | None = AN
     origin = Origin("user", "", kind, item_id)
     done = data.encode()
     if who is not None:
-        done = signing.sign_bytes(done, suffix=place.suffix, origin=origin, key=who, now=SIGNED_AT)
+        done = sign_bytes(done, suffix=place.suffix, origin=origin, key=who, now=SIGNED_AT)
     place.write_bytes(done)
     return place
 
@@ -286,7 +285,7 @@ def test_all_skills_together_are_bounded(
     monkeypatch.setattr(client, limit, value)
     command = [sys.executable, str(sim.folder / "hostile.py"), "honest"]
     with pytest.raises(EnvironmentFault, match=f"more than {value} "):
-        client.check_server("-", command, ServerCheck("-", signing.TrustSet(())))
+        client.check_server("-", command, ServerCheck("-", TrustSet(())))
 
 
 def test_attack_more_skills_on_one_page_than_are_read(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +295,7 @@ def test_attack_more_skills_on_one_page_than_are_read(sim: SpaceSim, monkeypatch
     monkeypatch.setattr(client, "MAX_SKILLS", 0)
     command = [sys.executable, str(sim.folder / "hostile.py"), "honest"]
     with pytest.raises(EnvironmentFault, match="more than 0 skills"):
-        client.check_server("-", command, ServerCheck("-", signing.TrustSet(())))
+        client.check_server("-", command, ServerCheck("-", TrustSet(())))
 
 
 def test_what_a_server_writes_beside_its_answers_is_not_shown(sim: SpaceSim) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rye import Registry, signing
+from rye import Registry
 from rye.errors import RyeError
-from rye.signing import Origin
+from rye.trust import Origin, sign_bytes, unsigned_bytes
 from tests.support.mcp_server import with_client
 from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -98,6 +98,6 @@ def test_attack_an_odd_byte_in_a_signature_line_hides_no_other_item(sim: SpaceSi
 def test_signing_replaces_a_line_that_is_no_text() -> None:
     """What the line held is no part of what is signed."""
     origin = Origin("project", "", "directive", "odd")
-    signed = signing.sign_bytes(ODD, suffix=".md", origin=origin, key=ANN, now=SIGNED_AT)
+    signed = sign_bytes(ODD, suffix=".md", origin=origin, key=ANN, now=SIGNED_AT)
     assert b"\x80" not in signed
-    assert signing.unsigned_bytes(signed, ".md") == signing.unsigned_bytes(ODD, ".md")
+    assert unsigned_bytes(signed, ".md") == unsigned_bytes(ODD, ".md")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rye._text import find_envelope
 from rye.errors import SigningError
-from rye.signing import (
+from rye.trust import (
     REASONS,
     EnvelopeFormat,
     Evidence,
@@ -25,7 +25,7 @@ from rye.signing import (
     sign_bytes,
     unsigned_bytes,
 )
-from rye.signing.envelope import decode_signature, encode_signature, signed_message
+from rye.trust.line import decode_signature, encode_signature, signed_message
 from tests.support.signed import (
     ANN,
     DIRECTIVE,

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rye.errors import ArgumentError, SigningError
-from rye.signing import TrustScope, parse_trust_file
+from rye.trust import TrustScope, parse_trust_file
 from rye.verify.policy import load_policy
 from tests.support.signed import ANN
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 
-from rye import signing
 from rye.cli.app import main
-from rye.keys import manifests as inventory
-from rye.signing import SigningKey
+from rye.keyring import manifests as inventory
 from rye.spaces import Root
 from rye.spaces.layout import Layout
+from rye.trust import Origin, SigningKey
 from tests.support.files import lay
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
@@ -117,9 +116,9 @@ class Arena:
         assert main(["sign", str(folder), "--project", str(self.sim.project)]) == 0
         return folder
 
-    def place(self) -> signing.Origin:
+    def place(self) -> Origin:
         """Return where the honest tool stands."""
-        return signing.Origin("project", "", "tool", "demo/hello")
+        return Origin("project", "", "tool", "demo/hello")
 
 
 def _read(status: int, text: str) -> Found:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rye.signing import TrustSet
 from rye.spaces import Root
+from rye.trust import TrustSet
 from rye.verify.fixes import Fixes, Signers
 from rye.verify.manifests import Manifests
 from rye.verify.policy import Policy

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from rye.signing import TRUSTED_FOLDER, trust_file_name, write_trust_file
+from rye.trust import TRUSTED_FOLDER, trust_file_bytes, trust_file_name
 from tests.support.signed import ANN, EVE, place, sign
 from tests.support.typist import Typist
 
@@ -79,7 +79,7 @@ def furnish(folder: Path) -> tuple[Path, Path]:
     project, home = folder / "shop", folder / "home"
     trusted = home / ".ai" / TRUSTED_FOLDER
     files = {
-        trusted / trust_file_name(ANN.public): write_trust_file(ANN.public, owner="ann"),
+        trusted / trust_file_name(ANN.public): trust_file_bytes(ANN.public, owner="ann"),
         project / ".claude/skills/refund-order/SKILL.md": sign(
             _SKILL, origin=place("refund-order", "directive"), suffix=".md"
         ),

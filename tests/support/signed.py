@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rye.signing import (
+from rye.trust import (
     EnvelopeFormat,
     Origin,
     Revocation,
@@ -29,7 +29,7 @@ from rye.signing import (
     sign_bytes,
     sign_detached,
 )
-from rye.signing.model import Placement
+from rye.trust.model import Placement
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "signed"
 

@@ -20,11 +20,24 @@ from typing import Any
 
 import pytest
 
-from rye import Registry, items, signing
+from rye import Registry, items
 from rye.items import ItemType
 from rye.items.reader import split_name
-from rye.keys import key_store
-from rye.signing import EnvelopeFormat, Origin, SigningKey
+from rye.keyring import key_store
+from rye.trust import (
+    TRUSTED_FOLDER,
+    EnvelopeFormat,
+    Origin,
+    SigningKey,
+    endorse,
+    inspect,
+    judge,
+    load_trust,
+    sign_bytes,
+    sign_detached,
+    trust_file_bytes,
+    trust_file_name,
+)
 from tests.support.naive_docs import NaiveDoc
 from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once
 
@@ -115,10 +128,10 @@ class SpaceSim:
         data, by = path.read_bytes(), who or self.signer(source)
         if suffix == ".json":
             path.with_name(f"{path.name}.sig").write_bytes(
-                signing.sign_detached(data, origin=origin, key=by, form=form, now=SIGNED_AT)
+                sign_detached(data, origin=origin, key=by, form=form, now=SIGNED_AT)
             )
             return path
-        path.write_bytes(signing.sign_bytes(data, suffix=suffix, origin=origin, key=by, form=form, now=SIGNED_AT))
+        path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=by, form=form, now=SIGNED_AT))
         return path
 
     def add(self, source: str, rel: str, content: str | bytes, who: SigningKey | None = None) -> Path:
@@ -176,21 +189,21 @@ class SpaceSim:
             owner: Whose it is said to be.
             endorsed_by: The user's key that signs the file.
             extra: Lines of TOML to put first.
-            **limits: As :func:`rye.signing.write_trust_file` takes them.
+            **limits: As :func:`rye.trust.trust_file_bytes` takes them.
         """
-        name = signing.trust_file_name(who.public)
-        data = extra.encode() + signing.write_trust_file(who.public, owner=owner, **limits)
+        name = trust_file_name(who.public)
+        data = extra.encode() + trust_file_bytes(who.public, owner=owner, **limits)
         if endorsed_by is not None:
-            data = signing.endorse(data, stem=Path(name).stem, key=endorsed_by, now=SIGNED_AT)
-        return self.write(source, (signing.TRUSTED_FOLDER / name).as_posix(), data)
+            data = endorse(data, stem=Path(name).stem, key=endorsed_by, now=SIGNED_AT)
+        return self.write(source, (TRUSTED_FOLDER / name).as_posix(), data)
 
     def pin(self, bundle: str, trusted: Path | None = None) -> None:
         """Let the user pin a bundle to every key that it brings, or whose trust file lies in a folder."""
-        folder = trusted or self.root(f"system:{bundle}") / signing.TRUSTED_FOLDER
-        for entry in signing.load_trust(named=[folder]).trust.entries:
-            pin = (signing.TRUSTED_FOLDER / signing.trust_file_name(entry.public)).as_posix()
+        folder = trusted or self.root(f"system:{bundle}") / TRUSTED_FOLDER
+        for entry in load_trust(named=[folder]).trust.entries:
+            pin = (TRUSTED_FOLDER / trust_file_name(entry.public)).as_posix()
             if not entry.bars and not self.path("user", pin).exists():
-                self.write("user", pin, signing.write_trust_file(entry.public, owner=entry.owner, bundles=(bundle,)))
+                self.write("user", pin, trust_file_bytes(entry.public, owner=entry.owner, bundles=(bundle,)))
 
     def revoke(self, who: SigningKey, source: str = "user") -> Path:
         """Have a space say that a key is revoked."""
@@ -198,7 +211,7 @@ class SpaceSim:
 
     def distrust(self, who: SigningKey, source: str = "user") -> None:
         """Remove the trust file of a key."""
-        self.delete(source, (signing.TRUSTED_FOLDER / signing.trust_file_name(who.public)).as_posix())
+        self.delete(source, (TRUSTED_FOLDER / trust_file_name(who.public)).as_posix())
 
     def save_user_key(self, who: SigningKey = ANN) -> Path:
         """Put a private key where ``sign`` looks for it."""
@@ -222,7 +235,7 @@ class SpaceSim:
             ItemError: A file is no item.
         """
         bundles = {name: folder / ".ai" for name, folder in self.bundles.items()}
-        trust = signing.load_trust(user=self.root("user"), project=self.root("project"), bundles=bundles).trust
+        trust = load_trust(user=self.root("user"), project=self.root("project"), bundles=bundles).trust
         found = []
         for source in self.sources:
             space, _, bundle = source.partition(":")
@@ -232,14 +245,14 @@ class SpaceSim:
                 item = items.parse(data, item_type=kind, item_id=item_id, suffix=suffix)
                 origin = Origin(space, bundle, kind, item_id)
                 beside = self.path(source, f"{rel}.sig")
-                evidence = signing.inspect(
+                evidence = inspect(
                     data,
                     origin=origin,
                     declared=item.declared,
                     suffix=suffix,
                     detached=beside.read_bytes() if suffix == ".json" and beside.exists() else None,
                 )
-                signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
+                signature = judge(evidence, origin=origin, trust=trust, now=now)
                 found.append(NaiveDoc(item, source, rel, bundle, str(signature.verdict), signature.signer))
         return found
 

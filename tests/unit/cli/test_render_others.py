@@ -19,11 +19,11 @@ from rye.cli.terminal import PLAIN, Terminal, cells, warning_lines
 from rye.errors import ArgumentError, QueryError
 from rye.index.refresh import RefreshReport
 from rye.index.vector_report import VectorReport
-from rye.keys.sign_items import SignedItem, SignReport
+from rye.keyring.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import SpaceStatus
-from rye.signing import REASONS
 from rye.surface.text import remedy, signed_by, size, without_marks
+from rye.trust import REASONS
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 
 

@@ -15,7 +15,7 @@ from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
 from rye.manifest.model import FINDINGS, Severity
-from rye.signing import REASONS, Verdict
+from rye.trust import REASONS, Verdict
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
 from rye.verify.reports import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Baseline, Verification

@@ -9,7 +9,7 @@ import pytest
 
 from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal, note, note_line, say, say_raw
 from rye.errors import EnvironmentFault
-from rye.signing.model import Verdict
+from rye.trust.model import Verdict
 from tests.unit.cli.samples import HOSTILE
 
 

@@ -24,8 +24,8 @@ from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.verdict_cache import VERDICT_NAMES, VerdictColumn, cached_bitsets, verdict_column
 from rye.items.model import Item, ItemId, ItemType
-from rye.signing import Evidence, Origin, Signature, TrustSet, inspect, judge
 from rye.spaces import Root, Space
+from rye.trust import Evidence, Origin, Signature, TrustSet, inspect, judge
 from tests.support.signed import GOLDEN, NOW, OLD, SIGNED_AT, TRUST, entry
 
 ROOT = Root(Space.PROJECT, Path("/project/.ai"))

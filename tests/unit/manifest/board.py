@@ -11,7 +11,7 @@ from typing import Any
 from rye.manifest.check import check_manifest
 from rye.manifest.model import ListedItem, ManifestReport, Seen, SpaceName
 from rye.manifest.write import ManifestUpdate, write_manifest
-from rye.signing import SigningKey, TrustSet
+from rye.trust import SigningKey, TrustSet
 from tests.support.signed import ANN, BEA, NOW, SIGNED_AT, entry
 
 USER = TrustSet((entry(ANN, owner="ann"),))

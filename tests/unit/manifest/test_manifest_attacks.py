@@ -10,7 +10,7 @@ import pytest
 
 from rye.errors import SigningError
 from rye.manifest.model import Delegation, RootKeys, SpaceName
-from rye.signing import Revocation, TrustScope, TrustSet
+from rye.trust import Revocation, TrustScope, TrustSet
 from tests.support.signed import ANN, BEA, EVE, NARROW, NOW, OLD, PAT, SIGNED_AT, entry
 from tests.unit.manifest.board import BUNDLE_TRUST, ITEMS, PROJECT, Board, item, moved, written
 

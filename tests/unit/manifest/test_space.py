@@ -10,9 +10,9 @@ import pytest
 
 from rye.manifest.model import FILE, ListedItem, Severity
 from rye.manifest.space import compare, observe
-from rye.signing import TRUSTED_FOLDER
 from rye.spaces import Root, Space
 from rye.spaces.beside import LINK, PLAIN, PROGRAM
+from rye.trust import TRUSTED_FOLDER
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, SIGNED_AT
 from tests.support.spacesim import SpaceSim

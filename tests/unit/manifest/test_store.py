@@ -21,8 +21,8 @@ from rye.manifest.store import (
     save_seen,
     was_seen,
 )
-from rye.signing import write_atomically
 from rye.spaces.state import state_folder
+from rye.trust import write_atomically
 from tests.unit.manifest.board import written
 
 INFINITE = b'{"format": 1, "versions": {"root": Infinity}, "digests": {}, "root": ""}'

@@ -13,7 +13,7 @@ from rye.errors import SigningError
 from rye.manifest.metadata import sign, to_bytes
 from rye.manifest.model import Delegation, RootKeys
 from rye.manifest.write import refresh_manifest
-from rye.signing import Revocation, SigningKey, TrustSet
+from rye.trust import Revocation, SigningKey, TrustSet
 from tests.support.signed import ANN, BEA, EVE, PAT, entry
 from tests.unit.manifest.board import ITEMS, USER, Board
 

@@ -18,7 +18,7 @@ from rye.errors import SigningError
 from rye.manifest.metadata import delegated_paths, role_name, sign, to_bytes
 from rye.manifest.model import Delegation, ListedItem, RootKeys
 from rye.manifest.write import cosign_manifest, refresh_manifest
-from rye.signing import SigningKey, TrustSet, in_namespaces
+from rye.trust import SigningKey, TrustSet, in_namespaces
 from tests.support.signed import ANN, BEA, EVE, NOW, PAT, entry
 from tests.unit.manifest.board import ITEMS, Board, item, written
 

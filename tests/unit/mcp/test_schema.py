@@ -14,7 +14,7 @@ from rye.errors import ArgumentError
 from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of, take_arguments
 from rye.parameters import HybridParts, Parameter, SearchOptions, parameters_of
 from rye.search.fusion import Fusion
-from rye.signing.model import Verdict
+from rye.trust.model import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from rye.search.phrase import Effort
 from rye.search.predicates import States
 from rye.search.request import Request, make_request
 from rye.search.score import Evaluation
-from rye.signing import TrustSet
+from rye.trust import TrustSet
 from tests.support.signed import NOW
 
 

@@ -16,9 +16,9 @@ from rye.errors import ItemError
 from rye.items import ItemType
 from rye.search import page
 from rye.search.page import ItemCache
-from rye.signing import EnvelopeFormat, judge, remembering_verify
 from rye.spaces import Root, Space
 from rye.spaces.signed import read_item
+from rye.trust import EnvelopeFormat, judge, remembering_verify
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, place, sign
 

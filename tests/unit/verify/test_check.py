@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from rye import Registry, items, signing
+from rye import Registry, items
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
-from rye.signing import EnvelopeFormat, Origin, TrustSet
 from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
 from rye.spaces.layout import Layout
+from rye.trust import EnvelopeFormat, Origin, TrustSet, inspect, judge
 from rye.verify.check import Verifier
 from rye.verify.pool import _CHUNK, verify_files
 from rye.verify.reports import Finding, Unchecked, VerifiedItem
@@ -85,9 +85,9 @@ def test_a_golden_file_is_judged_the_same_without_being_parsed(tmp_path: Path, n
     (file,) = walk(root)[0]
     found = Verifier(TRUST, NOW).check(root, file)
     declared = items.parse(data, item_type=kind, item_id=golden.origin.item_id, suffix=suffix).declared
-    evidence = signing.inspect(data, origin=golden.origin, declared=declared, suffix=suffix)
+    evidence = inspect(data, origin=golden.origin, declared=declared, suffix=suffix)
     assert isinstance(found, VerifiedItem)
-    assert found.signature == signing.judge(evidence, origin=golden.origin, trust=TRUST, now=NOW)
+    assert found.signature == judge(evidence, origin=golden.origin, trust=TRUST, now=NOW)
     assert found.digest == evidence.content_digest
     assert found.line == {"below-content.py": 2, "v2-below-shebang.sh": 2, "outside-shebang.sh": 2}.get(
         name, found.line

@@ -21,7 +21,7 @@ from rye._text import Advice, inline, quote
 from rye.cli.app import root
 from rye.manifest.model import FINDINGS
 from rye.manifest.model import ManifestFinding as Found
-from rye.signing import REASONS, TrustSet, Verdict
+from rye.trust import REASONS, TrustSet, Verdict
 from rye.verify.fixes import Fixes, Signers
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.reports import VerifiedItem, Violation

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
-from rye.signing import Signature, Verdict
+from rye.trust import Signature, Verdict
 from rye.verify.policy import Demand, Policy, load_policy
 from rye.verify.reports import Finding, VerifiedItem
 from rye.verify.run import Baseline

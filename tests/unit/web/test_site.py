@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from rye import Registry
 from rye._text import quote
-from rye.keys.manifests import find_root
+from rye.keyring.manifests import find_root
 from rye.manifest.space import observe
 from rye.manifest.store import replace_manifest
 from rye.manifest.write import write_manifest

@@ -1,0 +1,241 @@
+"""Find, read and write private keys on disk; nobody else can read their files, and no message repeats them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rye._files import sweep, sync_folder, write_atomically
+from rye._text import quote
+from rye.errors import EnvironmentFault, NotFoundError, SigningError
+from rye.trust.keys import PublicKey, SigningKey
+from rye.trust.trust_file import MAX_TRUST_FILE
+
+SIGNING_FOLDER: Final = Path("config", "keys", "signing")
+"""The folder of private keys below the root of the user space."""
+
+KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
+"""Environment variable that holds a private key as PEM text, or the path of its file."""
+
+PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
+"""Environment variable that holds the passphrase of an encrypted private key."""
+
+DEFAULT_KEY: Final = "private_key"
+"""Name of the key that signs when no other is named."""
+
+_KEY_TEXT: Final = "-----BEGIN"
+
+
+def find_signing_key(
+    user: Path, *, environ: Mapping[str, str] | None = None, passphrase: bytes | None = None
+) -> SigningKey:
+    """Return the key to sign with: from ``RYE_SIGNING_KEY`` (PEM text or a path), else the user space's.
+
+    Args:
+        user: Root of the user space.
+        environ: The environment; by default the process's own.
+        passphrase: For an encrypted key.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+    """
+    variables = os.environ if environ is None else environ
+    given = variables.get(KEY_VARIABLE, "").strip()
+    if not given:
+        return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
+    # no message repeats the value of the variable, unless that is a file's path
+    passphrase = passphrase or passphrase_of(variables)
+    if _KEY_TEXT in given:
+        # a variable in CI often holds \n for each line break
+        data = given.replace("\\n", "\n").encode("utf-8", "replace")
+        try:
+            return SigningKey.from_pem(data, passphrase=passphrase)
+        except SigningError as error:
+            raise error.preceded(f"{KEY_VARIABLE}: ") from None
+    path = os.path.expanduser(given)
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
+        raise NotFoundError(
+            "no-signing-key",
+            f"{KEY_VARIABLE} is neither a private key as PEM text nor the path of a file",
+            hint="set it to the text of a PEM file, from -----BEGIN to -----END, or to its path",
+        )
+    return load_key_file(Path(path), passphrase=passphrase)
+
+
+def passphrase_of(environ: Mapping[str, str]) -> bytes | None:
+    """Return the passphrase of the environment, None where it has none."""
+    return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
+
+
+def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
+    """Read the private key ``<name>.pem`` of a folder that nobody else may look into.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
+    """
+    path = folder / f"{name}.pem"
+    if not path.exists():
+        hint = f"make one with rye keys generate, or set {KEY_VARIABLE} to its PEM text or path"
+        raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
+    check_private_folder(folder)
+    return load_key_file(path, passphrase=passphrase)
+
+
+def check_private_folder(folder: Path) -> None:
+    """Refuse a folder of private keys into which others may look.
+
+    Raises:
+        SigningError: ``unsafe-permissions``.
+    """
+    _refuse_unsafe(folder, folder.stat(), "700")
+
+
+def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
+    """Read a private key from a file that nobody else may read.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
+        EnvironmentFault: ``unreadable``.
+    """
+    key = SigningKey.from_pem(read_key_file(path), passphrase=passphrase or passphrase_of(os.environ))
+    beside = read_public_beside(path)
+    if beside is not None and beside.raw != key.public.raw:
+        wrong = path.with_suffix(".pub")
+        raise SigningError(
+            "key-mismatch",
+            f"{wrong} is not the public half of {path.name}, but that of key {beside.fingerprint[:16]}",
+            hint=f"find out who put it there, then: rm {quote(str(wrong))}",
+            path=str(wrong),
+        )
+    return key
+
+
+def read_public_beside(path: Path) -> PublicKey | None:
+    """Return the public key beside a private key's file; it is unproven until the private key is unlocked."""
+    try:
+        with path.with_suffix(".pub").open("rb") as stream:
+            text = stream.read(MAX_TRUST_FILE).decode("ascii", "replace")
+        return PublicKey.from_pem(text)
+    except (OSError, SigningError):
+        return None
+
+
+def read_key_file(path: Path) -> bytes:
+    """Return the bytes of a private key's file, which nobody else may read.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions``, ``not-a-file``.
+        EnvironmentFault: ``unreadable``.
+    """
+    try:
+        with open(path, "rb", opener=_open_at_once) as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
+            content = stream.read(MAX_TRUST_FILE)
+            if b"PRIVATE KEY" in content:  # anything else, such as a trust file, is meant to be read by others
+                _refuse_unsafe(path, status, "600")
+            return content
+    except FileNotFoundError:
+        raise NotFoundError(
+            "no-signing-key",
+            f"there is no file {path} to read a private key from",
+            hint="name the file of a private key (PEM), or a key that rye keys list shows",
+        ) from None
+    except IsADirectoryError:
+        raise SigningError(
+            "not-a-file", f"{path} is a folder, not the file of a private key", hint="name a file"
+        ) from None
+    except OSError as fault:
+        raise EnvironmentFault(
+            "unreadable", f"private key {path} cannot be read: {fault.strerror}", hint="check its permissions"
+        ) from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without blocking on a pipe, which is refused afterwards."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
+    if os.name != "posix":
+        return
+    found = stat.S_IMODE(status.st_mode)
+    if found & 0o077:
+        problem, command = f"is open to others (mode {found:03o})", f"chmod {mode}"
+    elif status.st_uid not in {os.geteuid(), 0}:
+        problem, command = "belongs to another user", f"chown {os.geteuid()}"
+    else:
+        return
+    words = f"{path} {problem}; a private key there is not used"
+    raise SigningError("unsafe-permissions", words, hint=f"{command} {quote(str(path))}", path=str(path))
+
+
+def save_signing_key(
+    folder: Path, key: SigningKey, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None, replace: bool = False
+) -> Path:
+    """Write a private key as ``<name>.pem``, mode 0600 in a folder of mode 0700; return its path.
+
+    Its public half goes beside it as ``<name>.pub``, so that an encrypted key can be identified without its passphrase.
+
+    Raises:
+        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
+        EnvironmentFault: ``cannot-write``.
+    """
+    path = folder / f"{name}.pem"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _refuse_unsafe(folder, folder.stat(), "700")
+        if replace:
+            path.with_suffix(".pub").unlink(missing_ok=True)
+        write_secret(path, key.to_pem(passphrase=passphrase), replace=replace)
+    except OSError as fault:
+        raise _cannot_write(path, fault) from None
+    write_atomically(path.with_suffix(".pub"), key.public.pem.encode())
+    return path
+
+
+def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write a secret: mode 0600 from the first moment, completely or not at all.
+
+    Raises:
+        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
+        EnvironmentFault: ``cannot-write``.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+    try:
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            if replace:
+                temporary.replace(path)
+            else:
+                # a link, unlike a renaming, never takes the place of what another process has put there meanwhile
+                os.link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+        sweep(path.parent)  # a write that was killed may have left a whole key
+    except FileExistsError:
+        raise SigningError(
+            "key-exists",
+            f"{path} exists and is not overwritten",
+            hint="give the key another name, or replace it with --force",
+            path=str(path),
+        ) from None
+    except OSError as fault:
+        raise _cannot_write(path, fault) from None
+
+
+def _cannot_write(path: Path, fault: OSError) -> EnvironmentFault:
+    message = f"{path} cannot be written: {fault.strerror}"
+    return EnvironmentFault("cannot-write", message, hint="check folder and disk")

@@ -1,0 +1,423 @@
+"""Sign many items or none: validate all of them, then write."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TypeVar, Unpack
+
+from rye import spaces
+from rye._report import Report
+from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
+from rye.keyring.keyring import Keyring
+from rye.keyring.trust_changes import unlink, write_trust_file
+from rye.keyring.validate import faults, program_problems
+from rye.manifest import keys_of_manifest
+from rye.parameters import COMMANDS, check
+from rye.spaces import ItemFile, Root
+from rye.spaces.beside import PLAIN, is_listable, notes_warnings
+from rye.spaces.layout import Layout
+from rye.spaces.read import is_detached
+from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
+from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
+from rye.trust import (
+    DETACHED_SUFFIX,
+    SKILL_SIGNATURE,
+    TRUSTED_FOLDER,
+    EnvelopeFormat,
+    PublicKey,
+    SigningKey,
+    TrustEntry,
+    TrustScope,
+    TrustSet,
+    Verdict,
+    judge,
+    leads_out,
+    load_trust,
+    sign_bytes,
+    sign_detached,
+    sign_skill,
+    sweep,
+    system_clock,
+    trust_file_bytes,
+    trust_file_name,
+    unlistable,
+    write_atomically,
+)
+from rye.trust.line import SigningTerms
+from rye.trust.skill import Skill, SkillFile, list_files
+
+Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
+_T = TypeVar("_T")
+_FORMAT = COMMANDS["sign"]["form"]._replace(name="format")
+
+
+class SignMode(StrEnum):
+    """Whether files are written, only reported, or only compared with the key."""
+
+    WRITE = "write"
+    DRY_RUN = "dry-run"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class SignedItem(Report):
+    """One file that was signed, or would be; ``changed`` is False where it was validly signed already.
+
+    ``code`` is the reason code of how it stood before, judged by the signing key alone; in a bundle that is signed as
+    one, by the bundle's own trust files. It is empty where the signature was valid and of the same format.
+    """
+
+    type: str
+    id: str
+    path: str
+    changed: bool
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignReport(Report):
+    """The result of signing: the key's fingerprint, every file, its trust file, and why it may not count.
+
+    Fingerprint and trust file are empty where a bundle needed no signature; ``removed`` are the trust files that none
+    of its items needed any more.
+    """
+
+    fingerprint: str
+    items: tuple[SignedItem, ...]
+    trust_file: str = ""
+    warnings: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Job:
+    """One file to sign, and how it stands: the key and reason code of its signature; no code where that is valid.
+
+    Of a skill that is signed as a whole, ``skill`` is the folder and ``files`` are those in it.
+    """
+
+    root: Root
+    file: ItemFile
+    read: ReadItem
+    skill: str = ""
+    files: tuple[SkillFile, ...] = ()
+    signer: str = ""
+    code: str = ""
+
+    def judge(self, trust: TrustSet, form: EnvelopeFormat) -> None:
+        """Judge the signature that the file has."""
+        found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
+        is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
+        self.signer, self.code = found.signer, "" if is_whole and found.format == form else found.code
+
+    @property
+    def path(self) -> str:
+        """The file that holds the signature, below the root: the item, or the one beside it."""
+        if self.skill:
+            return f"{self.skill}/{SKILL_SIGNATURE}"
+        path = self.file.rel_path
+        return f"{path}{DETACHED_SUFFIX}" if is_detached(path) else path
+
+    @property
+    def held(self) -> bytes | None:
+        """The bytes of that file as they stand."""
+        found = self.read.detached
+        if self.skill:
+            return found.data if isinstance(found, Skill) else None
+        return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
+
+    def take(self, inside: Mapping[str, bytes]) -> bool:
+        """Take over the signatures that skills inside this one are to have; return whether any is new."""
+        modes = {file.path: file.mode for file in self.files}
+        taken = [SkillFile(each, modes.get(each, PLAIN), hashlib.sha256(inside[each]).hexdigest()) for each in inside]
+        before, self.files = self.files, tuple({file.path: file for file in (*self.files, *taken)}.values())
+        return self.files != before
+
+    def sign(self, **terms: Unpack[SigningTerms]) -> bytes:
+        """Return the bytes that :attr:`path` is to have."""
+        if self.skill:
+            return sign_skill(self.files, **terms)
+        if is_detached(self.file.rel_path):
+            return sign_detached(self.read.data, **terms)
+        return sign_bytes(self.read.data, suffix=self.read.suffix, **terms)
+
+    def row(self, *, changed: bool) -> SignedItem:
+        """Return the file's row in the report."""
+        path = str(self.root.path / self.file.rel_path)
+        return SignedItem(str(self.file.item_type), self.file.item_id, path, changed, self.code)
+
+
+def sign_targets(
+    texts: tuple[str, ...],
+    layout: Layout,
+    *,
+    space: str,
+    keyring: Keyring,
+    key: str | Path | None = None,
+    form: str = "v2",
+    mode: SignMode = SignMode.WRITE,
+    force: bool = False,
+    expected: Mapping[str, str] | None = None,
+    progress: Progress = None,
+) -> SignReport:
+    """Sign the items that the texts name in the project or user space.
+
+    Args:
+        texts: ``type:id``, globs of ids, scopes or paths.
+        layout: The spaces, with the audience for which a project's items are signed.
+        space: ``project`` or ``user``.
+        keyring: Where the key is.
+        key: Its name or file; None takes the environment's, else the default one.
+        form: ``v2`` or ``v1``.
+        mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
+        force: Whether to sign again what the key has validly signed.
+        expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any. Of a skill that is
+            signed as a whole it is the path of its folder, and the digest of the list of its files.
+        progress: Called while it goes on.
+
+    Raises:
+        ArgumentError: ``bad-space``, ``bad-format``, ``bad-target`` or ``nothing-to-sign``.
+        SigningError: ``invalid-items`` with every problem of every file, or ``changed-meanwhile`` where they are not
+            those expected; nothing has been written then.
+        NotFoundError: There is no key.
+        ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
+    """
+    check(COMMANDS["sign"]["space"], space)
+    envelope = EnvelopeFormat(check(_FORMAT, form))
+    if not texts:
+        hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
+        raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
+    found, missed, skipped = files_to_sign(texts, layout, space)
+    jobs = _read_all(found, missed, progress, validate=mode is not SignMode.CHECK)
+    if mode is not SignMode.CHECK:
+        _refuse_others(jobs)
+    secret = keyring.signing_key(key) if mode is SignMode.WRITE else None
+    public = secret.public if secret else _public(keyring, key, mode)
+    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
+    audience = layout.audience if space == "project" else ""
+    for job in jobs:
+        job.judge(trust, envelope)
+    if expected is not None:
+        _check_expected([job for job in jobs if force or job.code], expected)
+    fingerprint = str(public.fingerprint) if public else ""
+    if secret is None:
+        rows = [job.row(changed=force or bool(job.code)) for job in jobs]
+        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs)))
+    rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force), progress)
+    doubts = _not_counting(_counted(jobs, progress, "(checking)"), keyring)
+    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *doubts))
+
+
+def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
+    """Yield the values, and report how many of them are done."""
+    for done, value in enumerate(values, 1):
+        yield value
+        if progress is not None:
+            progress(done, len(values), doing)
+
+
+def _refuse_others(jobs: Iterable[_Job]) -> None:
+    """Refuse to sign what others may have written, or in a space that is theirs.
+
+    Raises:
+        EnvironmentFault: As :func:`rye.spaces.check_writable`.
+    """
+    below = defaultdict[Root, list[str]](list)
+    for job in jobs:
+        below[job.root] += [job.file.rel_path, *(f"{job.skill}/{file.path}" for file in job.files)]
+    for root, paths in below.items():
+        spaces.check_writable(root, paths)
+
+
+def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
+    """Return the key to compare with; None in a dry run if no key was named or made."""
+    try:
+        return keyring.public_key(key)
+    except NotFoundError:
+        if key is None and mode is SignMode.DRY_RUN and not keyring.in_environment:
+            return None
+        raise
+
+
+def sign_bundle(
+    root: Path,
+    *,
+    owner: str,
+    key: SigningKey | None = None,
+    format: str = "v2",  # noqa: A002 - the word callers expect
+    force: bool = False,
+    progress: Progress = None,
+) -> SignReport:
+    """Sign each item of a bundle that is not validly signed, skills as wholes.
+
+    Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
+    branches differ in nothing else. A trust file goes when neither an item nor the manifest needs it any more, unless
+    it revokes its key or cannot be read. Where nothing is to be signed, no key is made.
+
+    Args:
+        root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``; or one with skills.
+        owner: Who the trust file says the key belongs to.
+        key: What signs; None for a key made for it and thrown away.
+        format: ``v2`` or ``v1``; what is signed in another is signed anew.
+        force: Whether to sign every item anew.
+        progress: Called while it goes on.
+
+    Raises:
+        ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
+        SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
+        ItemError: ``changed-meanwhile``.
+        EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the manifest.
+    """
+    envelope, roots = EnvelopeFormat(check(_FORMAT, format)), spaces.named_bundle(root)
+    bundle, home = roots[0].bundle, roots[0].trust_root
+    trusted, inside = home / TRUSTED_FOLDER, home if roots[0].client is None else roots[0].around
+    if leads_out(trusted, inside):
+        raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
+    files, missed = spaces.walk_all(roots)
+    named = whole_skills([(*each, False) for each in files])
+    jobs = _read_all(named, [fault.message for fault in missed], progress)
+    _refuse_others(jobs)
+    if not jobs:
+        raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
+    load, needed = load_trust(bundles={bundle: home}, vouching=home), keys_of_manifest(home)
+    for job in jobs:
+        job.judge(load.trust, envelope)
+    fingerprint = trust_file = ""
+    rows = [job.row(changed=False) for job in jobs]
+    if force or any(job.code for job in jobs):
+        secret = key or SigningKey.generate()
+        entry = trust_file_bytes(secret.public, owner=owner, short=True)
+        signed = _sign(jobs, secret, envelope, force=force)
+        # before the items, so that whatever is signed when this is interrupted is trusted too
+        if not load.trust.named(secret.public.fingerprint):
+            trust_file = str(trusted / trust_file_name(secret.public))
+            write_trust_file(Path(trust_file), entry, ())
+        rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
+    needed |= {fingerprint, *(job.signer for job in jobs if not (job.code or force))}
+    return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, _remove_unneeded(load.trust, needed))
+
+
+def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
+    """Remove the trust files of a bundle whose keys nothing needs, and return their paths.
+
+    Those that revoke a key, or may do so, stay: what it signed would count again where another file names it.
+    """
+    unneeded = [entry.source for entry in trust.entries if not entry.bars and entry.fingerprint not in needed]
+    for path in unneeded:
+        unlink(Path(path))
+    return tuple(unneeded)
+
+
+def _read_all(
+    files: Sequence[NamedFile], missed: Sequence[str], progress: Progress, *, validate: bool = True
+) -> list[_Job]:
+    """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too."""
+    jobs, problems = list[_Job](), list(missed)
+    for root, file, skill in _counted(files, progress, "(reading)"):
+        try:
+            read = read_item(root, file.rel_path, file.item_type, file.item_id)
+            content = skill_files(root, skill) if skill else ()
+            programs = [*program_problems(root, skill, content)] if validate else []
+        except ItemError as error:
+            problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
+            continue
+        found = faults(read, root) if validate else ()
+        found = (*found, *programs, unlistable(content))
+        problems += [f"{file.rel_path}: {fault}" for fault in found if fault]
+        jobs.append(_Job(root, file, read, skill, content))
+    if problems:
+        message = f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)"
+        hint = "fix them and sign again; nothing was written"
+        raise SigningError("invalid-items", message, hint=hint, problems=problems)
+    return jobs
+
+
+def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
+    """Return the notes on metadata that is not YAML, and on missing descriptions: of each kind one, with the files."""
+    own = [job for job in jobs if job.root.client is None and not job.read.item.description]
+    bare = [(job.file.rel_path, "there is no description; a search has only its name to show") for job in own]
+    not_yaml = [(job.file.rel_path, job.read.item.note) for job in jobs if job.read.item.note]
+    return notes_warnings([*not_yaml, *bare])
+
+
+def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
+    """Return, once for each reason, why a signature just made does not count for this user."""
+    trust, now = keyring.trust.load().trust, system_clock()
+    reasons: dict[str, str] = {}
+    for job in jobs:
+        try:
+            read = read_item(job.root, job.file.rel_path, job.file.item_type, job.file.item_id)
+        except ItemError as error:
+            reasons.setdefault(error.code, error.message)
+            continue
+        found = judge(read.evidence, origin=read.origin, trust=trust, now=now)
+        if found.verdict is not Verdict.TRUSTED:
+            ref = f"{job.file.item_type}:{job.file.item_id}"
+            reasons.setdefault(found.code, f"{ref} is signed, but {found.verdict}: {found.reason}")
+    return tuple(reasons.values())
+
+
+def _sign(
+    jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, audience: str = "", force: bool
+) -> list[tuple[_Job, bytes | None]]:
+    """Return each file with the bytes that the one with its signature is to have: as now where that is valid."""
+    now, signed = system_clock(), list[tuple[_Job, bytes | None]]()
+    inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)  # of a skill: path in it → signature of one inside
+    for job in jobs:
+        after = job.held
+        if (job.skill and job.take(inside[job.root, job.skill])) or force or job.code:
+            after = job.sign(origin=job.read.origin, key=key, form=form, audience=audience, now=now)
+        if job.skill and after is not None:
+            for folder in PurePosixPath(job.skill).parents:
+                inside[job.root, str(folder)][job.path.removeprefix(f"{folder}/")] = after
+        signed.append((job, after))
+    return signed
+
+
+def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
+    """Refuse to sign skills that were not reviewed, and files whose bytes are not those that were."""
+    for job in jobs:
+        path = str(job.root.path / (job.skill or job.file.rel_path))
+        if job.skill and path not in expected:
+            message = f"{job.file.rel_path} is a skill, which is signed with every file in its folder"
+            raise ArgumentError("bad-target", message, hint=f"the user runs: rye sign directive:{job.skill}")
+        data = list_files(job.files) if job.skill else job.read.data
+        if expected.get(path) != hashlib.sha256(data).hexdigest():
+            message = f"{job.file.rel_path} is not what was to be signed"
+            raise SigningError("changed-meanwhile", message, hint="look at the files, then sign them", path=path)
+
+
+def _check_unchanged(job: _Job) -> None:
+    """Raise ``changed-meanwhile`` where anything that a signature covers is no longer as it was read."""
+    if job.skill:
+        known, found = {file.path for file in job.files}, skill_files(job.root, job.skill)
+        here = (each for each in found if each.path in known or is_listable(each.path, each.mode))  # not the new .sig
+        is_same = list_files(here) == list_files(job.files)
+    else:
+        is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
+    if not is_same:
+        message = f"{job.file.rel_path} was changed while it was being signed; it is left as it is"
+        hint = "look at it and sign again; files signed before it stay signed"
+        raise ItemError("changed-meanwhile", message, hint=hint, path=job.file.rel_path)
+
+
+def _write(signed: Sequence[tuple[_Job, bytes | None]], progress: Progress) -> list[SignedItem]:
+    """Write the signed files; one that changed since it was read is left as it is."""
+    for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
+        sweep(folder)
+    rows = list[SignedItem]()
+    for job, after in _counted(signed, progress, "(writing)"):
+        if after is not None and after != job.held:
+            try:
+                write_atomically(job.root.path / job.path, after, ready=partial(_check_unchanged, job))
+            except RyeError as error:
+                done = sum(row.changed for row in rows)
+                raise error.preceded(f"signed {done} of {len(signed)} files, then: ") from None
+        rows.append(job.row(changed=after != job.held))
+    return rows

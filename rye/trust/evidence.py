@@ -1,0 +1,334 @@
+"""Evidence: what the bytes of one file prove by themselves, before any key is consulted.
+
+The idea: everything about a signature that needs no key is decided once, from the bytes alone, so that it can be kept
+in an index and judged under any trust set. The invariant: ``code`` is empty only if there is just one signature line,
+in its place, well formed, with a canonical signature and a digest that matches the bytes named by ``coverage``: all but
+those of the line itself, unless the digest proves that an older line signs a smaller part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final
+
+from rye._text import RawEnvelope, composed, find_envelope
+from rye.trust.line import (
+    COMMENT_MARKS,
+    ParsedLine,
+    decode_signature,
+    foreign_mark,
+    line_elsewhere,
+    misplacement,
+    parse_line,
+    placement_of,
+    read_detached,
+)
+from rye.trust.model import Coverage, EnvelopeFormat, Evidence, Origin, Placement
+from rye.trust.skill import Skill, difference, uncovered
+
+_OPEN: Final = b"<directive"
+_CLOSE: Final = b"</directive>"
+_BLANK: Final = b" \t\r\n"
+
+
+def whole_digest(data: bytes, envelope: RawEnvelope) -> str:
+    """Return the SHA-256 hex of the file without its envelope line."""
+    return hashlib.sha256(data[: envelope.start] + data[envelope.end :]).hexdigest()
+
+
+def find_coverage(data: bytes, envelope: RawEnvelope, digest: str) -> Coverage | None:
+    """Return which part of an older file has this digest, or None if no part that is ever signed has it.
+
+    The parts, in the order they are tried:
+
+    1. the file without its envelope line;
+    2. what follows the envelope line, without the shebang before it;
+    3. from the first ``<directive`` to the last ``</directive>``. If nothing but spaces and line breaks is outside,
+       the whole file is covered: no reader sees anything there;
+    4. what follows a front matter, from the first ``---`` after the opening one, stripped. Never the whole file: the
+       front matter holds metadata.
+    """
+    if whole_digest(data, envelope) == digest:
+        return Coverage.WHOLE
+    rest = data[envelope.end :]
+    if envelope.start and _matches(rest, digest):
+        return Coverage.BELOW_LINE
+    return _directive(data[: envelope.start], rest, digest) or _below_front_matter(rest, digest)
+
+
+def _matches(part: bytes, digest: str) -> bool:
+    return hashlib.sha256(part).hexdigest() == digest
+
+
+def _directive(head: bytes, rest: bytes, digest: str) -> Coverage | None:
+    first = rest.find(_OPEN)
+    last = rest.rfind(_CLOSE) + len(_CLOSE)
+    if first < 0 or last <= first or not _matches(rest[first:last], digest):
+        return None
+    outside = head + rest[:first] + rest[last:]
+    return Coverage.DIRECTIVE if outside.strip(_BLANK) else Coverage.WHOLE
+
+
+def _below_front_matter(rest: bytes, digest: str) -> Coverage | None:
+    close = rest.find(b"---", 3)
+    if not rest.startswith(b"---") or close < 0:
+        return None
+    body = rest[close + 3 :].decode("utf-8", "surrogateescape").strip()
+    return Coverage.BELOW_FRONT_MATTER if _matches(body.encode("utf-8", "surrogateescape"), digest) else None
+
+
+def uncovered_lines(data: bytes, evidence: Evidence, suffix: str) -> tuple[tuple[int, int], ...]:
+    """Return the ``[first, last]`` lines of a file, from 1 on, with text that its signature does not cover.
+
+    Nothing where it covers all of them, or none: then the verdict says so. The line of the signature does not count.
+    """
+    envelope = find_envelope(data, suffix)
+    if envelope is None or evidence.code or evidence.coverage in {Coverage.WHOLE, Coverage.SKILL_FILE}:
+        return ()
+    rest, start, end = data[envelope.end :], envelope.end, len(data)
+    if evidence.coverage is Coverage.DIRECTIVE:
+        start, end = envelope.end + rest.find(_OPEN), envelope.end + rest.rfind(_CLOSE) + len(_CLOSE)
+    elif evidence.coverage is Coverage.BELOW_FRONT_MATTER:
+        start += rest.find(b"---", 3) + 3
+    lines, at = list[int](), 0
+    for number, line in enumerate(data.splitlines(keepends=True), start=1):
+        outside = line[: max(start - at, 0)] + line[max(end - at, 0) :]
+        if outside.strip(_BLANK) and not at <= envelope.start < at + len(line):
+            lines.append(number)
+        at += len(line)
+    borders = [at for at, line in enumerate(lines) if at == 0 or line != lines[at - 1] + 1]
+    return tuple((lines[first], lines[last - 1]) for first, last in pairwise([*borders, len(lines)]))
+
+
+def line_end_change(data: bytes, envelope: RawEnvelope, digest: str) -> str:
+    """Return how the line ends changed, if that alone explains why the digest does not match; else empty."""
+    rest = data[: envelope.start] + data[envelope.end :]
+    unix = rest.replace(b"\r\n", b"\n")
+    if unix != rest and _matches(unix, digest):
+        return "LF signed, CR LF found"
+    if _matches(unix.replace(b"\n", b"\r\n"), digest):
+        return "CR LF signed, LF found"
+    return ""
+
+
+ITEM_TYPES: Final = ("directive", "tool", "knowledge")
+"""The words that say what type an item is; any other value of a ``type`` key means something else."""
+
+_OPENINGS: Final = (b"#", b"<", b"/")
+_IN_FRONT_MATTER: Final = re.compile(rb"---[ \t]*\r?\n#[ \t]*rye:")
+_LONGEST_ID: Final = 1024
+_NAMES: Final = {form: form.value for form in EnvelopeFormat}
+_V2: Final = EnvelopeFormat.V2
+_RYEOS: Final = EnvelopeFormat.RYEOS
+_TOP: Final = Placement.TOP
+"""Members are looked up here once: Python 3.11 takes longer to find one in its class than to parse a field."""
+
+
+def inspect(
+    data: bytes,
+    *,
+    origin: Origin,
+    declared: Mapping[str, str],
+    suffix: str = "",
+    content_digest: str | None = None,
+    detached: bytes | Skill | None = None,
+) -> Evidence:
+    """Return the evidence in the bytes of a file, whoever is trusted. Never raises, whatever the bytes.
+
+    Args:
+        data: All bytes of the file.
+        origin: Where they were found.
+        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
+            type and id by itself, so there it only helps to find where a file was moved from.
+        suffix: Extension of the file, lower case, which says how its comments begin; empty accepts any comment mark.
+        content_digest: What to state as the SHA-256 of ``data``; no verdict depends on it. None computes it.
+        detached: Its signature file, read if it can hold no line; or its skill, whose signature decides if it has one.
+    """
+    content = hashlib.sha256(data).hexdigest() if content_digest is None else content_digest
+    if isinstance(detached, Skill):
+        return _in_skill(data, detached, origin=origin, declared=declared, suffix=suffix, content=content)
+    # 1. The line, on its line.
+    envelope = find_envelope(data, suffix)
+    if envelope is None and detached is not None and suffix not in COMMENT_MARKS:
+        envelope = read_detached(detached)
+    if envelope is None:
+        return _unsigned(data, content, suffix)
+    # 2. One line only: what is left without it must not begin with another.
+    if _another_follows(data, envelope, suffix):
+        return Evidence(content, "two-envelopes")
+    # 3. Its form, its place, and the comment of such a file.
+    line = parse_line(envelope.line)
+    if line is None:
+        return Evidence(content, "malformed", _what_is_wrong(envelope))
+    placement = placement_of(envelope)
+    if wrong := misplacement(data, envelope, line.format):
+        return Evidence(content, "malformed", wrong)
+    if suffix and placement is _TOP and (wrong := foreign_mark(envelope.line, suffix)):
+        return _fault(content, line, "malformed", wrong)
+    # 4. The signature as 64 bytes, spelled in the one possible way.
+    signature = decode_signature(line.signature, line.format)
+    if signature is None:
+        return _fault(content, line, "encoding")
+    # 5. The digest, and what it covers.
+    if line.format is _V2:
+        coverage = Coverage.WHOLE if whole_digest(data, envelope) == line.digest else None
+    else:
+        coverage = find_coverage(data, envelope, line.digest)
+    if coverage is None:
+        change = line_end_change(data, envelope, line.digest)
+        return _fault(content, line, "line-ends" if change else "digest", change)
+    # by position, as for every file: to name them takes as long again
+    form, signed_at, digest, _, key, bound, audience = line
+    wrong = f"the line is for {bound}, the file ends with {suffix}" if bound and suffix not in {"", bound} else ""
+    found = (_NAMES[form], coverage, wrong, (), digest, signature, key, signed_at, bound, audience, placement)
+    evidence = Evidence(content, "", "", *found)
+    # 6. Whether the file is where it says it is.
+    return with_declared(evidence, declared, origin) if declared else evidence
+
+
+def _unsigned(data: bytes, content: str, suffix: str) -> Evidence:
+    """Return the evidence of a file without a signature; where it can hold none, a manifest may list its digest."""
+    if number := line_elsewhere(data):
+        return Evidence(content, "envelope-elsewhere", str(number))
+    if not suffix or suffix in COMMENT_MARKS:
+        return Evidence(content, "no-envelope")
+    digest = hashlib.sha256(data).hexdigest()
+    return Evidence(content, "no-envelope", digest=digest, placement=Placement.DETACHED)
+
+
+def _in_skill(
+    data: bytes, skill: Skill, *, origin: Origin, declared: Mapping[str, str], suffix: str, content: str
+) -> Evidence:
+    """Return the evidence of a file in a skill: that of the whole, or else of its own line, which covers it alone."""
+    if skill.data is not None:
+        return with_declared(_of_skill(data, content, skill, skill.data), declared, origin)
+    alone = inspect(data, origin=origin, declared=declared, suffix=suffix, content_digest=content)
+    left_out = "" if alone.code or alone.coverage is not Coverage.WHOLE else uncovered(skill)
+    return alone._replace(coverage=Coverage.SKILL_FILE, detail=left_out) if left_out else alone
+
+
+def _of_skill(data: bytes, content: str, skill: Skill, signature_file: bytes) -> Evidence:
+    """Return the evidence of a whole skill for one of its files: sound if every file is as it was signed."""
+    first, _, listed = signature_file.partition(b"\n")
+    # 1. The line: its form, and its signature.
+    envelope = read_detached(first + b"\n")
+    line = parse_line(envelope.line)
+    if line is None:
+        return Evidence(content, "malformed", "SKILL.sig does not begin with a line rye:signed:v2:…")
+    signature = decode_signature(line.signature, line.format)
+    if signature is None:
+        return _fault(content, line, "encoding")
+    # 2. The list is the one that was signed.
+    if not _matches(listed, line.digest):
+        return _fault(content, line, "skill-changed", "the list in SKILL.sig was altered")
+    # 3. The folder has the listed files and no others; of the file at hand, the very bytes that are judged.
+    here = hashlib.sha256(data).hexdigest()
+    files = [each._replace(sha256=here) if each.path == skill.path else each for each in skill.files]
+    if wrong := difference(listed, files):
+        return _fault(content, line, "skill-changed", wrong)
+    form, signed_at, digest, _, key, _, audience = line  # no extension is signed for a skill
+    found = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, "", audience)
+    return Evidence(content, "", "", *found, Placement.SKILL, skill.id)
+
+
+def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:
+    """Add to evidence the statements of the file about itself, where it was found without them.
+
+    Arguments as for :func:`inspect`. Where the bytes are at fault, nothing is added.
+    """
+    if evidence.code:
+        return evidence
+    if evidence.format == _V2:
+        return evidence._replace(claims=_claims(declared, origin))
+    if evidence.format == _RYEOS and origin.item_type == "knowledge":  # there its folder alone is its category
+        declared = {key: said for key, said in declared.items() if key != "category"}
+    return evidence._replace(misplaced="; ".join(disagreements(declared, origin)))
+
+
+def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evidence:
+    return Evidence(
+        content,
+        code,
+        detail,
+        format=_NAMES[line.format],
+        digest=line.digest,
+        fingerprint=line.fingerprint,
+        signed_at=line.signed_at,
+        audience=line.audience,
+    )
+
+
+def _another_follows(data: bytes, envelope: RawEnvelope, suffix: str) -> bool:
+    """Return whether another line follows; below one of RyeOS, one that is no comment in such a file is content."""
+    # only a comment mark, a shebang or front matter can begin another, so most files need no copy
+    if not (data.startswith(_OPENINGS, envelope.end) or _IN_FRONT_MATTER.match(data, envelope.end)):
+        return False
+    other = find_envelope(data[: envelope.start] + data[envelope.end :], suffix)
+    if other is None or other.inside or not suffix or "ryeos:signed:" not in envelope.line:
+        return other is not None
+    return not foreign_mark(other.line, suffix)
+
+
+def _what_is_wrong(envelope: RawEnvelope) -> str:
+    line = envelope.line
+    if envelope.number == 0:
+        return "the file beside it is not one line rye:signed:v2:… that ends with LF"
+    if line.startswith("<!--") and not line.rstrip().endswith("-->"):
+        return "the comment is not closed on its line"
+    if "\r" in line:
+        return "it holds a carriage return"
+    if parse_line(" ".join(line.replace("rye", " rye", 1).replace("-->", " -->").split())):
+        return "the envelope must be set off by exactly one space"
+    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT, in v2 with :EXTENSION, :AUDIENCE, both or none"
+
+
+def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
+    """Return a sentence for each thing that a file states about itself and its path contradicts.
+
+    ``name`` must be the last part of the id, ``category`` all before it, ``id`` the id (or its last part), ``type`` the
+    item type. What is not stated contradicts nothing. Compared in Unicode normal form C and otherwise exactly, so a
+    letter that merely looks the same is another letter.
+    """
+    if not declared:
+        return ()
+    here = composed(origin.item_id)
+    folder, _, stem = here.rpartition("/")
+    allowed = {"id": (here, stem), "name": (stem,), "category": (folder,), "type": (origin.item_type,)}
+    words = []
+    for key, expected in allowed.items():
+        said = _stated(declared, key)
+        if said and said not in expected:
+            words.append(f"its {key} is {_shown(said)}, its path says {_shown(expected[0])}")
+    return tuple(words)
+
+
+def _shown(text: str) -> str:
+    # escapes distinguish letters that look the same
+    text = text if len(text) <= 80 else text[:79] + "…"
+    return repr(text) if text.isascii() else f"{text!r} ({text!a})"
+
+
+def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
+    """Return the ids, other than its own, that a file could have been signed under if what it states is true."""
+    if not declared:
+        return ()
+    here = composed(origin.item_id)
+    folder, _, stem = here.rpartition("/")
+    name = _stated(declared, "name") or stem
+    category = _stated(declared, "category")
+    said = _stated(declared, "id")
+    ids = [said] if said else []
+    ids += [f"{place}/{name}" if place else name for place in (category, folder)]
+    fit = (each for each in ids if each != here and len(each) <= _LONGEST_ID and each.isprintable())
+    return tuple(dict.fromkeys(fit))
+
+
+def _stated(declared: Mapping[str, str], key: str) -> str:
+    said = composed(declared.get(key, "")).strip()
+    if key == "type":
+        said = said.casefold()
+        return said if said in ITEM_TYPES else ""
+    return said.strip("/") if key == "category" else said

@@ -1,0 +1,274 @@
+"""Ed25519 keys as values: fingerprints, PEM, strict verification, and a private key that never shows itself.
+
+:func:`hide_keys` finds private keys in a text that others may read, so that no message repeats them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from rye.errors import ArgumentError, SigningError
+from rye.trust.model import Fingerprint
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+_DER_HEAD: Final = bytes.fromhex("302a300506032b6570032100")
+"""SubjectPublicKeyInfo of Ed25519 before the 32 bytes of the key (RFC 8410)."""
+
+_BEGIN: Final = "-----BEGIN PUBLIC KEY-----"
+_END: Final = "-----END PUBLIC KEY-----"
+_PEM: Final = re.compile(rf"{_BEGIN}([A-Za-z0-9+/=\s]*){_END}")
+
+_P: Final = 2**255 - 19
+_ORDER: Final = 2**252 + 27742317777372353535851937790883648493
+_SMALL_ORDER_Y: Final = frozenset(
+    {
+        0,
+        1,
+        _P - 1,
+        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+        0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+    }
+)
+"""y of the eight points whose order divides 8: a signature under such a key holds for many messages at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """An Ed25519 public key of 32 bytes; only keys that can bind a message exist.
+
+    Raises:
+        SigningError: ``weak-key`` when the bytes are not 32, not canonical, or of small order.
+    """
+
+    raw: bytes
+
+    def __post_init__(self) -> None:
+        y = int.from_bytes(self.raw, "little") & ((1 << 255) - 1)
+        if len(self.raw) != 32 or y >= _P or y in _SMALL_ORDER_Y:
+            raise SigningError(
+                "weak-key", "the public key is not a canonical Ed25519 key of full order", hint="generate a new key"
+            )
+
+    @classmethod
+    def from_pem(cls, text: str) -> PublicKey:
+        """Read ``-----BEGIN PUBLIC KEY-----``; line ends and surrounding space do not matter.
+
+        Raises:
+            SigningError: ``key-unreadable`` when it is not the PEM of an Ed25519 public key; ``weak-key``.
+        """
+        match = _PEM.fullmatch(text.strip())
+        try:
+            der = base64.b64decode("".join(match[1].split()), validate=True) if match else b""
+        except ValueError:
+            der = b""
+        return cls._from_der(der)
+
+    @classmethod
+    def from_base64(cls, text: str) -> PublicKey:
+        """Read the standard base64 of the 32 raw bytes.
+
+        Raises:
+            SigningError: ``key-unreadable`` when it is not that; ``weak-key``.
+        """
+        try:
+            raw = base64.b64decode(text, validate=True)
+        except ValueError:
+            raw = b""
+        return cls._from_der(_DER_HEAD + raw)
+
+    @classmethod
+    def _from_der(cls, der: bytes) -> PublicKey:
+        if not der.startswith(_DER_HEAD) or len(der) != len(_DER_HEAD) + 32:
+            raise SigningError(
+                "key-unreadable", "this is not an Ed25519 public key", hint="give one as PEM or as ed25519:BASE64"
+            )
+        return cls(der[len(_DER_HEAD) :])
+
+    @property
+    def pem(self) -> str:
+        """The key as PEM, in the one spelling that the fingerprint is made of."""
+        body = base64.b64encode(_DER_HEAD + self.raw).decode("ascii")
+        return f"{_BEGIN}\n{body}\n{_END}\n"
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """SHA-256 of the PEM, 64 hex digits; the first 16 are what v1 lines name."""
+        return Fingerprint(hashlib.sha256(self.pem.encode("ascii")).hexdigest())
+
+    @property
+    def raw_fingerprint(self) -> str:
+        """SHA-256 of the 32 raw bytes, 64 hex digits, as newer RyeOS lines name it."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    def verify(self, signature: bytes, message: bytes) -> bool:
+        """Return whether the signature holds; 64 bytes with a canonical S (RFC 8032, 5.1.7) or it does not."""
+        # S is little-endian and the order above 2**252, so a small last byte is an answer
+        if len(signature) != 64 or (signature[63] >= 0x10 and int.from_bytes(signature[32:], "little") >= _ORDER):
+            return False
+        try:
+            _loaded(self.raw).verify(signature, message)
+        except _invalid_signature():  # asked for only where something was raised
+            return False
+        return True
+
+
+@lru_cache(maxsize=4096)
+def remembering_verify(key: PublicKey, signature: bytes, message: bytes) -> bool:
+    """Return what :meth:`PublicKey.verify` does, which depends on nothing else; the latest answers are kept."""
+    return key.verify(signature, message)
+
+
+def _invalid_signature() -> type[Exception]:
+    from cryptography.exceptions import InvalidSignature
+
+    return InvalidSignature
+
+
+@lru_cache(maxsize=256)
+def _loaded(raw: bytes) -> Ed25519PublicKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(raw)
+
+
+class SigningKey:
+    """An Ed25519 private key. It shows only its fingerprint, compares by identity and cannot be pickled or copied."""
+
+    __slots__ = ("_private", "public")
+
+    public: PublicKey
+
+    def __init__(self, private: Ed25519PrivateKey) -> None:
+        self._private = private
+        self.public = PublicKey(private.public_key().public_bytes_raw())
+
+    @classmethod
+    def generate(cls) -> SigningKey:
+        """Return a new key from the system's randomness."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def from_seed(cls, seed: bytes) -> SigningKey:
+        """Return the key of a 32-byte seed (RFC 8032 calls it the private key).
+
+        Raises:
+            SigningError: ``key-unreadable`` when it is not 32 bytes.
+        """
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        if len(seed) != 32:
+            raise SigningError("key-unreadable", "an Ed25519 seed has 32 bytes", hint="give 32 bytes")
+        return cls(Ed25519PrivateKey.from_private_bytes(seed))
+
+    @classmethod
+    def from_pem(cls, data: bytes, *, passphrase: bytes | None = None) -> SigningKey:
+        """Read a private key as PEM (PKCS#8), encrypted or not.
+
+        Raises:
+            SigningError: ``passphrase-needed``, ``passphrase-wrong``, ``key-unreadable`` or ``key-type``. No message
+                and no chained exception holds any of the key.
+        """
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        encrypted = b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in data
+        if encrypted and not passphrase:
+            raise SigningError(
+                "passphrase-needed", "the private key is encrypted", hint="give its passphrase (RYE_KEY_PASSPHRASE)"
+            )
+        try:
+            private = load_pem_private_key(data, password=passphrase if encrypted else None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            private = None
+        if private is None and encrypted:
+            raise SigningError(
+                "passphrase-wrong", "the private key does not open with this passphrase", hint="check the passphrase"
+            )
+        if private is None:
+            raise SigningError(
+                "key-unreadable", "this is not a private key in PEM form", hint="give a PEM file or its text"
+            )
+        if not isinstance(private, Ed25519PrivateKey):
+            raise SigningError("key-type", "the private key is not an Ed25519 key", hint="generate an Ed25519 key")
+        return cls(private)
+
+    def to_pem(self, *, passphrase: bytes | None = None) -> bytes:
+        """Return the private key as PEM (PKCS#8), encrypted when a passphrase is given."""
+        from cryptography.hazmat.primitives.serialization import (
+            BestAvailableEncryption,
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+        )
+
+        encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
+        return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64 bytes of the signature over a message."""
+        return self._private.sign(message)
+
+    def __repr__(self) -> str:
+        return f"SigningKey({self.public.fingerprint[:16]})"
+
+    def __reduce__(self) -> Any:
+        raise SigningError("key-secret", "a private key cannot be pickled or copied", hint="use to_pem")
+
+
+_PEM_KEY_TEXT: Final = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
+)
+_HIDDEN: Final = "[private key]"
+_BEGINNINGS: Final = (
+    r"M..CAQ[AE]",  # a sequence of less than 128 bytes that begins with version 0 or 1: Ed25519 as PKCS #8 (RFC 5958)
+    r"MI[E-H].AgE[AB]",  # the same of less than 256
+    r"MII...IBA",  # and of more
+    r"M[\w+/-]{3,11}(?:CSqGSIb3DQEFD|BgkqhkiG9w0BBQ0)",  # one behind a passphrase: PBES2
+    r"b3BlbnNzaC1rZXktdjE",  # openssh-key-v1
+    r"LS0tLS1CRUdJTi(?!BQVUJMSUMg)(?!BDRVJU)",  # -----BEGIN, of what is neither PUBLIC nor a CERTificate
+    r"(?i:30[2-7][0-9a-f]02010[01])",  # Ed25519 again, in hexadecimal digits
+)
+"""How a private key begins in base64, of either alphabet, or in hexadecimal."""
+
+_BODY: Final = re.compile(rf"(?:{'|'.join(_BEGINNINGS)})[\w+/=-]{{32,}}", re.ASCII)
+_LETTER: Final = re.compile(r"(?:\s|\\[nrt])*+(\S|\Z)")
+"""A character after any white space, which may be escaped."""
+
+
+def hide_keys(text: str) -> str:
+    """Return text without the private keys in it, as when one was written on the command line by mistake.
+
+    They are known by how PEM, PKCS #8 and OpenSSH write them, with or without the lines around the base64, and with
+    white space anywhere in it. Words that follow are hidden too, since nothing marks the end of the key. The 32 bytes
+    of a bare seed cannot be recognized.
+    """
+    text = _PEM_KEY_TEXT.sub(_HIDDEN, text)
+    places = [letter.start(1) for letter in _LETTER.finditer(text) if letter[1]]
+    keys = list(_BODY.finditer("".join(text[place] for place in places)))
+    for key in reversed(keys):
+        text = text[: places[key.start()]] + _HIDDEN + text[places[key.end() - 1] + 1 :]
+    return text
+
+
+def refuse_key_text(text: str) -> None:
+    """Refuse the text of a key where a name or a path belongs, without repeating it.
+
+    Raises:
+        ArgumentError: ``key-text``.
+    """
+    if "PRIVATE KEY" in text or "\n" in text or hide_keys(text) != text:
+        raise ArgumentError(
+            "key-text",
+            "this is the text of a key, not its name or file",
+            hint="others can see what stands on a command line: use another key, in RYE_SIGNING_KEY or a file",
+        )

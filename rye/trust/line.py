@@ -1,0 +1,381 @@
+"""The signature line: how it is parsed, which bytes it signs, and how it is put into a file."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, NamedTuple, NotRequired, TypedDict, Unpack
+
+from rye._text import BOM, RawEnvelope, composed, find_envelope, front_matter
+from rye.errors import ArgumentError, SigningError
+from rye.trust.keys import SigningKey
+from rye.trust.model import EnvelopeFormat, Origin, Placement
+from rye.trust.trust_set import as_utc
+
+_HASH: Final = ("# ", "")
+_SLASHES: Final = ("// ", "")
+
+COMMENT_MARKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        ".cjs": _SLASHES,
+        ".js": _SLASHES,
+        ".jsx": _SLASHES,
+        ".md": ("<!-- ", " -->"),
+        ".mjs": _SLASHES,
+        ".py": _HASH,
+        ".sh": _HASH,
+        ".toml": _HASH,
+        ".ts": _SLASHES,
+        ".tsx": _SLASHES,
+        ".yaml": _HASH,
+        ".yml": _HASH,
+    }
+)
+"""File extension → the text before and after the envelope on its line. Other files have a detached signature."""
+
+DETACHED_SUFFIX: Final = ".sig"
+"""The detached signature of a file has the name of the file, and this."""
+
+_MARKS: Final = {suffix: before.rstrip() for suffix, (before, _) in COMMENT_MARKS.items()}
+
+_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
+_TAIL: Final = r":([0-9a-f]{64}):([A-Za-z0-9+/=_-]+):"
+_OWNER: Final = r"(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?"
+
+
+def _commented(envelope: str) -> re.Pattern[str]:
+    """Return the pattern of a whole line that is a comment of one envelope; ``<!--`` has to be closed."""
+    return re.compile(rf"(?:(?P<open><!--)|#|//) {envelope}(?(open) -->)", re.ASCII)
+
+
+_OLDER: Final = _commented(rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}}){_OWNER}")
+_SUFFIX: Final = r"\.[a-z0-9]{1,16}"
+_AUDIENCE: Final = r"[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?"
+_NEWER: Final = _commented(
+    rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})(?::({_SUFFIX}))?(?::({_AUDIENCE}))?"
+)
+_V2: Final = EnvelopeFormat.V2
+_TOP, _INSIDE, _BESIDE, _ = Placement
+_SIGNS: Final = frozenset("-_")
+_LAST: Final = "AQgw"
+"""What the 86th character of 64 bytes in base64 may be: the others have unused bits that are not zero."""
+
+_ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[^\n]{100,400}?)\r?$", re.MULTILINE)
+
+
+class ParsedLine(NamedTuple):
+    """What a well-formed signature line states; ``signature`` is still text. A ``|provider@user`` suffix is dropped.
+
+    A named tuple, as :class:`rye.spaces.ItemFile` and for the same reason: one is made for each of ten thousand files.
+    """
+
+    format: EnvelopeFormat
+    signed_at: str
+    digest: str
+    signature: str
+    fingerprint: str
+    suffix: str = ""
+    audience: str = ""
+
+
+def check_audience(name: str) -> str:
+    """Return the name of an audience.
+
+    Raises:
+        ArgumentError: ``bad-audience``.
+    """
+    given: object = name
+    if not (isinstance(given, str) and re.fullmatch(_AUDIENCE, name, re.ASCII)):
+        hint = "use 1 to 100 of a-z, 0-9, '.', '_', '-' and '/', with a letter or digit at both ends, such as acme/ops"
+        raise ArgumentError("bad-audience", f"audience is {name!r}", hint=hint)
+    return name
+
+
+def parse_line(line: str) -> ParsedLine | None:
+    """Parse a signature line; None when it is malformed.
+
+    The whole line must be a comment mark, one space, one envelope, and for ``<!--`` one space and the closing ``-->``.
+    """
+    if match := _NEWER.fullmatch(line):
+        parsed = ParsedLine(_V2, *match.groups("")[1:])
+    elif match := _OLDER.fullmatch(line):
+        form = EnvelopeFormat.V1 if match[2] == "rye" else EnvelopeFormat.RYEOS
+        parsed = ParsedLine(form, match[3], match[4], match[5], match[6])
+    else:
+        return None
+    try:
+        datetime.fromisoformat(parsed.signed_at)
+    except ValueError:
+        return None
+    return parsed
+
+
+def read_detached(data: bytes) -> RawEnvelope:
+    """Return the line of a detached signature as if it stood in the file, of which it covers every byte.
+
+    It is one line of format v2 without a comment mark, ended by LF; for anything else the line returned is malformed.
+    """
+    text = data.decode("utf-8", "replace")
+    is_newer = text.startswith(f"{CONTEXT}:") and text.endswith("\n")
+    return RawEnvelope(f"# {text[:-1]}" if is_newer else "", 0, 0, 0)
+
+
+def placement_of(envelope: RawEnvelope) -> Placement:
+    """Return where a signature stands."""
+    if envelope.number:
+        return _INSIDE if envelope.inside else _TOP
+    return _BESIDE
+
+
+def foreign_mark(line: str, suffix: str) -> str:
+    """Return why the comment mark of a well-formed line does not fit a file of this extension.
+
+    No signature binds the mark, which is part of the line, and with that of another language the file means another
+    thing, or nothing. Empty where it is right.
+    """
+    mark = _MARKS.get(suffix)
+    if mark is not None and line.startswith(mark):
+        return ""
+    said = f"its comments begin with {mark}" if mark else "it has no comments"
+    return f"a {suffix} file cannot hold this line: {said}"
+
+
+def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> str:
+    """Return why a line is not where :func:`sign_bytes` puts it, or does not end as there; empty where it does.
+
+    No digest covers the place of the line or its line break, so there is one of each: below a shebang, behind a byte
+    order mark, and with the line break of the file's first line. Older lines may also end with LF or the file. That a
+    line stands above front matter or in it is named by the signed message.
+    """
+    start, end = envelope.start, envelope.end
+    if envelope.number == 0:
+        return ""
+    if start == 0 and data.startswith(BOM, end):
+        return "it stands before the byte order mark instead of behind it"
+    if envelope.number == 1 and data.startswith(b"#!", end):
+        return "it stands above the shebang instead of below it"
+    first, least = (start - 1, 1) if envelope.number == 2 else (data.find(b"\n", end), end + 1)
+    expected = b"\r\n" if first >= least and data[first - 1] == 0x0D else b"\n"
+    found = b"" if data[end - 1] != 0x0A else b"\r\n" if data[end - 2] == 0x0D else b"\n"
+    if found == expected or (form is not _V2 and found != b"\r\n"):
+        return ""
+    names = {b"": "the end of the file", b"\n": "LF", b"\r\n": "CR LF"}
+    return f"it ends with {names[found]} instead of {names[expected]}"
+
+
+def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:
+    """Return the 64 bytes of a signature, or None when the text is not their canonical base64.
+
+    v2 is base64url without padding. The older formats may use either alphabet, but not both at once, and either all
+    padding or none. Unused bits must be zero, so that one signature has one spelling.
+    """
+    bare = text if form is _V2 else text.removesuffix("==")
+    standard = "+" in bare or "/" in bare
+    if len(bare) != 86 or bare[-1] not in _LAST or (standard and (form is _V2 or not _SIGNS.isdisjoint(bare))):
+        return None
+    try:
+        return binascii.a2b_base64(bare.replace("-", "+").replace("_", "/") + "==", strict_mode=True)
+    except ValueError:
+        return None
+
+
+def encode_signature(raw: bytes) -> str:
+    """Return bytes as base64url without padding."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+
+
+def line_elsewhere(data: bytes) -> int:
+    """Return the 1-based number of the first line that has the form of a signature line wherever it is, else 0."""
+    if b"rye" not in data:
+        return 0
+    for match in _ELSEWHERE.finditer(data):
+        if parse_line(match[1].decode("utf-8", "replace")) is not None:
+            return data.count(b"\n", 0, match.start()) + 1
+    return 0
+
+
+CONTEXT: Final = "rye:signed:v2"
+"""Label that opens every v2 message, alone or with ``:`` and a placement. No v1 message, 64 hex digits, begins so."""
+
+
+def signed_message(
+    form: str,
+    digest: str,
+    *,
+    item_type: str,
+    item_id: str,
+    signed_at: str,
+    suffix: str = "",
+    audience: str = "",
+    placement: Placement = Placement.TOP,
+) -> bytes:
+    r"""Return the exact bytes an Ed25519 signature is over.
+
+    v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, after
+    that of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
+
+        message = label part(type) part(id) part(time) part(digest) [part(suffix)] [part(audience)]
+        label   = "rye:signed:v2" / "rye:signed:v2:front-matter" / "rye:signed:v2:detached"
+                / "rye:signed:v2:skill"
+        part(s) = SP LEN(s) SP s
+
+    where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space
+    (0x20), ``id`` in Unicode normal form C, ``time``, ``suffix`` and ``audience`` as in the line and ``digest`` 64 hex
+    digits. What the line does not name has no part. The label says where the line stands. As no label holds a space,
+    each part carries its length, and a suffix begins with a dot and an audience does not, two different lists of parts
+    never give the same message.
+
+        >>> signed_message(EnvelopeFormat.V2, "0" * 64, item_type="tool", item_id="a/b",
+        ...                signed_at="2026-01-01T00:00:00Z")[:53]
+        b'rye:signed:v2 4 tool 3 a/b 20 2026-01-01T00:00:00Z 64'
+    """
+    if form != _V2:
+        return digest.encode("ascii")
+    label = f"{CONTEXT}:{placement}" if placement else CONTEXT
+    head = f"{label} {len(item_type)} {item_type} {len(item_id)} {item_id}"
+    text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
+    if suffix:
+        text += f" {len(suffix)} {suffix}"
+    if audience:
+        text += f" {len(audience)} {audience}"
+    if text.isascii():
+        return text.encode("ascii")
+    parts = (item_type, composed(item_id), signed_at, digest, *filter(None, (suffix, audience)))
+    message = label.encode("ascii")
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        message += b" %d %b" % (len(raw), raw)
+    return message
+
+
+_SHEBANG: Final = re.compile(rb"#![^\n]*\n?")
+
+
+class SigningTerms(TypedDict):
+    """The keyword arguments of everything that signs.
+
+    Attributes:
+        origin: Type and id that a v2 signature binds.
+        key: Who signs.
+        form: v2, or v1 for readers that know no better; v2 by default.
+        audience: The registry that the file is signed for, which only v2 can say; empty for none, as by default.
+        now: The time to write, to the second.
+    """
+
+    origin: Origin
+    key: SigningKey
+    form: NotRequired[EnvelopeFormat]
+    audience: NotRequired[str]
+    now: datetime
+
+
+def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> bytes:
+    """Return the file with a signature line over all the rest of it; one that is there is replaced.
+
+    In format v2 the line of a Markdown file that begins with front matter is the first comment in that, where it hides
+    nothing from other readers. Else it stands first, or below a shebang; a byte order mark stays in front, and the line
+    ends as the first line of the file does. Signing twice with the same arguments gives the same bytes.
+
+    Args:
+        data: All bytes of the file.
+        suffix: The extension, which gives the comment mark. But for Markdown, whose place for the line is its own,
+            format v2 names and binds it: files of several languages begin a comment alike.
+        **terms: As in :class:`SigningTerms`.
+
+    Raises:
+        SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``format`` when the
+            format is only read or cannot name the audience; ``not-utf-8`` when the file is not text.
+        ArgumentError: ``bad-audience``.
+    """
+    suffix = suffix.lower()
+    if suffix not in COMMENT_MARKS:
+        raise SigningError(
+            "no-comment",
+            f"a {suffix or 'file without extension'} file cannot hold a signature line: it has no known comments",
+            hint=f"sign it with sign_detached; a line is for {', '.join(COMMENT_MARKS)}",
+        )
+    data = unsigned_bytes(data, suffix)
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
+    inside = front_matter(data, suffix) if terms.get("form", _V2) is _V2 else 0
+    head, rest, line_break = _split(data, inside)
+    before, after = _HASH if inside else COMMENT_MARKS[suffix]
+    bound = "" if suffix == ".md" else suffix
+    envelope = _sign(head + rest, _INSIDE if inside else _TOP, suffix=bound, **terms)
+    return head + f"{before}{envelope}{after}".encode() + line_break + rest
+
+
+def sign_detached(data: bytes, *, placement: Placement = Placement.DETACHED, **terms: Unpack[SigningTerms]) -> bytes:
+    """Return the content of the file ``NAME.sig`` beside a file: one line of format v2 over all its bytes.
+
+    Args:
+        data: All bytes of the file, or the list of a skill's.
+        placement: Which of the two.
+        **terms: As in :class:`SigningTerms`.
+
+    Raises:
+        SigningError: ``format``: there is no detached form of it.
+        ArgumentError: ``bad-audience``.
+    """
+    if (form := terms.get("form", _V2)) is not _V2:
+        raise SigningError("format", f"a detached signature has no format {form}", hint="use v2")
+    return f"{_sign(data, placement, **terms)}\n".encode()
+
+
+def _sign(
+    content: bytes,
+    placement: Placement,
+    *,
+    suffix: str = "",
+    origin: Origin,
+    key: SigningKey,
+    form: EnvelopeFormat = _V2,
+    audience: str = "",
+    now: datetime,
+) -> str:
+    """Return an envelope over all of a content."""
+    if audience and form is not _V2:
+        raise SigningError("format", f"a {form} line cannot name the audience {audience!r}", hint="use v2")
+    digest = hashlib.sha256(content).hexdigest()
+    signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
+    names = {"suffix": suffix, "audience": check_audience(audience) if audience else ""}
+    facts = {
+        "item_type": origin.item_type,
+        "item_id": origin.signed_id or origin.item_id,
+        "signed_at": signed_at,
+        **names,
+    }
+    signature = encode_signature(key.sign(signed_message(form, digest, **facts, placement=placement)))
+    if form is _V2:
+        parts = (CONTEXT, signed_at, digest, signature, key.public.fingerprint, *filter(None, names.values()))
+        return ":".join(parts)
+    if form is EnvelopeFormat.V1:
+        return f"rye:signed:{signed_at}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
+    raise SigningError("format", f"the {form} format is read, not written", hint="use v2 or v1")
+
+
+def unsigned_bytes(data: bytes, suffix: str = "") -> bytes:
+    """Return the file without its signature line, and without further ones that would move into its place."""
+    while envelope := find_envelope(data, suffix):
+        data = data[: envelope.start] + data[envelope.end :]
+    return data
+
+
+def _split(data: bytes, inside: int) -> tuple[bytes, bytes, bytes]:
+    """Return the bytes before the envelope line, the bytes after it, and the line break to use."""
+    first = data.find(b"\n")
+    line_break = b"\r\n" if first > 0 and data[first - 1] == 0x0D else b"\n"
+    if inside:
+        return data[:inside], data[inside:], line_break
+    start = len(BOM) if data.startswith(BOM) else 0
+    if shebang := _SHEBANG.match(data, start):
+        head = data[: shebang.end()]
+        return head if head.endswith(b"\n") else head + line_break, data[shebang.end() :], line_break
+    return data[:start], data[start:], line_break

@@ -1,0 +1,187 @@
+"""Verdicts, evidence and signatures as values.
+
+Those made for every file are named tuples: they are made, and sent between processes, several times as fast as frozen
+dataclasses.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NamedTuple, NewType, Protocol
+
+from rye.errors import SigningError
+
+Fingerprint = NewType("Fingerprint", str)
+"""64 lower-case hex digits: SHA-256 of the public PEM."""
+
+_RECORD: Final = "evidence-6"
+"""First value of a record; another one is another layout."""
+
+
+class Clock(Protocol):
+    """The seam for time: the core is given the moment, only the outermost caller asks for it."""
+
+    def __call__(self) -> datetime:
+        """Return the present moment with its time zone."""
+
+
+class Verdict(StrEnum):
+    """The result of a verification; from best to worst."""
+
+    TRUSTED = "trusted"
+    UNTRUSTED = "untrusted"
+    PARTIAL = "partial"
+    MISPLACED = "misplaced"
+    TAMPERED = "tampered"
+    UNSIGNED = "unsigned"
+
+
+class EnvelopeFormat(StrEnum):
+    """The forms of the signature line."""
+
+    V1 = "v1"
+    V2 = "v2"
+    RYEOS = "ryeos"
+
+
+BY_MANIFEST: Final = "manifest"
+"""The format of a signature that is the line of a manifest."""
+
+
+class Coverage(StrEnum):
+    """Which part of the file the digest in the signature line was made of; all but WHOLE leave something unsigned."""
+
+    WHOLE = "whole"
+    BELOW_LINE = "below-line"
+    DIRECTIVE = "directive"
+    BELOW_FRONT_MATTER = "below-front-matter"
+    SKILL_FILE = "skill-file"
+
+
+class Placement(StrEnum):
+    """Where a signature stands. A message of format v2 names it, so that no signature can be moved to another place."""
+
+    TOP = ""
+    FRONT_MATTER = "front-matter"
+    DETACHED = "detached"
+    SKILL = "skill"
+
+
+class Origin(NamedTuple):
+    """Where the bytes were found: decides which keys may speak and what a signature must name.
+
+    Attributes:
+        space: ``project``, ``user`` or ``system``.
+        bundle: Bundle id in system space, else empty.
+        item_type, item_id: From the path.
+        signed_id: The id that a signature binds; empty if that is ``item_id``. Of a file of a client it is a
+            slash and the path from the top of the repository: no other file becomes the instructions of a folder.
+    """
+
+    space: str
+    bundle: str
+    item_type: str
+    item_id: str
+    signed_id: str = ""
+
+
+class Signature(NamedTuple):
+    """The judgement on one file, as every surface shows it.
+
+    Attributes:
+        verdict: One of six.
+        code: Stable reason code, one of :data:`rye.trust.REASONS`.
+        reason: The same in words.
+        signer: 64-hex fingerprint of the key when known, else the one in the line, else empty.
+        owner: Owner named by the trust file of that key, else empty. Never taken from the line.
+        signed_at: Time of the line (ISO 8601); only v2 signs it.
+        format: ``v1``, ``v2``, ``ryeos``, ``manifest`` for a file that a manifest signs in place of a line, or empty.
+        audience: The registry that the line names; empty for none, and where it is malformed.
+    """
+
+    verdict: Verdict
+    code: str
+    reason: str
+    signer: str = ""
+    owner: str = ""
+    signed_at: str = ""
+    format: str = ""
+    audience: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the eight attributes as JSON-able text."""
+        return self._asdict() | {"verdict": str(self.verdict)}
+
+
+class Evidence(NamedTuple):
+    """The facts that the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
+
+    Attributes:
+        content_digest: SHA-256 hex of all bytes of the file.
+        code: Empty when a key may decide; else the reason code of the finding that no key can change.
+        detail: Words that go with ``code``, or with ``coverage``.
+        format: ``v1``, ``v2``, ``ryeos``, or empty when there is no readable envelope.
+        coverage: What the digest in the line covers.
+        misplaced: Words on how extension, type, id, name or category disagree with the path; empty when they agree.
+        claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
+        digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
+            Of a file that can hold no line and has no signature, of all its bytes, as a manifest may list them.
+        signature: 64 raw bytes, or empty.
+        fingerprint: As written in the line (16 or 64 hex).
+        signed_at: As written in the line.
+        suffix: The extension that the line names; empty for none.
+        audience: As written in the line; empty for none.
+        placement: Where the signature stands.
+        skill: Id of the skill that was signed as a whole, which the signature binds instead of the item's; else empty.
+    """
+
+    content_digest: str
+    code: str = ""
+    detail: str = ""
+    format: str = ""
+    coverage: Coverage = Coverage.WHOLE
+    misplaced: str = ""
+    claims: tuple[str, ...] = ()
+    digest: str = ""
+    signature: bytes = b""
+    fingerprint: str = ""
+    signed_at: str = ""
+    suffix: str = ""
+    audience: str = ""
+    placement: Placement = Placement.TOP
+    skill: str = ""
+
+    @property
+    def may_be_listed(self) -> bool:
+        """Whether a manifest may sign the file in place of a line: it can hold none, and has no signature."""
+        return self.code == "no-envelope" and self.placement is Placement.DETACHED
+
+    def to_record(self) -> list[str]:
+        """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
+        signature = base64.b64encode(self.signature).decode("ascii")
+        line = (self.digest, signature, self.fingerprint, self.signed_at, self.suffix, self.audience)
+        rest = (*line, self.placement, self.skill)
+        return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *map(str, rest), *self.claims]
+
+    @classmethod
+    def from_record(cls, record: Sequence[str]) -> Evidence:
+        """Read what :meth:`to_record` wrote.
+
+        Raises:
+            SigningError: ``bad-record`` when it is of another layout or damaged.
+        """
+        try:
+            layout, content, code, detail, form, coverage, misplaced, *rest = record
+            digest, signature, key, when, suffix, audience, placement, skill, *claims = rest
+            raw = base64.b64decode(signature, validate=True)
+            part, ids, place = Coverage(coverage), tuple(claims), Placement(placement)
+            line = (digest, raw, key, when, suffix, audience, place, skill)
+            evidence = cls(content, code, detail, form, part, misplaced, ids, *line)
+        except (TypeError, ValueError):
+            layout = ""
+        if layout != _RECORD:
+            raise SigningError("bad-record", "a stored record of evidence cannot be read", hint="read the file again")
+        return evidence

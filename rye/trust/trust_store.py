@@ -1,0 +1,281 @@
+"""Trust files on disk; the only file of this room that reads any.
+
+The idea: the trust files of all spaces make one set, each entry marked with the place of its file, and
+:class:`TrustSet` decides what a place may say. The invariant: no fault lets a key count for more. The file of a
+project or bundle is read only where no link leads out of its root. A file that cannot be read is a warning, and bars
+the key that its name states, as it could be the one that revokes it; one of the user's or the caller's own that names
+no key is kept as ``unreadable``, so that a verification can refuse to call itself complete.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rye._files import inside_fault, real_path, refuse_others
+from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.trust.keys import refuse_key_text
+from rye.trust.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
+from rye.trust.trust_set import TrustEntry, TrustScope, TrustSet
+
+# ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered, or a name is too long
+
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+
+TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
+"""Where trust files stand below the root of a space."""
+
+_PUBLISHER: Final = "PUBLISHER_TRUST.toml"
+"""The trust file that RyeOS puts beside the ``.ai`` of a bundle, or into that of the folder of several bundles."""
+
+
+def system_clock() -> datetime:
+    """Return the present moment in UTC; the :class:`rye.trust.Clock` of a real run."""
+    return datetime.now(UTC)
+
+
+class UnreadTrust(NamedTuple):
+    """A trust file, or a folder of them, that cannot be read: where it stands, whose it is, and why.
+
+    Attributes:
+        path: The file or folder.
+        message: The sentence that warns of it.
+        scope: As that of its entry would be; so are ``bundle`` and ``endorsed_by``.
+        fault: Why it cannot be read.
+        name: The fingerprint that is its name, else empty.
+    """
+
+    path: Path
+    message: str
+    scope: TrustScope
+    fault: RyeError
+    bundle: str = ""
+    endorsed_by: str = ""
+    name: str = ""
+
+    def entries(self, known: Iterable[TrustEntry]) -> Iterator[TrustEntry]:
+        """Yield the entries that stand for the file in a trust set, if its key is among those that are known."""
+        for public in dict.fromkeys(entry.public for entry in known):
+            if self.name in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
+                yield TrustEntry(
+                    public,
+                    "",
+                    self.scope,
+                    bundle=self.bundle,
+                    endorsed_by=self.endorsed_by,
+                    source=str(self.path),
+                    unread=self.fault.message,
+                )
+
+
+class TrustLoad(NamedTuple):
+    """The trust set of a run, with a warning for each trust file that was left out.
+
+    Attributes:
+        trust: The set.
+        warnings: The sentences, also on named folders that hold no trust file.
+        unreadable: Named files and folders, and those of the user, that cannot be read and are not named after a
+            key: it is unknown which key they revoke.
+    """
+
+    trust: TrustSet
+    warnings: tuple[str, ...] = ()
+    unreadable: tuple[UnreadTrust, ...] = ()
+
+    @property
+    def emptiness(self) -> str:
+        """A warning if the set holds no key at all, else empty."""
+        if any(not entry.unread for entry in self.trust.entries):
+            return ""
+        why = "no trust file could be read" if self.warnings else "there is no trust file"
+        return f"no key is trusted, so no signature counts: {why}"
+
+
+def load_trust(
+    *,
+    user: Path | None = None,
+    project: Path | None = None,
+    others: Mapping[str, Path] | None = None,
+    bundles: Mapping[str, Path] | None = None,
+    vouching: Path | None = None,
+    named: Sequence[Path] = (),
+    checkouts: Sequence[str] = (),
+    user_fault: EnvironmentFault | None = None,
+) -> TrustLoad:
+    """Read the trust files of all spaces.
+
+    A file that cannot be read is taken to revoke the key that it is named after, as far as it could: to break a file
+    that revokes or limits a key never lets it count.
+
+    Args:
+        user: Root of the user space: the folder that holds ``config/keys/trusted``.
+        project: Root of the project space.
+        others: Root of each other project, by its name.
+        bundles: Root of each bundle, by bundle id.
+        vouching: Root of the one of them whose own trust files count for its items: rye's own, and while a bundle is
+            inspected or signed.
+        named: Trust files, or folders of them, that the caller trusts for this run.
+        checkouts: Folders in which no trust file of the user may lie: what brings its own keys would vouch for itself.
+        user_fault: Why nothing of the user space counts; None if it does.
+
+    Returns:
+        The set, and what could not be read.
+
+    Raises:
+        NotFoundError: ``trust-not-found`` when a named path does not exist.
+        SigningError: When a file that the caller named itself cannot be taken.
+    """
+    found = _Found()
+    for path in named:
+        found.add_named(path)
+    if user is not None:
+        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, checkouts=checkouts, fault=user_fault)
+    anchors = tuple(found.entries)
+    for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
+        found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
+    for bundle, root in (bundles or {}).items():
+        vouches = vouching is not None and os.path.realpath(root) == os.path.realpath(vouching)
+        folder, published = root / TRUSTED_FOLDER, _published(root)
+        found.add_folder(folder, TrustScope.BUNDLE, root=root, bundle=bundle, vouches=vouches, more=published)
+    return found.load()
+
+
+class _Found:
+    """Collects the entries of trust files, and the files that cannot be read."""
+
+    def __init__(self) -> None:
+        self.entries: list[TrustEntry] = []
+        self._unread: list[UnreadTrust] = []
+        self._empty: list[str] = []
+
+    def load(self) -> TrustLoad:
+        """Return the trust set and the warnings."""
+        barring = [entry for each in self._unread if each.name for entry in each.entries(self.entries)]
+        warnings = [each.message for each in self._unread]
+        unreadable = tuple(each for each in self._unread if each.scope.is_anchor and not each.name)
+        return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), unreadable)
+
+    def add_named(self, path: Path) -> None:
+        """Read a file, or a folder of files, that the caller names."""
+        if os.path.isdir(path):
+            before = len(self.entries) + len(self._unread)
+            self.add_folder(path, TrustScope.NAMED)
+            if len(self.entries) + len(self._unread) == before:
+                self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
+        elif not os.path.exists(path):
+            refuse_key_text(str(path))
+            message = f"there is no trust file {path}"
+            raise NotFoundError("trust-not-found", message, hint="name a trust file or a folder of them")
+        else:
+            self.entries.append(parse_trust_file(read_trust_bytes(path), scope=TrustScope.NAMED, source=str(path)))
+
+    def add_folder(
+        self,
+        folder: Path,
+        scope: TrustScope,
+        *,
+        root: Path | None = None,
+        bundle: str = "",
+        vouches: bool = False,
+        anchors: Sequence[TrustEntry] = (),
+        more: Sequence[Path] = (),
+        checkouts: Sequence[str] = (),
+        fault: EnvironmentFault | None = None,
+    ) -> None:
+        """Read the trust files of a folder, and ``more``; of a ``root``, none that a link leads out of it to.
+
+        Of the user's, none that others own or can write, or that lies in one of the ``checkouts``; no file at all
+        where there is a ``fault`` in the whole.
+        """
+        paths = [*more]
+        try:
+            if fault is not None:
+                raise fault
+            _refuse_leading_out(folder, root)
+            paths += trust_paths(folder)
+        except NotADirectoryError:
+            pass
+        except OSError as error:
+            dangling = any(os.path.islink(place) and not os.path.exists(place) for place in (folder, *folder.parents))
+            if dangling or not isinstance(error, FileNotFoundError):
+                message = f"trust files in {folder} cannot be read: {error.strerror}"
+                unreadable = EnvironmentFault("unreadable", message, hint="check its permissions")
+                self._unread.append(UnreadTrust(folder, message, scope, unreadable, bundle))
+        except (SigningError, EnvironmentFault) as error:
+            self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
+        for path in paths:
+            endorsed_by = ""
+            try:
+                if os.path.islink(path):
+                    _refuse_leading_out(path, root)
+                if scope is TrustScope.USER:
+                    refuse_others(path)
+                    if inside := inside_fault(path, checkouts):
+                        raise inside
+                data = read_trust_bytes(path)
+                endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
+                entry = parse_trust_file(
+                    data,
+                    scope=scope,
+                    bundle=bundle,
+                    endorsed_by=endorsed_by,
+                    vouches=vouches,
+                    source=str(path),
+                )
+            except (SigningError, EnvironmentFault) as error:
+                message, stem = f"trust file {path} is left out: {error.message}", path.stem.casefold()
+                name = stem if _FINGERPRINT.fullmatch(stem) else ""
+                self._unread.append(UnreadTrust(path, message, scope, error, bundle, endorsed_by, name))
+            else:
+                self.entries.append(entry)
+
+
+def _published(root: Path) -> list[Path]:
+    """Return the publisher's trust files of a bundle that is a ``.ai``, where no link is on the way to them."""
+    if root.name != ".ai" or root.is_symlink():
+        return []
+    places = (root.parent, root.parent.parent / root.name)
+    return [base / _PUBLISHER for base in places if not base.is_symlink() and os.path.lexists(base / _PUBLISHER)]
+
+
+def _refuse_leading_out(path: Path, root: Path | None) -> None:
+    if root is not None and leads_out(path, root):
+        message = f"{path} leads out of {root}, by a link, and is not read"
+        raise SigningError("not-a-file", message, hint="put the files themselves in its place")
+
+
+def leads_out(path: Path, root: Path) -> bool:
+    """Return whether a path below a root leads out of it through links."""
+    base = real_path(root)
+    return not real_path(path).startswith(base.rstrip(os.sep) + os.sep)
+
+
+def trust_paths(folder: Path) -> list[Path]:
+    """Return the trust files in a folder, by name: those that end with ``.toml``, in letters of any case.
+
+    Raises:
+        OSError: The folder is not there or cannot be listed.
+    """
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".toml" and path.name[0] not in "._")
+
+
+def read_trust_bytes(path: Path) -> bytes:
+    """Return the bytes of a trust file or public key, at most one more than allowed; a pipe is not waited for.
+
+    Raises:
+        SigningError: ``not-a-file``.
+        EnvironmentFault: ``unreadable``.
+    """
+    try:
+        if not path.is_file():
+            raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
+        with path.open("rb") as stream:
+            return stream.read(MAX_TRUST_FILE + 1)
+    except OSError as fault:
+        raise EnvironmentFault(
+            "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"
+        ) from fault

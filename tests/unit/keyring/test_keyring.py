@@ -1,0 +1,367 @@
+"""The keys of a user: where they are kept, who may look, what is shown of them, and what never is."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import os
+import stat
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from rye.cli.render.keys import render_keys
+from rye.cli.terminal import PLAIN
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.keyring.key_store import KEY_VARIABLE, PASSPHRASE_VARIABLE
+from rye.keyring.keyring import ENVIRONMENT, Keyring
+from rye.spaces.layout import Layout
+from rye.trust import SigningKey, TrustScope, hide_keys, load_trust, parse_trust_file
+from rye.verify.policy import check_signers
+from tests.support.signed import ANN, EVE
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+
+
+def keyring(folder: Path, environ: Mapping[str, str] | None = None, *, passphrase: bytes | None = None) -> Keyring:
+    """Return the keyring of a user without a project, in an environment of its own."""
+    layout = Layout((), None, folder / ".ai")
+    return Keyring(layout, passphrase=passphrase, environ=environ or {})
+
+
+def mode(path: str | Path) -> int:
+    """Return the permissions of a file."""
+    return stat.S_IMODE(Path(path).stat().st_mode)
+
+
+@POSIX
+def test_a_key_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    """The private half is 0600 in a folder of 0700, the trust file is where trust is read, and both name one key."""
+    made = keyring(tmp_path).generate(owner="Ada", namespaces=("ops/*",))
+    assert (mode(made.path), mode(Path(made.path).parent)) == (0o600, 0o700)
+    entry = parse_trust_file(Path(made.trust_file).read_bytes(), scope=TrustScope.USER)
+    assert (entry.fingerprint, entry.owner, entry.namespaces) == (made.fingerprint, "Ada", ("ops/*",))
+    assert made.trusted
+    assert keyring(tmp_path).signing_key().public.fingerprint == made.fingerprint
+
+
+def test_the_first_key_is_trusted_and_further_ones_when_asked(tmp_path: Path) -> None:
+    """A user trusts the own first key without a word; another one only with ``trust``."""
+    ring = keyring(tmp_path)
+    assert [ring.generate(name).trusted for name in ("one", "two")] == [True, False]
+    assert ring.generate("three", trust=True).trusted
+    assert not keyring(tmp_path / "other").generate(trust=False).trusted
+    assert [(key.name, key.trusted) for key in ring.list()] == [("one", True), ("three", True), ("two", False)]
+
+
+def test_a_key_is_never_overwritten_unless_asked(tmp_path: Path) -> None:
+    """Nothing changes on refusal; with ``replace`` the new key is the only one, and its public half goes with it."""
+    ring = keyring(tmp_path)
+    first = ring.generate()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for again in (ring.generate, partial(ring.import_key, EVE.to_pem())):
+        with pytest.raises(SigningError) as caught:
+            again()
+        assert caught.value.code == "key-exists"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    second = ring.generate(replace=True)
+    assert second.fingerprint != first.fingerprint
+    assert ring.signing_key().public.fingerprint == ring.show().fingerprint == second.fingerprint
+    assert Path(second.path).with_suffix(".pub").read_text() == second.public_pem
+    assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".tmp")]
+
+
+def test_what_a_killed_write_left_of_a_key_is_removed(tmp_path: Path) -> None:
+    """A whole private key may be in it; one that is younger than an hour may still be being written."""
+    ring = keyring(tmp_path)
+    folder = Path(ring.generate().path).parent
+    left, young = (folder / f".private_key.pem.{digit * 16}.tmp" for digit in "ab")
+    for path in (left, young):
+        path.write_bytes(ANN.to_pem())
+    os.utime(left, (0, 0))
+    ring.generate("other")
+    assert (left.exists(), young.exists()) == (False, True)
+
+
+def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the key nor trust in it, so that the same command can be run again."""
+
+    def full(_path: object, _to: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", full)
+        with pytest.raises(EnvironmentFault):
+            keyring(tmp_path).generate()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert keyring(tmp_path).generate().trusted
+
+
+@pytest.mark.parametrize("arguments", [{"owner": "a\nb"}, {"namespaces": ("/x",)}, {"name": "a/b"}, {"name": ""}])
+def test_nothing_is_written_when_an_argument_is_wrong(tmp_path: Path, arguments: dict[str, object]) -> None:
+    """What could not be read again is refused before the key is made."""
+    with pytest.raises(RyeError):
+        keyring(tmp_path).generate(**arguments)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_passphrase_protects_the_file(tmp_path: Path) -> None:
+    """With ``RYE_KEY_PASSPHRASE`` or an answer the file is encrypted; without it, the key is listed but not opened."""
+    ring = keyring(tmp_path, {PASSPHRASE_VARIABLE: "open sesame"})
+    made = ring.generate()
+    assert b"BEGIN ENCRYPTED PRIVATE KEY" in Path(made.path).read_bytes()
+    assert ring.signing_key().public.fingerprint == made.fingerprint
+    closed = keyring(tmp_path)
+    reported = closed.show()
+    assert (reported.fingerprint, reported.encrypted, reported.problem) == (made.fingerprint, True, "")
+    assert closed.public_key().fingerprint == made.fingerprint
+    with pytest.raises(SigningError) as caught:
+        closed.signing_key()
+    assert caught.value.code == "passphrase-needed"
+    with pytest.raises(SigningError) as wrong:
+        keyring(tmp_path, passphrase=b"wrong").signing_key()
+    assert wrong.value.code == "passphrase-wrong"
+    assert keyring(tmp_path, passphrase=b"open sesame").signing_key().public.fingerprint == made.fingerprint
+
+
+def test_a_passphrase_is_asked_for_only_when_it_is_needed(tmp_path: Path) -> None:
+    """Who is asked hears what for; the environment comes first; nothing is asked for a key without one."""
+    asked: list[str] = []
+
+    def answer(what: str) -> bytes:
+        asked.append(what)
+        return b"secret"
+
+    ring = Keyring(Layout((), None, tmp_path / ".ai"), passphrase=answer, environ={})
+    ring.generate("plain")
+    ring.signing_key("plain")
+    assert asked == []
+    ring.generate("closed", encrypt=True)
+    ring.signing_key("closed")
+    assert asked == ["the new key closed", "the key closed"]
+    ring.list()
+    ring.public_key("closed")
+    assert len(asked) == 2
+    with pytest.raises(SigningError) as caught:
+        keyring(tmp_path).generate("other", encrypt=True)
+    assert caught.value.code == "passphrase-needed"
+    assert {key.name for key in ring.list()} == {"plain", "closed"}
+
+
+@POSIX
+def test_unsafe_permissions_are_an_error_with_the_command_that_fixes_them(tmp_path: Path) -> None:
+    """A key or folder that others may look into is listed as unusable, with the chmod, and is not used."""
+    ring = keyring(tmp_path)
+    path = Path(ring.generate().path)
+    for target, unsafe, safe in ((path, 0o644, 0o600), (path.parent, 0o755, 0o700)):
+        target.chmod(unsafe)
+        (reported,) = ring.list()
+        assert f"chmod {safe:o} {target}" in reported.problem
+        for use in (ring.signing_key, ring.export_private):
+            with pytest.raises(SigningError) as caught:
+                use()
+            assert caught.value.hint == f"chmod {safe:o} {target}"
+        target.chmod(safe)
+    assert ring.list()[0].problem == ""
+
+
+def test_the_key_of_the_environment_is_listed_first_and_signs(tmp_path: Path) -> None:
+    """``RYE_SIGNING_KEY`` holds the key or its path; it comes before the user's own."""
+    keyring(tmp_path).generate()
+    path = tmp_path / "eve.pem"
+    path.write_bytes(EVE.to_pem())
+    path.chmod(0o600)
+    for given, where in ((EVE.to_pem().decode(), ""), (str(path), str(path))):
+        ring = keyring(tmp_path, {KEY_VARIABLE: given})
+        first, second = ring.list()
+        assert (first.name, first.fingerprint, first.path) == (ENVIRONMENT, EVE.public.fingerprint, where)
+        assert second.name == "private_key"
+        assert ring.signing_key().public == ring.public_key() == EVE.public
+        assert ring.signing_key("private_key").public != EVE.public
+
+
+@pytest.mark.parametrize(
+    "given", ["c2VjcmV0LXNlY3JldA==", "x" * 5000, "~nobody/key", "-----BEGIN PRIVATE KEY-----\nAAAA", "a\0b"]
+)
+def test_attack_no_message_shows_what_the_variable_holds(tmp_path: Path, given: str) -> None:
+    """A secret in the wrong form is a sentence about the variable, without the secret."""
+    ring = keyring(tmp_path, {KEY_VARIABLE: given})
+    (reported,) = ring.list()
+    assert reported.problem
+    assert given[:40] not in str(reported.to_dict())
+    with pytest.raises(RyeError) as caught:
+        ring.signing_key()
+    assert given[:40] not in str(caught.value.to_dict())
+
+
+def test_a_key_can_be_taken_elsewhere(tmp_path: Path) -> None:
+    """What is exported can be imported, behind its passphrase if it has one; the trust file carries the limits."""
+    here, there = keyring(tmp_path / "here"), keyring(tmp_path / "there")
+    made = here.generate(owner="Ada", namespaces=("ops/*",))
+    assert there.import_key(here.export_private(), "moved").fingerprint == made.fingerprint
+    entry = parse_trust_file(here.export_trust_file(), scope=TrustScope.USER)
+    assert (entry.owner, entry.namespaces) == ("Ada", ("ops/*",))
+    closed = ANN.to_pem(passphrase=b"secret")
+    with pytest.raises(SigningError) as caught:
+        there.import_key(closed, "ann")
+    assert caught.value.code == "passphrase-needed"
+    kept = keyring(tmp_path / "there", passphrase=b"secret").import_key(closed, "ann")
+    assert (kept.fingerprint, kept.encrypted) == (ANN.public.fingerprint, True)
+    assert b"ENCRYPTED" in there.export_private("ann")
+
+
+@pytest.mark.parametrize("data", [b"", b"x", ANN.public.pem.encode(), ANN.to_pem()[:60]])
+def test_only_a_private_key_is_imported(tmp_path: Path, data: bytes) -> None:
+    """Anything else is refused and nothing is written."""
+    with pytest.raises(SigningError) as caught:
+        keyring(tmp_path).import_key(data)
+    assert caught.value.code == "key-unreadable"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_is_named_by_name_or_file(tmp_path: Path) -> None:
+    """A name is that of a key; a path is a file; the text of a key is neither, and is not repeated."""
+    ring = keyring(tmp_path)
+    made = ring.generate("release")
+    path = tmp_path / "eve.pem"
+    path.write_bytes(EVE.to_pem())
+    path.chmod(0o600)
+    trust = tmp_path / "trust.toml"
+    trust.write_bytes(ring.export_trust_file("release"))
+    assert ring.signing_key("release").public.fingerprint == made.fingerprint
+    assert ring.signing_key(path).public == ring.public_key(str(path)) == EVE.public
+    assert ring.public_key(str(trust)) == ring.public_key(made.fingerprint) == ring.public_key("release")
+    for name in ("nothing", str(tmp_path / "nothing.pem")):
+        with pytest.raises(NotFoundError) as missing:
+            ring.signing_key(name)
+        assert missing.value.code == "no-signing-key"
+
+
+def in_pieces(text: str, length: int, between: str) -> str:
+    """Return text with blanks in it, as where a line was copied from somewhere that broke it."""
+    return between.join(text[start : start + length] for start in range(0, len(text), length))
+
+
+SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "pem": str,
+    "one line": lambda pem: "".join(pem.splitlines()),
+    "body": lambda pem: "".join(pem.splitlines()[1:-1]),
+    "body in lines": lambda pem: "\n".join(pem.splitlines()[1:-1]),
+    "body for addresses": lambda pem: "".join(pem.splitlines()[1:-1]).translate({ord("+"): "-", ord("/"): "_"}),
+    "body as a path": lambda pem: "./keys/" + "".join(pem.splitlines()[1:-1]),
+    "body in two pieces": lambda pem: in_pieces("".join(pem.splitlines()[1:-1]), 30, " "),
+    "body in short pieces": lambda pem: in_pieces("".join(pem.splitlines()[1:-1]), 4, " \t"),
+    "base64 of the pem in pieces": lambda pem: in_pieces(base64.b64encode(pem.encode()).decode(), 7, "  "),
+    "base64 of the pem": lambda pem: base64.b64encode(pem.encode()).decode(),
+    "hexadecimal": lambda pem: base64.b64decode("".join(pem.splitlines()[1:-1])).hex(),
+}
+"""How a private key could be written where its name belongs."""
+
+
+@pytest.mark.parametrize("passphrase", [None, b"open sesame"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_attack_the_text_of_a_key_is_not_repeated(tmp_path: Path, spelling: str, passphrase: bytes | None) -> None:
+    """Wherever a key's name or file belongs, and however it is spelled; what is shown of another error hides it."""
+    if passphrase and spelling == "hexadecimal":
+        pytest.skip("nobody writes an encrypted key so")
+    ring = keyring(tmp_path)
+    text = SPELLINGS[spelling](EVE.to_pem(passphrase=passphrase).decode())
+    named = partial(load_trust, named=[Path(text)])
+    signers = partial(check_signers, (text,))
+    uses = (ring.signing_key, ring.public_key, ring.show, ring.export_private, ring.generate, ring.trust.add)
+    for use in (*(partial(use, text) for use in uses), named, signers):
+        with pytest.raises(ArgumentError) as caught:
+            use()
+        assert caught.value.code == "key-text"
+        assert text[-40:-4] not in str(caught.value.to_dict())
+    text = text.strip().removeprefix("./keys/")
+    assert hide_keys(f"there is no item {text}, here") == "there is no item [private key], here"
+    assert hide_keys(f"there is no item {text!r}, here") == "there is no item '[private key]', here"
+
+
+@pytest.mark.parametrize(
+    "text", [EVE.public.pem.replace("\n", ""), EVE.public.fingerprint, "ed25519:" + "A" * 43 + "="]
+)
+def test_what_is_public_is_shown(text: str) -> None:
+    """A public key or a fingerprint is no secret, nor is the base64 of one."""
+    assert hide_keys(text) == text
+    encoded = base64.b64encode(EVE.public.pem.encode()).decode()
+    assert hide_keys(encoded) == encoded
+
+
+def test_no_answer_holds_a_private_key(tmp_path: Path) -> None:
+    """In no value, text or error of the keyring is the secret."""
+    ring = keyring(tmp_path, {KEY_VARIABLE: EVE.to_pem().decode()})
+    made = ring.generate(owner="Ada")
+    said = repr([made, ring.list(), ring.show(), ring.signing_key(), ring.trust.list()]) + str(ring.export_trust_file())
+    for pem in (Path(made.path).read_bytes(), EVE.to_pem()):
+        body = pem.decode().splitlines()[1]
+        seed = base64.b64decode(body)[-32:]
+        for secret in (body, body[-40:], seed.hex(), repr(seed)[2:-1], base64.b64encode(seed).decode().rstrip("=")):
+            assert secret not in said
+
+
+def test_a_key_without_its_public_half_is_listed_with_what_is_known(tmp_path: Path) -> None:
+    """An encrypted key that came here without a ``.pub`` is listed with an unknown fingerprint."""
+    ring = keyring(tmp_path, {PASSPHRASE_VARIABLE: "secret"})
+    path = Path(ring.generate().path)
+    for broken in (None, "garbage"):
+        path.with_suffix(".pub").unlink(missing_ok=True)
+        if broken:
+            path.with_suffix(".pub").write_text(broken)
+        (reported,) = keyring(tmp_path).list()
+        assert (reported.fingerprint, reported.encrypted, reported.problem) == ("", True, "")
+
+
+def test_keys_come_from_the_system(tmp_path: Path) -> None:
+    """Two keys are never the same."""
+    ring = keyring(tmp_path)
+    assert len({ring.generate(f"k{number}").fingerprint for number in range(5)}) == 5
+    assert isinstance(ring.signing_key("k1"), SigningKey)
+
+
+def test_a_public_half_that_is_not_that_of_the_locked_key(tmp_path: Path) -> None:
+    """Listing says only what the file beside it says, and that it is no more; with the passphrase it is noticed."""
+    ring = keyring(tmp_path, passphrase=b"secret")
+    made = ring.generate(encrypt=True)
+    path = Path(made.path)
+    assert (made.unproven, ring.show().unproven, ring.list()[0].unproven) == (False, True, True)
+    assert any("taken from its .pub file" in line for line in render_keys(ring.list(), PLAIN))
+    path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")
+    assert (ring.show().fingerprint, ring.show().unproven) == (EVE.public.fingerprint, True)
+    knowing = keyring(tmp_path, {PASSPHRASE_VARIABLE: "secret"})
+    for which in (None, "private_key", path):
+        with pytest.raises(SigningError, match="is not the public half") as caught:
+            ring.signing_key(which)
+        assert (caught.value.code, str(path.with_suffix(".pub")) in caught.value.hint) == ("key-mismatch", True)
+    with pytest.raises(SigningError, match="is not the public half"):
+        knowing.export_trust_file("private_key")
+    path.with_suffix(".pub").write_text("-----BEGIN PUBLIC KEY-----\n", encoding="ascii")
+    assert (ring.show().fingerprint, ring.show().unproven) == ("", False)
+    assert ring.signing_key().public.fingerprint == made.fingerprint
+
+
+def test_a_public_half_that_is_not_that_of_an_open_key(tmp_path: Path) -> None:
+    """Whoever gives that file to others gives them the wrong key, so it is reported at once."""
+    ring = keyring(tmp_path)
+    path = Path(ring.generate().path)
+    path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")
+    (listed,) = ring.list()
+    assert (listed.fingerprint, "is not the public half" in listed.problem) == ("", True)
+    with pytest.raises(SigningError, match="is not the public half"):
+        ring.signing_key()
+
+
+@POSIX
+def test_a_pipe_in_place_of_a_key_is_refused_at_once(tmp_path: Path) -> None:
+    """Nobody waits for a key that may never come."""
+    ring = keyring(tmp_path)
+    path = Path(ring.generate().path)
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert "not a regular file" in ring.show().problem
+    with pytest.raises(SigningError, match="not a regular file"):
+        ring.signing_key(path)

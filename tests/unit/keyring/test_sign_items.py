@@ -1,0 +1,361 @@
+"""Signing on disk: all is validated before any is written, and each file is old or new, never between."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from rye import Registry
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, RyeError, SigningError
+from rye.keyring import key_store
+from rye.trust import TRUSTED_FOLDER, Verdict, sign_bytes, trust_file_bytes
+from tests.support.signed import ANN, EVE, verdict
+from tests.support.spacesim import SpaceSim
+
+TOOL = '"""Say hello."""\n\n__version__ = "1.0.0"\n'
+NOTE = "---\ntitle: Note\nversion: 1.0.0\n---\n\n# Note\n\nA note.\n"
+GOOD = {
+    "tools/demo/hello.py": TOOL,
+    "knowledge/demo/note.md": NOTE,
+    "directives/demo/release.md": "---\ndescription: Release it.\nversion: 1.0.0\n---\n\n1. Release.\n",
+}
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Three unsigned items in the project, and ann's key as the user's own."""
+    sim = SpaceSim(tmp_path, bundles=())
+    for rel, text in GOOD.items():
+        sim.write("project", rel, text)
+    key_store.save_signing_key(sim.root("user") / key_store.SIGNING_FOLDER, ANN)
+    return sim
+
+
+def registry_of(sim: SpaceSim) -> Registry:
+    """Return the registry of the simulated spaces."""
+    return Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+
+
+def contents(sim: SpaceSim) -> dict[Path, bytes]:
+    """Return every file of the project."""
+    return {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()}
+
+
+def codes(registry: Registry) -> dict[str, str]:
+    """Return the reason code of every item of the project."""
+    return {item.id: item.signature.code for item in registry.verify(space="project").items}
+
+
+def test_everything_is_signed_once(sim: SpaceSim) -> None:
+    """All, then nothing left to do; ``force`` signs again; a format is not taken for another."""
+    registry = registry_of(sim)
+    report = registry.sign("*")
+    assert [(item.changed, item.code) for item in report.items] == [(True, "no-envelope")] * 3
+    assert set(codes(registry).values()) == {"ok"}
+    before = contents(sim)
+    assert not any(item.changed or item.code for item in registry.sign("*").items)
+    assert contents(sim) == before
+    assert all(item.changed for item in registry.sign("*", force=True, dry_run=True).items)
+    second = int(time.time())
+    while int(time.time()) == second:  # a line gives the time to the second
+        time.sleep(0.01)
+    assert all(item.changed for item in registry.sign("*", force=True).items)
+    assert contents(sim) != before
+    assert all(item.changed for item in registry.sign("*", format="v1").items)
+    assert set(codes(registry).values()) == {"ok-unbound"}
+
+
+def test_a_space_is_listed_once_however_many_paths_are_named(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``rye init`` names each file that it has shown; a path that is written in another way is found all the same."""
+    real, scanned = os.scandir, list[object]()
+
+    def scan(*place: str) -> object:
+        scanned.append(place)
+        return real(*place)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    paths = [str(sim.path("project", rel)) for rel in GOOD]
+    counts = []
+    for named in (paths[:1], paths, [path.replace("/demo/", "/./demo/../demo/") for path in paths]):
+        scanned.clear()
+        report = registry_of(sim).sign(*named, dry_run=True)
+        assert sorted(item.path for item in report.items) == sorted(paths[: len(named)])
+        counts.append(len(scanned))
+    assert len(set(counts)) == 1
+
+
+def test_what_another_key_signed_or_changed_is_signed_again(sim: SpaceSim) -> None:
+    """Only a valid signature of this very key is left alone; the report says how each stood."""
+    registry = registry_of(sim)
+    registry.sign("*")
+    sim.sign("project", "tools/demo/hello.py", EVE)
+    note = sim.path("project", "knowledge/demo/note.md")
+    note.write_bytes(note.read_bytes() + b"more\n")
+    found = {item.id: (item.changed, item.code) for item in registry.sign("*").items}
+    assert found == {
+        "demo/hello": (True, "unknown-key"),
+        "demo/note": (True, "digest"),
+        "demo/release": (False, ""),
+    }
+    assert set(codes(registry).values()) == {"ok"}
+
+
+BAD = {
+    "tools/demo/late.py": (
+        '"""Late."""\n__version__ = "latest"\n',
+        ["version 'latest' is not a version such as 1.0.0"],
+    ),
+    "tools/demo/other.py": (
+        '"""Other."""\n__version__ = "1.0"\n__category__ = "ops"\n',
+        ["its category is 'ops', its path says 'demo'"],
+    ),
+    "tools/demo/data.json": (
+        '# rye:signed:x\n{"description": "Data.", "version": "1.0.0"}',
+        ["a .json file has no comments to hold a signature line; remove that line"],
+    ),
+    "tools/demo/typed.yaml": (
+        "description: Typed.\nversion: 1.0.0\ntitle: [a, b]\nauthor: {name: x}\ntags: {a: b}\n",
+        ["title is a list, not text", "author is a table, not text", "tags is a table, not a list of texts"],
+    ),
+    "tools/demo/tagged.yaml": (
+        "description: Tagged.\nversion: 1.0.0\ntags: [{a: b}]\n",
+        ["tags is a list of other things than text, not a list of texts"],
+    ),
+    "tools/demo/split.yaml": (
+        "description: Split.\nversion: 1.0.0\nsuperseded_by: [a/b, tool:a/c, a/b]\nreplaced_by: a/b, a/d\n",
+        [
+            f"{key} names 2 items, of which one alone can take its place; put the others in references"
+            for key in ("superseded_by", "replaced_by")
+        ],
+    ),
+    "knowledge/demo/kind.md": (
+        "---\nname: kin\ntype: tool\nid: demo/kin\ntitle: Kind\nversion: 1.0.0\n---\n\nText.\n",
+        [
+            "its id is 'demo/kin', its path says 'demo/kind'",
+            "its name is 'kin', its path says 'kind'",
+            "its type is 'tool', its path says 'knowledge'",
+        ],
+    ),
+}
+
+
+def test_all_problems_of_all_files_come_in_one_report(sim: SpaceSim) -> None:
+    """Each problem is one line of the error, and nothing is written, not even the items that are well."""
+    for rel, (text, _) in BAD.items():
+        sim.write("project", rel, text)
+    sim.write("project", "tools/demo/binary.py", b"\xff\xfe")
+    before = contents(sim)
+    for dry_run, force in ((False, False), (True, False), (False, True)):
+        with pytest.raises(SigningError) as caught:
+            registry_of(sim).sign("*", dry_run=dry_run, force=force)
+        assert caught.value.code == "invalid-items"
+        problems = caught.value.details["problems"]
+        expected = [f"{rel}: {words}" for rel, (_, said) in BAD.items() for words in said]
+        assert sorted(line for line in problems if "binary" not in line) == sorted(expected)
+        assert len([line for line in problems if line.startswith("tools/demo/binary.py: ")]) == 1
+        assert all("\n" not in line for line in problems)
+        assert contents(sim) == before
+
+
+def test_no_metadata_is_required(sim: SpaceSim) -> None:
+    """An item without title, description and version is signed; one note says what searches cannot show."""
+    sim.write("project", "tools/demo/bare.py", "x = 1\n")
+    sim.write("project", "tools/demo/data.yaml", "a: 1\n")
+    sim.write("project", "knowledge/demo/plain.md", "Just a sentence.\n")
+    registry = registry_of(sim)
+    report = registry.sign("*")
+    assert all(item.changed for item in report.items)
+    (warning,) = report.warnings
+    assert warning.startswith(
+        "there is no description; a search has only its name to show: 2 files, tools/demo/bare.py"
+    )
+    assert set(codes(registry).values()) == {"ok"}
+
+
+@pytest.mark.parametrize(
+    "written", ["demo/one", "[demo/one]", "'demo/one, since it is faster'", "{id: demo/one}", "null", "[]"]
+)
+def test_what_names_one_successor_is_signed(sim: SpaceSim, written: str) -> None:
+    """As a text, also with words on it, as a list of one, as a mapping; or none."""
+    sim.write("project", "tools/demo/past.yaml", f"description: Past.\nversion: 1.0.0\nsuperseded_by: {written}\n")
+    assert registry_of(sim).sign("tool:demo/past").items[0].changed
+
+
+def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
+    """``check`` lists what this key has not signed; it needs no private key and writes nothing."""
+    registry = registry_of(sim)
+    registry.sign("tool:demo/*")
+    before = contents(sim)
+    found = {item.id: item.changed for item in registry.sign("*", check=True).items}
+    assert found == {"demo/hello": False, "demo/note": True, "demo/release": True}
+    public = sim.folder / "ann.pem"
+    public.write_text(ANN.public.pem)
+    for path in (sim.root("user") / key_store.SIGNING_FOLDER).iterdir():
+        path.unlink()
+    assert not registry.sign("tool:demo/*", check=True, key=public).items[0].changed
+    assert registry.sign("*", dry_run=True).fingerprint == ""
+    for check in (True, False):
+        with pytest.raises(NotFoundError) as caught:
+            registry.sign("*", check=check)
+        assert caught.value.code == "no-signing-key"
+    assert contents(sim) == before
+
+
+@pytest.mark.parametrize("given", ["bare base64", "no such file", "broken PEM"])
+def test_a_dry_run_reads_the_key_of_the_environment(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """What keeps the run from signing keeps the dry run from saying that it would, and shows nothing of the key."""
+    pem = ANN.to_pem().decode()
+    body = "".join(pem.splitlines()[1:-1])
+    texts = {"bare base64": body, "no such file": str(sim.folder / "no.pem"), "broken PEM": pem.replace(body, body[4:])}
+    monkeypatch.setenv("RYE_SIGNING_KEY", texts[given])
+    registry, said = registry_of(sim), []
+    for dry_run in (True, False):
+        with pytest.raises(RyeError) as caught:
+            registry.sign("*", dry_run=dry_run)
+        said.append((caught.value.code, str(caught.value)))
+    assert said[0] == said[1]
+    assert body not in said[0][1]
+
+
+def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:
+    """Comparing takes the public half beside it; signing takes the passphrase."""
+    folder = sim.root("user") / key_store.SIGNING_FOLDER
+    key_store.save_signing_key(folder, EVE, name="eve", passphrase=b"secret")
+    registry = registry_of(sim)
+    assert registry.sign("*", key="eve", dry_run=True).fingerprint == EVE.public.fingerprint
+    with pytest.raises(SigningError) as caught:
+        registry.sign("*", key="eve")
+    assert caught.value.code == "passphrase-needed"
+    assert registry.sign("*", key="eve", passphrase=b"secret").fingerprint == EVE.public.fingerprint
+    assert all(not item.changed for item in registry.sign("*", key="eve", check=True).items)
+
+
+def test_a_signature_that_will_not_count_gives_a_warning(sim: SpaceSim) -> None:
+    """Signing with a key that the user does not trust, or outside its namespaces, warns once for each reason."""
+    registry, trusted = registry_of(sim), sim.root("user") / TRUSTED_FOLDER
+    assert registry.sign("*").warnings == ()
+    (path,) = trusted.iterdir()
+    path.write_bytes(trust_file_bytes(ANN.public, owner="ann", namespaces=("tool:demo/*",)))
+    (warning,) = registry.sign("*", force=True).warnings
+    assert "is signed, but untrusted: the signature holds, but the key of ann" in warning
+    path.unlink()
+    (warning,) = registry.sign("*").warnings
+    assert "which no trust file names" in warning
+
+
+def test_system_space_is_read_only(sim: SpaceSim, tmp_path: Path) -> None:
+    """Neither by name nor by path is a bundle's item signed with a user's key."""
+    bundle = tmp_path / "shop"
+    (bundle / "tools").mkdir(parents=True)
+    (bundle / "tools" / "x.py").write_text(TOOL)
+    registry = Registry(sim.project, user=sim.user, bundles=(bundle,), cache_dir=sim.cache)
+    for targets, how in ((("*",), {"space": "system"}), ((str(bundle / "tools" / "x.py"),), {})):
+        with pytest.raises(ArgumentError) as caught:
+            registry.sign(*targets, **how)  # type: ignore[arg-type]
+        assert caught.value.code in {"bad-space", "bad-target"}
+    assert (bundle / "tools" / "x.py").read_text() == TOOL
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_mode_line_ends_and_byte_order_mark_stay(sim: SpaceSim) -> None:
+    """Signing adds one line and changes nothing else about a file."""
+    rel = "tools/demo/run.sh"
+    text = b'\xef\xbb\xbf#!/bin/sh\r\n# description: Run.\r\n# version: 1.0.0\r\necho "ran"\r\n'
+    path = sim.write("project", rel, text)
+    path.chmod(0o751)
+    registry_of(sim).sign("tool:demo/run")
+    data = path.read_bytes()
+    lines = data.split(b"\r\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o751
+    assert b"\r\n".join([lines[0], *lines[2:]]) == text
+    assert b"\n" not in data.replace(b"\r\n", b"")
+
+
+def test_a_disk_that_fills_up_says_how_many_files_were_signed(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was signed before stays signed."""
+    for name in "abc":
+        sim.write("project", f"tools/more/{name}.py", TOOL)
+    replace, done = Path.replace, list[str]()
+
+    def full(path: Path, target: Path) -> Path:
+        if len(done) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done.append(target.name)
+        return replace(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        with pytest.raises(EnvironmentFault, match=r"signed 2 of 3 files, then: .*No space left"):
+            registry_of(sim).sign("tool:more/*")
+    assert sum(item.changed for item in registry_of(sim).sign("tool:more/*").items) == 1
+
+
+def test_file_replaced_between_reading_and_writing(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's change in that moment is not overwritten by the signature of what was there before."""
+    path = sim.path("project", "tools/demo/hello.py")
+    original = sign_bytes
+
+    def and_then_a_change(data: bytes, **facts: object) -> bytes:
+        path.write_text(TOOL + "evil()\n")
+        return original(data, **facts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("rye.keyring.sign_items.sign_bytes", and_then_a_change)
+    with pytest.raises(ItemError) as caught:
+        registry_of(sim).sign("tool:demo/hello")
+    assert caught.value.code == "changed-meanwhile"
+    assert path.read_text() == TOOL + "evil()\n"
+
+
+def test_symlink_out_of_the_space_is_not_signed(sim: SpaceSim) -> None:
+    """A link that leads elsewhere is a problem of that file, and what it leads to stays as it is."""
+    outside = sim.folder / "outside.py"
+    outside.write_text(TOOL)
+    sim.path("project", "tools/demo/link.py").symlink_to(outside)
+    with pytest.raises((SigningError, ArgumentError)):
+        registry_of(sim).sign("tool:demo/link")
+    assert outside.read_text() == TOOL
+
+
+def test_a_signed_item_is_judged_alike_outside_of_the_registry(sim: SpaceSim) -> None:
+    """What ``sign`` writes is what the signing room signs."""
+    registry_of(sim).sign("tool:demo/hello")
+    data = sim.path("project", "tools/demo/hello.py").read_bytes()
+    assert verdict(data).verdict is Verdict.TRUSTED
+
+
+def test_metadata_that_is_not_yaml_is_signed_with_a_warning(sim: SpaceSim) -> None:
+    """One for each cause, also before anything is written; the items are valid, and verify and show say it too."""
+    sim.write("project", "directives/demo/a.md", "---\nname: a\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# A\n")
+    sim.write("project", "directives/demo/b.md", "---\nname: b\ndescription: > Use it\nversion: 1.0.0\n---\n\n# B\n")
+    registry = registry_of(sim)
+    for number in range(8):
+        text = f"---\nname: c{number}\ntitle: C\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# C\n"
+        sim.write("project", f"directives/demo/c{number}.md", text)
+    one, other = registry.sign("*", dry_run=True).warnings
+    words = "the metadata is not YAML, and was read line by line: "
+    assert one.startswith(words)
+    assert one.endswith(
+        ": 9 files, directives/demo/a.md (line 3), directives/demo/c0.md (line 4), "
+        "directives/demo/c1.md (line 4), directives/demo/c2.md (line 4), directives/demo/c3.md (line 4) "
+        "and 4 more"
+    )
+    assert other.startswith(words)
+    assert other.endswith(": 1 file, directives/demo/b.md (line 3)")
+    (warning,) = registry.sign("directive:demo/a").warnings
+    assert warning == one.partition("9 files")[0] + "1 file, directives/demo/a.md (line 3)"
+    registry.sign("*")
+    assert set(codes(registry).values()) == {"ok"}
+    report = registry.verify(space="project")
+    assert report.status == 0
+    noted = [text for text in report.warnings if text.startswith(words)]
+    assert [text.partition(", dir")[0].rpartition(": ")[2] for text in noted] == ["9 files", "1 file"]
+    assert "directive:demo/a (line 4), directive:demo/c0 (line 5)" in noted[0]
+    loaded = registry.load("directive", "demo/a")
+    assert loaded.item.description == "Use it: now"
+    assert any("not YAML" in text for text in loaded.warnings)
+    assert not any("not YAML" in text for text in registry.search("now").warnings)

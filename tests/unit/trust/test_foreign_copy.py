@@ -1,0 +1,100 @@
+"""Items that hide those of another signer, found while items are verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rye.trust import Signature, Verdict
+from rye.trust.reasons import MAX_HIDING_WARNINGS, foreign_copy
+from tests.support.signed import EVE
+from tests.support.spacesim import SpaceSim, no_own_items
+
+TOOL = '"""A tool."""\n'
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[SpaceSim]:
+    """Lay empty spaces."""
+    (tmp_path / "none").mkdir()
+    with no_own_items(tmp_path / "none"):
+        yield SpaceSim(tmp_path)
+
+
+def warned(sim: SpaceSim, *targets: str, space: str = "project") -> list[str]:
+    """Return what a verification warns of that is hidden."""
+    run = sim.registry().check(*targets, space=space)
+    assert list(run)
+    return [text for text in run.warnings if "vouches" not in text]
+
+
+def signature(verdict: Verdict, signer: str = "", owner: str = "") -> Signature:
+    """Return a signature with just these facts."""
+    return Signature(verdict=verdict, code="", reason="", signer=signer, owner=owner, signed_at="", format="")
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "said"),
+    [
+        (signature(Verdict.TRUSTED, "a" * 64), signature(Verdict.TRUSTED, "a" * 64), ""),
+        (signature(Verdict.UNSIGNED), signature(Verdict.UNSIGNED), ""),
+        (signature(Verdict.TRUSTED, "a" * 64), signature(Verdict.UNSIGNED), ""),
+        (signature(Verdict.UNSIGNED), signature(Verdict.TRUSTED, "b" * 64, "Bea"), "unsigned here, signed with key "),
+        (
+            signature(Verdict.TAMPERED, "b" * 64),
+            signature(Verdict.TRUSTED, "b" * 64),
+            "tampered here, signed with key ",
+        ),
+        (signature(Verdict.TRUSTED, "a" * 64), signature(Verdict.UNTRUSTED, "b" * 64), "signed with key aaaaaaaa"),
+        (signature(Verdict.TRUSTED, "a" * 64), signature(Verdict.TAMPERED, "b" * 64), ""),
+    ],
+)
+def test_who_counts_as_another_signer(above: Signature, below: Signature, said: str) -> None:
+    """A signature that proves nothing is nobody's: above, it is another's; below, there is nobody to differ from."""
+    text = foreign_copy("tool:x", ("project", above), ("user", below))
+    assert bool(text) == bool(said)
+    assert said in text
+
+
+def test_copies_are_found_whatever_their_extension(sim: SpaceSim) -> None:
+    """The type and the id make it the same item, not the name of its file; a neighbour of a longer name is another."""
+    sim.write("project", "tools/ops/run.py", TOOL)
+    sim.add("user", "tools/ops/run.sh", "#!/bin/sh\necho\n")
+    sim.add("user", "tools/ops/runner.py", TOOL)
+    sim.add("user", "knowledge/ops/run.md", "# Run\n")
+    assert [text.partition(":")[0] for text in warned(sim)] == ["tool"]
+    assert warned(sim, space="user") == []
+
+
+def test_every_lower_space_is_looked_at(sim: SpaceSim) -> None:
+    """One warning for each copy that another key signed."""
+    sim.add("project", "tools/run.py", TOOL, EVE)
+    sim.add("user", "tools/run.py", TOOL)
+    sim.add("system:shop", "tools/run.py", TOOL)
+    assert [text.split(" hides that of ")[1].partition(":" if "user" in text else ": ")[0] for text in warned(sim)] == [
+        "user",
+        "system:shop",
+    ]
+    assert len(warned(sim, space="all")) == 3  # the user's hides the shop's, too
+
+
+def test_thousands_of_hidden_items_are_counted(sim: SpaceSim) -> None:
+    """The first are named, the rest are a number."""
+    for number in range(MAX_HIDING_WARNINGS + 5):
+        sim.write("project", f"tools/t{number}.py", TOOL)
+        sim.add("user", f"tools/t{number}.py", TOOL)
+    found = warned(sim)
+    assert len(found) == MAX_HIDING_WARNINGS + 1
+    assert found[-1] == "and 5 more items that hide those of another signer"
+    assert sim.registry().search("", limit=100).warnings == tuple(found)
+
+
+def test_a_hidden_copy_that_cannot_be_read_is_no_fault(sim: SpaceSim, tmp_path: Path) -> None:
+    """A link out of the space, or a file that is no item, says nothing of who signed."""
+    sim.write("project", "tools/run.py", TOOL)
+    (tmp_path / "outside.py").write_text(TOOL, encoding="utf-8")
+    sim.path("user", "tools/run.py").symlink_to(tmp_path / "outside.py")
+    sim.write("system:shop", "tools/run.py", b"\xff\xfe\x00")
+    assert warned(sim) == []

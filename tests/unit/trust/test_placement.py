@@ -1,0 +1,214 @@
+"""Where a signature stands: other readers of a file find in it what they found before it was signed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+
+from rye._text import BOM
+from rye.errors import SigningError
+from rye.items import ItemType, parse
+from rye.trust import EnvelopeFormat, Verdict, inspect, judge, sign_detached, unsigned_bytes
+from tests.support.independent_checker import verdict_on_v2
+from tests.support.signed import ANN, EVE, NOTE_PLACE, NOW, SIGNED_AT, TRUST, above, place, sign, verdict
+
+FILES: Mapping[str, str] = {
+    "skill": "---\nname: pdf\ndescription: Fill forms. Use when: a PDF is named.\nlicense: MIT\n---\n\n# PDF\n",
+    "skill-metadata": '---\nname: pdf\ndescription: >-\n  Folded\n  text.\nmetadata:\n  version: "1.0"\n---\nBody\n',
+    "command": "---\nallowed-tools: Bash(git add:*), Bash(git status:*)\nargument-hint: [message]\n---\nCommit $1\n",
+    "agent": "---\nname: reviewer\ndescription: Reviews\ntools: Read, Grep\nmodel: inherit\n---\n\nYou review.\n",
+    "rule": "---\ndescription: RPC services\nglobs: *.ts,src/**\nalwaysApply: false\n---\n- Use RPC\n",
+    "rule-empty": "---\ndescription:\nglobs:\nalwaysApply: true\n---\n\nAlways.\n",
+    "prompt": "---\nmode: agent\ntools: ['githubRepo', 'codebase']\ndescription: 'A form'\n---\nMake: ${input:x}\n",
+    "comment": "---\n# a comment\na: 1\n---\ntext\n---\nmore\n",
+    "empty": "---\n---\ntext\n",
+    "blanks": "---  \na: 1\n--- \ntext\n",
+}
+"""Files of clients of agents, and some that are close to those; not all of their front matter is YAML."""
+
+VARIANTS: Mapping[str, Callable[[bytes], bytes]] = {
+    "lf": lambda data: data,
+    "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    "mark": lambda data: BOM + data,
+}
+
+_GRAY_MATTER = """
+const matter = require("gray-matter");
+const read = text => {
+  try { const { data, content } = matter(text, {}); return { data, content }; } catch (error) { return error.name; }
+};
+const texts = JSON.parse(require("fs").readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(texts.map(read)));
+"""
+
+
+def files() -> list[bytes]:
+    """Return every file in every variant."""
+    return [variant(text.encode()) for text in FILES.values() for variant in VARIANTS.values()]
+
+
+def python_frontmatter(data: bytes) -> Any:
+    """Return what the Python reader finds in a file: metadata and text, or the kind of error."""
+    frontmatter = pytest.importorskip("frontmatter", reason="python-frontmatter is of the extra 'test'")
+    import yaml
+
+    try:
+        found = frontmatter.loads(data.decode("utf-8-sig"))
+    except yaml.YAMLError as error:
+        return type(error)
+    return found.metadata, found.content
+
+
+def gray_matter(texts: list[str]) -> list[Any]:
+    """Return what the reader of npm finds in each text; skip where there is none, as nothing is installed here."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    done = subprocess.run(
+        [node, "-e", _GRAY_MATTER], input=json.dumps(texts), capture_output=True, text=True, check=False
+    )
+    if "Cannot find module 'gray-matter'" in done.stderr:
+        pytest.skip("gray-matter is not installed: npm install gray-matter, and name node_modules in NODE_PATH")
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def test_python_frontmatter_reads_a_signed_file_as_before() -> None:
+    """Metadata and text are those of the unsigned file; with the line above them there is no metadata."""
+    for data in files():
+        before = python_frontmatter(data)
+        assert python_frontmatter(sign(data, suffix=".md")) == before
+    data = FILES["agent"].encode()
+    assert python_frontmatter(data)[0]["name"] == "reviewer"
+    assert python_frontmatter(above(data))[0] == {}
+
+
+def test_gray_matter_reads_a_signed_file_as_before() -> None:
+    """Metadata and text are those of the unsigned file; with the line above them there is no metadata."""
+    before = gray_matter([data.decode() for data in files()])
+    assert gray_matter([sign(data, suffix=".md").decode() for data in files()]) == before
+    agent, old = gray_matter([FILES["agent"], above(FILES["agent"].encode()).decode()])
+    assert (agent["data"]["name"], old["data"]) == ("reviewer", {})
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_front_matter_holds_the_line_and_stays_first(name: str, variant: str) -> None:
+    """The line is the second, a comment with the line break of the first; without it the file is as it was."""
+    data = VARIANTS[variant](FILES[name].encode())
+    signed = sign(data, suffix=".md")
+    first, second = signed.splitlines(keepends=True)[:2]
+    assert data.startswith(first)
+    assert second.startswith(b"# rye:signed:v2:")
+    assert second.endswith(b"\r\n") == (variant == "crlf")
+    assert unsigned_bytes(signed, ".md") == data
+    assert sign(signed, suffix=".md") == sign(sign(signed, EVE, suffix=".MD"), suffix=".md") == signed
+    assert verdict(signed).code == "ok"
+
+
+def test_lines_of_the_file_keep_their_numbers() -> None:
+    """What rye reads of a signed file is what it reads of the unsigned one, one line further down."""
+    for name in ("skill-metadata", "agent", "prompt", "comment"):
+        data = FILES[name].encode()
+        one, two = (
+            parse(each, item_type=ItemType.KNOWLEDGE, item_id="a/b", suffix=".md")
+            for each in (data, sign(data, suffix=".md"))
+        )
+        assert (one.metadata, one.body, one.body_line + 1) == (two.metadata, two.body, two.body_line)
+        assert two.envelope is not None
+        assert two.envelope.number == 2
+
+
+def test_an_older_place_stays_readable_and_signing_again_leaves_it() -> None:
+    """A line above front matter, of any format, counts; signed again, the file has one line, inside."""
+    data = FILES["skill"].encode()
+    for old, code in ((above(data), "ok"), (sign(data, suffix=".md", form=EnvelopeFormat.V1), "ok-unbound")):
+        assert old.startswith(b"<!-- rye:signed:")
+        assert verdict(old, NOTE_PLACE).code == code
+        assert sign(old, suffix=".md") == sign(data, suffix=".md")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"---\na: b\n",
+        b"----\na: b\n---\n",
+        b"--- a\n---\n",
+        b"\n---\na: b\n---\n",
+        b" ---\na: b\n---\n",
+        b"---\ra: b\r---\r",
+        b"```yaml\na: b\n```\n",
+        b"#!/x\n---\na: b\n---\n",
+        BOM + BOM + b"---\n---\n",
+    ],
+)
+def test_what_is_no_front_matter_has_the_line_on_top(data: bytes) -> None:
+    """A rule at the top of a text, or a fence that other readers do not take for front matter, holds no comment."""
+    signed = sign(data, suffix=".md")
+    assert b"<!-- rye:signed:v2:" in signed.removeprefix(BOM).partition(b"---")[0]
+    assert verdict(signed).code == "ok"
+    assert inspect(signed, origin=place(), declared={}, suffix=".md").code == ""
+
+
+def test_a_line_on_another_line_of_front_matter_is_content() -> None:
+    """Below the second line, or in another format, it is as any comment, and is signed with the rest."""
+    data = FILES["agent"].encode()
+    line = sign(data, EVE, suffix=".md").splitlines(keepends=True)[1]
+    older = sign(b"", EVE, form=EnvelopeFormat.V1)
+    for other in (b"---\nx: 1\n" + line + data[4:], b"---\n" + older + data[4:]):
+        assert inspect(other, origin=place(), declared={}, suffix=".md").code == "envelope-elsewhere"
+        signed = sign(other, suffix=".md")
+        assert verdict(signed).code == "ok"
+        assert unsigned_bytes(signed, ".md") == other
+    twice = b"---\n" + line + line + data[4:]
+    assert verdict(twice).code == "two-envelopes"
+    assert unsigned_bytes(twice, ".md") == data
+
+
+def test_a_detached_signature_has_one_format_and_covers_every_byte() -> None:
+    """One line of v2 without a mark. A line in the file is no place for it, nor is the file read for other formats."""
+    data = b'{"a": 1}'
+    signature = sign_detached(data, origin=place(), key=ANN, audience="acme/ops", now=SIGNED_AT)
+    assert signature.startswith(b"rye:signed:v2:2026-03-01T08:30:00Z:")
+    assert signature.endswith(b":acme/ops\n")
+    with pytest.raises(SigningError) as caught:
+        sign_detached(data, origin=place(), key=ANN, form=EnvelopeFormat.V1, now=SIGNED_AT)
+    assert caught.value.code == "format"
+
+
+RENAMED = {".md": ".md", ".py": ".sh", ".sh": ".yaml", ".yaml": ".py", ".js": ".js", ".json": ".json"}
+"""Each extension, and one of files whose comments begin alike."""
+BODIES = (b"", b"a\n", b"#!/bin/sh\na\n", *files(), b"---\na: b\n", b"a\r\nb\n", b"\n\n")
+
+
+@pytest.mark.parametrize("suffix", RENAMED)
+def test_an_independent_reader_of_the_specification_agrees(suffix: str) -> None:
+    """In each place, with audiences or none, signed by trusted keys or others, whole, moved or changed."""
+    seen, ending, renamed = set(), f":{suffix}".encode(), RENAMED[suffix]
+    for data in BODIES:
+        for who, audience in ((ANN, ""), (ANN, "acme/ops"), (EVE, "")):
+            beside: bytes | None = None
+            if suffix == ".json":
+                signed, beside = data, sign_detached(data, origin=place(), key=who, audience=audience, now=SIGNED_AT)
+            else:
+                signed = sign(data, who, suffix=suffix, audience=audience)
+            pairs = [(signed, beside), (signed + b"x", beside), (data, None), (signed, beside and beside[:-1])]
+            pairs += [(signed.replace(b"2026-03", b"2026-04"), beside and beside.replace(b"2026-03", b"2026-04"))]
+            pairs += [(signed.replace(b":acme/ops", b":acme"), beside and beside.replace(b":acme/ops", b""))]
+            pairs += [(signed.replace(ending, b""), beside), (signed.replace(ending, f":{renamed}".encode()), beside)]
+            for (content, signature), name in product(pairs, {suffix, renamed}):
+                for wanted in ("", "acme/ops", "acme/shop"):
+                    evidence = inspect(content, origin=place(), declared={}, suffix=name, detached=signature)
+                    found = judge(evidence, origin=place(), trust=replace(TRUST, audience=wanted), now=NOW)
+                    pems = [ANN.public.pem]
+                    known = verdict_on_v2(content, signature, name, pems=pems, audience=wanted)
+                    assert found.verdict == known, (content, signature, found)
+                    seen.add(known)
+    assert seen == {str(each) for each in Verdict} - {"partial", *(["misplaced"] if renamed == suffix else [])}

@@ -1,0 +1,257 @@
+"""The signature of a whole skill: which list of files it is over, and that nothing else passes for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from rye.errors import SigningError
+from rye.trust import (
+    EnvelopeFormat,
+    Evidence,
+    Signature,
+    SigningKey,
+    Skill,
+    SkillFile,
+    Verdict,
+    inspect,
+    judge,
+    sign_detached,
+    sign_skill,
+    unlistable,
+)
+from rye.trust.skill import MAX_SKILL_FILES, difference, list_files, uncovered
+from tests.support.independent_checker import verdict_on_skill
+from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, place, sign
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = b"---\nname: pdf\ndescription: Fill forms\n---\n\n# PDF\n"
+FILES = {
+    "SKILL.md": ("100644", TEXT),
+    "references/\u00dc.md": ("100644", b"# \xc3\x9c\n"),
+    "scripts/fill.py": ("100755", b"print('fill')\n"),
+}
+Contents = dict[str, tuple[str, bytes]]
+PLACES = {
+    "SKILL.md": place("pdf", "directive"),
+    "references/\u00dc.md": place("pdf/references/\u00dc", "knowledge"),
+    "scripts/fill.py": place("pdf/scripts/fill"),
+}
+
+
+def listed(contents: Contents) -> tuple[SkillFile, ...]:
+    """Return the files of a folder."""
+    return tuple(SkillFile(path, mode, hashlib.sha256(data).hexdigest()) for path, (mode, data) in contents.items())
+
+
+def signature(contents: Contents = FILES, who: SigningKey = ANN, item_id: str = "pdf", audience: str = "") -> bytes:
+    """Return ``SKILL.sig`` for a folder."""
+    origin = place(item_id, "directive")
+    return sign_skill(listed(contents), origin=origin, key=who, audience=audience, now=SIGNED_AT)
+
+
+def verdicts(data: bytes, contents: Contents = FILES, item_id: str = "pdf", wanted: str = "") -> list[Signature]:
+    """Return the judgement on each item of a skill; they are about one signature."""
+    found = []
+    for path, usual in PLACES.items():
+        if path in contents:
+            origin = usual._replace(item_id=usual.item_id.replace("pdf", item_id, 1))
+            skill = Skill(item_id, path, data, listed(contents))
+            evidence = inspect(contents[path][1], origin=origin, declared={}, detached=skill)
+            assert Evidence.from_record(evidence.to_record()) == evidence
+            found.append(judge(evidence, origin=origin, trust=replace(TRUST, audience=wanted), now=NOW))
+    return found
+
+
+def test_every_item_of_a_skill_is_trusted_by_its_signature() -> None:
+    """Whatever its type and format, whether or not it has a line of its own."""
+    assert [(each.verdict, each.code) for each in verdicts(signature())] == [(Verdict.TRUSTED, "ok")] * 3
+    assert {each.verdict for each in verdicts(signature(who=EVE))} == {Verdict.UNTRUSTED}
+    lined = FILES | {"scripts/fill.py": ("100755", sign(b"print('fill')\n", EVE))}
+    assert {each.code for each in verdicts(signature(lined), lined)} == {"ok"}
+
+
+def test_the_list_is_in_the_order_of_the_bytes_of_paths() -> None:
+    """However the files were found."""
+    rows = b"".join(
+        b"%b %b %b\n" % (mode.encode(), hashlib.sha256(data).hexdigest().encode(), path.encode())
+        for path, (mode, data) in FILES.items()
+    )
+    assert all(list_files(files) == rows for files in permutations(listed(FILES)))
+    assert signature().partition(b"\n")[2] == rows
+
+
+CHANGES: dict[str, tuple[Contents, str]] = {
+    "added file": (FILES | {"evil.sh": ("100755", b"evil\n")}, "added: evil.sh"),
+    "hidden file": (FILES | {".env": ("100644", b"A=1\n")}, "added: .env"),
+    "removed": ({path: FILES[path] for path in ("SKILL.md", "scripts/fill.py")}, "removed: 'references/\\xdc.md'"),
+    "renamed": (
+        {path.replace("fill", "send"): each for path, each in FILES.items()},
+        "added: scripts/send.py; removed: scripts/fill.py",
+    ),
+    "changed": (FILES | {"scripts/fill.py": ("100755", b"evil()\n")}, "changed: scripts/fill.py"),
+    "mode changed": (FILES | {"scripts/fill.py": ("100644", b"print('fill')\n")}, "mode changed: scripts/fill.py"),
+    "made executable": (FILES | {"SKILL.md": ("100755", TEXT)}, "mode changed: SKILL.md"),
+    "swapped": (
+        FILES | {"SKILL.md": ("100644", b"# \xc3\x9c\n"), "references/\u00dc.md": ("100644", TEXT)},
+        "changed: SKILL.md, 'references/\\xdc.md'",
+    ),
+    "line ends": (FILES | {"SKILL.md": ("100644", TEXT.replace(b"\n", b"\r\n"))}, "changed: SKILL.md"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_of_any_file_tampers_with_all(name: str) -> None:
+    """Every item of the skill, with the files named."""
+    contents, words = CHANGES[name]
+    found = verdicts(signature(), contents)
+    assert {(each.verdict, each.code) for each in found} == {(Verdict.TAMPERED, "skill-changed")}
+    assert {each.reason for each in found} == {f"the skill is not what was signed: {words}"}
+
+
+REFUSED = {
+    "link": (SkillFile("a", "120000", ""), "no regular files"),
+    "pipe": (SkillFile("a", "", ""), "no regular files"),
+    "over the bytes": (SkillFile("a", "100644", ""), "bytes"),
+    "invisible characters": (SkillFile("a\u200b.md", "100644", "0" * 64), "nobody sees"),
+    "filler": (SkillFile("\u3164", "100644", "0" * 64), "nobody sees"),
+    "direction": (SkillFile("a\u202egpj.py", "100644", "0" * 64), "nobody sees"),
+    "line break": (SkillFile("a\nb", "100644", "0" * 64), "nobody sees"),
+    "backslash": (SkillFile("a\\b", "100644", "0" * 64), "backslash"),
+    "not UTF-8": (SkillFile("a\udcff", "100644", "0" * 64), "nobody sees"),
+    "case collision": (SkillFile("skill.MD", "100644", "0" * 64), "are one"),
+    "another signature": (SkillFile("skill.sig", "100644", "0" * 64), "are one"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_skill_may_hold_is_named_even_where_it_is_listed(name: str) -> None:
+    """By whoever signs, and by whoever verifies what another tool has signed."""
+    odd, words = REFUSED[name]
+    files = (*listed(FILES), odd)
+    assert words in unlistable(files)
+    data = sign_skill(files, origin=place("pdf", "directive"), key=ANN, now=SIGNED_AT)
+    evidence = inspect(TEXT, origin=PLACES["SKILL.md"], declared={}, detached=Skill("pdf", "SKILL.md", data, files))
+    assert (evidence.code, words in evidence.detail) == ("skill-changed", True)
+
+
+def test_a_huge_folder_is_no_skill() -> None:
+    """Nor one with long names."""
+    many = tuple(SkillFile(f"{number}", "100644", "0" * 64) for number in range(MAX_SKILL_FILES + 1))
+    assert "files" in unlistable(many)
+    assert unlistable(many[1:]) == ""
+    assert "list" in unlistable(tuple(SkillFile(f"{'a' * 2000}{number}", "100644", "0" * 64) for number in range(500)))
+
+
+def test_a_signature_belongs_to_one_skill() -> None:
+    """A copy under another name is misplaced or tampered, and no line of another kind can take its place."""
+    assert {each.code for each in verdicts(signature(), item_id="doc")} == {"signature"}
+    assert {each.code for each in verdicts(signature(item_id="doc"))} == {"signature"}
+    moved = inspect(
+        TEXT,
+        origin=place("doc", "directive"),
+        declared={"name": "pdf"},
+        detached=Skill("doc", "SKILL.md", signature(), listed(FILES)),
+    )
+    assert judge(moved, origin=place("doc", "directive"), trust=TRUST, now=NOW).code == "signed-elsewhere"
+    rows = list_files(listed(FILES))
+    as_file = sign_detached(rows, origin=PLACES["SKILL.md"], key=ANN, now=SIGNED_AT)
+    assert {each.code for each in verdicts(as_file + rows)} == {"signature"}
+    whole = signature()
+    evidence = inspect(rows, origin=PLACES["SKILL.md"], declared={}, suffix=".json", detached=whole[: -len(rows)])
+    assert evidence.code == ""
+    assert judge(evidence, origin=PLACES["SKILL.md"], trust=TRUST, now=NOW).code == "signature"
+    line = whole.partition(b"\n")[0]
+    for suffix, data in ((".py", b"# " + line + b"\n" + rows), (".md", b"---\n# " + line + b"\n---\n")):
+        found = inspect(data, origin=PLACES["SKILL.md"], declared={}, suffix=suffix)
+        assert judge(found, origin=PLACES["SKILL.md"], trust=TRUST, now=NOW).verdict is Verdict.TAMPERED
+
+
+def test_a_key_must_be_allowed_to_sign_the_skill_and_the_item() -> None:
+    """A key for knowledge cannot sign tools by way of a skill, nor a skill by way of its knowledge."""
+    assert {each.code for each in verdicts(signature(who=NARROW))} == {"namespace"}
+    inside = {path: origin._replace(item_id=f"demo/{origin.item_id}") for path, origin in PLACES.items()}
+    data = signature(who=NARROW, item_id="demo/pdf")
+    for path, origin in inside.items():
+        skill = Skill("demo/pdf", path, data, listed(FILES))
+        evidence = inspect(FILES[path][1], origin=origin, declared={}, detached=skill)
+        assert judge(evidence, origin=origin, trust=TRUST, now=NOW).code == "namespace"
+
+
+def test_a_line_in_the_file_of_a_skill_covers_that_file() -> None:
+    """With the others named; where there are none, it covers the skill."""
+    data = sign(TEXT, origin=PLACES["SKILL.md"], suffix=".md")
+    for names, code in (((), "ok"), (("b", "a\u200b"), "outside-skill")):
+        files = tuple(SkillFile(name, "100644", "") for name in ("SKILL.md", *names))
+        skill = Skill("pdf", "SKILL.md", None, files)
+        evidence = inspect(data, origin=PLACES["SKILL.md"], declared={}, suffix=".md", detached=skill)
+        found = judge(evidence, origin=PLACES["SKILL.md"], trust=TRUST, now=NOW)
+        assert (found.code, found.verdict) == (code, Verdict.PARTIAL if names else Verdict.TRUSTED)
+        assert uncovered(skill) == ("2 files of the skill are not covered: 'a\\u200b', b" if names else "")
+        assert uncovered(skill) in found.reason
+
+
+def test_there_is_no_older_format() -> None:
+    """It binds neither name nor place."""
+    with pytest.raises(SigningError) as caught:
+        sign_skill((), origin=PLACES["SKILL.md"], key=ANN, form=EnvelopeFormat.V1, now=SIGNED_AT)
+    assert caught.value.code == "format"
+
+
+def _mutants(data: bytes) -> Sequence[bytes]:
+    """Return what differs from some bytes in one place: a byte changed, left out or put in."""
+    cuts = [data[:at] + data[at + 1 :] for at in range(len(data))]
+    puts = [data[:at] + b"0" + data[at:] for at in range(len(data) + 1)]
+    flips = [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in range(len(data))]
+    return [each for each in (*cuts, *puts, *flips) if each != data]
+
+
+def test_no_mutant_of_a_signature_is_trusted_and_an_independent_reader_agrees() -> None:
+    """Every byte of ``SKILL.sig`` counts; so do audience, keys, and every change of the folder."""
+    pems, seen = [ANN.public.pem], set()
+    rows = listed(FILES)
+    for data in _mutants(signature(audience="acme/ops")):
+        skill = Skill("pdf", "SKILL.md", data, rows)
+        found = judge(
+            inspect(TEXT, origin=PLACES["SKILL.md"], declared={}, detached=skill),
+            origin=PLACES["SKILL.md"],
+            trust=TRUST,
+            now=NOW,
+        )
+        assert found.verdict is not Verdict.TRUSTED, data
+        assert verdict_on_skill(data, FILES, pems=pems) == found.verdict, data
+    for who, audience in ((ANN, ""), (ANN, "acme/ops"), (EVE, "")):
+        for contents in (FILES, *(each for each, _ in CHANGES.values())):
+            for wanted in ("", "acme/ops"):
+                data = signature(who=who, audience=audience)
+                known = verdict_on_skill(data, contents, pems=pems, audience=wanted)
+                assert {each.verdict for each in verdicts(data, contents, wanted=wanted)} == {known}
+                seen.add(known)
+    assert seen == {"trusted", "untrusted", "tampered"}
+    assert difference(b"", rows) == "added: SKILL.md, 'references/\\xdc.md', scripts/fill.py"
+
+
+def test_the_vectors_of_the_specification_hold() -> None:
+    """Recomputed from the page by a reader that shares no code with rye, and by rye."""
+    page = (
+        (ROOT / "items/knowledge/rye/skill-signatures.md").read_text(encoding="utf-8").partition("## Test vectors")[2]
+    )
+    files, message, data = re.findall(r"```(?:json|text)\n(.*?)```", page, re.DOTALL)
+    contents = {path: (mode, text.encode()) for path, (mode, text) in json.loads(files).items()}
+    public = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    assert public.public_bytes_raw().hex() in page
+    assert verdict_on_skill(data.encode(), contents, pems=[pem]) == "trusted"
+    public.verify(base64.urlsafe_b64decode(data.split(":")[7] + "=="), message.strip().encode())
+    assert contents == FILES
+    assert signature(who=SigningKey.from_seed(bytes(32))) == data.encode()

@@ -1,0 +1,362 @@
+"""Keys and trust files on disk: what is read, what is refused, and that a write is all or nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from rye.errors import EnvironmentFault, NotFoundError, SigningError
+from rye.keyring.key_store import SIGNING_FOLDER, find_signing_key, load_key_file, load_signing_key, save_signing_key
+from rye.trust import (
+    TRUSTED_FOLDER,
+    SigningKey,
+    TrustScope,
+    TrustSet,
+    Verdict,
+    endorse,
+    load_trust,
+    sweep,
+    system_clock,
+    trust_file_bytes,
+    trust_file_name,
+    write_atomically,
+)
+from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT, TOOL, place, sign, verdict
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+
+
+def put_trust(root: Path, who: SigningKey, owner: str, *, endorsed_by: SigningKey | None = None) -> Path:
+    """Write a key's trust file below a space root."""
+    path = root / TRUSTED_FOLDER / trust_file_name(who.public)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = trust_file_bytes(who.public, owner=owner)
+    path.write_bytes(endorse(data, stem=path.stem, key=endorsed_by, now=SIGNED_AT) if endorsed_by else data)
+    return path
+
+
+def test_every_space_gives_its_keys_their_scope(tmp_path: Path) -> None:
+    """User, project, bundle and named keys come in with the scope of the place they were found in."""
+    user, project, shop, team = (tmp_path / name for name in ("user", "project", "shop", "team"))
+    put_trust(user, ANN, "ann")
+    put_trust(project, PAT, "pat")
+    put_trust(shop, BEA, "bea")
+    named = put_trust(team, EVE, "eve")
+    load = load_trust(user=user, project=project, bundles={"shop": shop}, named=[named])
+    assert load.warnings == ()
+    assert {(each.owner, each.scope, each.bundle) for each in load.trust.entries} == {
+        ("ann", TrustScope.USER, ""),
+        ("pat", TrustScope.PROJECT, ""),
+        ("bea", TrustScope.BUNDLE, "shop"),
+        ("eve", TrustScope.NAMED, ""),
+    }
+    folder = load_trust(named=[named.parent]).trust.entries
+    assert [(each.owner, each.scope, each.source) for each in folder] == [("eve", TrustScope.NAMED, str(named))]
+
+
+def test_a_publisher_speaks_for_the_bundles_beside_its_trust_file(tmp_path: Path) -> None:
+    """``PUBLISHER_TRUST.toml`` lies beside a bundle's ``.ai``, or in that of the folder around it: two keys here."""
+    for who, place_of in ((BEA, "many/one"), (EVE, "many/.ai"), (PAT, "many/flat")):
+        path = tmp_path / place_of / "PUBLISHER_TRUST.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(trust_file_bytes(who.public, owner="", short=True))
+    roots = {"one": tmp_path / "many/one/.ai", "flat": tmp_path / "many/flat", "two": tmp_path / "many/two/.ai"}
+    for root in roots.values():
+        root.mkdir(parents=True, exist_ok=True)
+    load = load_trust(bundles=roots)
+    assert load.warnings == ()
+    found = {(each.bundle, each.fingerprint, each.scope) for each in load.trust.entries}
+    assert found == {
+        ("one", BEA.public.fingerprint, TrustScope.BUNDLE),
+        ("one", EVE.public.fingerprint, TrustScope.BUNDLE),
+        ("two", EVE.public.fingerprint, TrustScope.BUNDLE),
+    }
+
+
+def test_attack_a_publisher_behind_a_link(tmp_path: Path) -> None:
+    """Nothing is read through a link out of the bundle, and nothing beside a bundle that is itself a link."""
+    bundle = tmp_path / "bundles" / "one" / ".ai"
+    bundle.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere.toml"
+    elsewhere.write_bytes(trust_file_bytes(EVE.public, owner="eve"))
+    (bundle.parent / "PUBLISHER_TRUST.toml").symlink_to(elsewhere)
+    load = load_trust(bundles={"one": bundle})
+    assert not load.trust.entries
+    assert "leads out of" in load.warnings[0]
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / ".ai").symlink_to(bundle)
+    (linked / "PUBLISHER_TRUST.toml").write_bytes(elsewhere.read_bytes())
+    assert not load_trust(bundles={"linked": linked / ".ai"}, vouching=bundle).trust.entries
+
+
+def test_nothing_there_is_an_empty_trust_set(tmp_path: Path) -> None:
+    """Spaces without keys are no fault."""
+    (tmp_path / "config").write_text("a file where a folder could be")
+    load = load_trust(user=tmp_path, project=tmp_path / "none", bundles={"b": tmp_path / "none"})
+    assert (load.trust, load.warnings) == (TrustSet(), ())
+    assert load_trust().trust == TrustSet()
+
+
+def test_project_vouching_for_itself_on_disk(tmp_path: Path) -> None:
+    """A project's key counts when a user's or named key signed its trust file, and in no other case."""
+    user, project = tmp_path / "user", tmp_path / "project"
+    put_trust(user, ANN, "ann")
+    signed = sign(TOOL, PAT)
+    for endorsed_by, found in ((None, "project-key"), (PAT, "project-key"), (EVE, "project-key"), (ANN, "ok")):
+        path = put_trust(project, PAT, "pat", endorsed_by=endorsed_by)
+        put_trust(project, EVE, "eve")
+        assert verdict(signed, trust=load_trust(user=user, project=project).trust).code == found
+    assert verdict(signed, trust=load_trust(project=project).trust).code == "project-key"
+    assert verdict(signed, trust=load_trust(project=project, named=[path]).trust).verdict is Verdict.TRUSTED
+
+
+def test_a_bad_trust_file_is_left_out_with_a_problem(tmp_path: Path) -> None:
+    """One unreadable file takes nothing from the others; hidden files and other kinds are not looked at."""
+    good = put_trust(tmp_path, ANN, "ann")
+    folder = good.parent
+    (folder / "bad.toml").write_text("not toml")
+    (folder / "huge.toml").write_bytes(b"#" * 100_000)
+    (folder / "folder.toml").mkdir()
+    (folder / ".hidden.toml").write_text("not toml")
+    (folder / "_draft.toml").write_text("not toml")
+    (folder / "notes.txt").write_text("not toml")
+    load = load_trust(user=tmp_path)
+    assert [each.owner for each in load.trust.entries] == ["ann"]
+    assert len(load.warnings) == 3
+    for name, words in (("bad", "not TOML"), ("huge", "longer than"), ("folder", "not a regular file")):
+        assert any(f"{name}.toml" in warning and words in warning for warning in load.warnings)
+
+
+@POSIX
+def test_a_pipe_among_the_trust_files_is_not_waited_for(tmp_path: Path) -> None:
+    """A project cannot hang a search by putting a pipe where a trust file belongs."""
+    folder = tmp_path / TRUSTED_FOLDER
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "pipe.toml")
+    assert "not a regular file" in load_trust(project=tmp_path).warnings[0]
+
+
+def test_an_unreadable_folder_or_file_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that cannot be read are said to be missing; root reads everything, so the refusal is put in."""
+    put_trust(tmp_path, ANN, "ann")
+
+    def refuse(*_args: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    for step in ("iterdir", "open"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, step, refuse)
+            load = load_trust(user=tmp_path)
+        assert len(load.trust) == 0
+        assert "cannot be read: Permission denied" in load.warnings[0]
+
+
+def test_a_named_trust_file_must_be_there_and_good(tmp_path: Path) -> None:
+    """What the caller names is not skipped in silence."""
+    with pytest.raises(NotFoundError) as missing:
+        load_trust(named=[tmp_path / "none.toml"])
+    assert missing.value.code == "trust-not-found"
+    bad = tmp_path / "bad.toml"
+    bad.write_text("not toml")
+    with pytest.raises(SigningError, match="not TOML"):
+        load_trust(named=[bad])
+
+
+@pytest.mark.parametrize("suffix", [".TOML", ".Toml"])
+def test_attack_a_revocation_named_in_capitals(tmp_path: Path, suffix: str) -> None:
+    """It is read as any other, be it in a folder that is named or in a space, and bars the key if it is broken."""
+    path = put_trust(tmp_path, ANN, "ann")
+    revoking = path.with_suffix(suffix)
+    for data, code in ((b"revoked = true\n" + path.read_bytes(), "revoked"), (b"", "trust-unread")):
+        revoking.write_bytes(data)
+        for load in (load_trust(user=tmp_path), load_trust(named=[path.parent])):
+            assert verdict(sign(TOOL), trust=load.trust).code == code
+
+
+@POSIX
+def test_a_private_key_is_saved_for_its_owner_alone(tmp_path: Path) -> None:
+    """0600 in a 0700 folder, never overwritten, and read back."""
+    folder = tmp_path / SIGNING_FOLDER
+    path = save_signing_key(folder, ANN)
+    assert path == folder / "private_key.pem"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    with pytest.raises(SigningError) as caught:
+        save_signing_key(folder, EVE)
+    assert caught.value.code == "key-exists"
+    assert load_signing_key(folder).public == load_key_file(path).public == ANN.public
+    save_signing_key(folder, EVE, name="other", passphrase=b"secret")
+    assert load_signing_key(folder, name="other", passphrase=b"secret").public == EVE.public
+    assert b"ENCRYPTED" in (folder / "other.pem").read_bytes()
+
+
+@POSIX
+@pytest.mark.parametrize("text", ["root:x:0:0::/root:/bin/sh\n", ANN.public.pem])
+def test_a_file_that_is_no_private_key_is_not_to_be_closed_to_others(tmp_path: Path, text: str) -> None:
+    """A public file named by mistake is no key; to close it to others would be wrong advice."""
+    path = tmp_path / "passwd"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o644)
+    with pytest.raises(SigningError) as caught:
+        load_key_file(path)
+    assert caught.value.code == "key-unreadable"
+
+
+def test_unsafe_permissions_are_refused_with_the_command_that_fixes_them(tmp_path: Path) -> None:
+    """A key, or its folder, that others may look into is not used; nothing is fixed behind the user's back."""
+    folder = tmp_path / SIGNING_FOLDER
+    path = save_signing_key(folder, ANN)
+    for target, unsafe, safe in ((path, 0o640, "600"), (path, 0o604, "600"), (folder, 0o750, "700")):
+        before = stat.S_IMODE(target.stat().st_mode)
+        target.chmod(unsafe)
+        with pytest.raises(SigningError) as caught:
+            load_signing_key(folder)
+        assert caught.value.code == "unsafe-permissions"
+        assert caught.value.hint == f"chmod {safe} {target}"
+        assert stat.S_IMODE(target.stat().st_mode) == unsafe
+        target.chmod(before)
+    folder.chmod(0o755)
+    with pytest.raises(SigningError, match="open to others"):
+        save_signing_key(folder, EVE, name="eve")
+    assert not (folder / "eve.pem").exists()
+
+
+def test_the_environment_gives_a_key_as_text_or_path(tmp_path: Path) -> None:
+    """RYE_SIGNING_KEY holds PEM text, with real or written-out line breaks, or a path; it comes before the folder."""
+    path = save_signing_key(tmp_path / "keys", EVE)
+    save_signing_key(tmp_path / SIGNING_FOLDER, ANN)
+    text = EVE.to_pem().decode()
+    for given in (text, text.replace("\n", "\\n"), f"\n{text}", str(path)):
+        assert find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": given}).public == EVE.public
+    for environ in ({}, {"RYE_SIGNING_KEY": ""}, {"RYE_SIGNING_KEY": " "}, None):
+        assert find_signing_key(tmp_path, environ=environ).public == ANN.public
+    closed = EVE.to_pem(passphrase=b"secret").decode()
+    assert find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": closed}, passphrase=b"secret").public == EVE.public
+
+
+def test_a_missing_key_is_an_error(tmp_path: Path) -> None:
+    """Where no key is, the error says where one was looked for, and never shows what a variable held."""
+    with pytest.raises(NotFoundError) as caught:
+        find_signing_key(tmp_path, environ={})
+    assert caught.value.code == "no-signing-key"
+    assert "private_key.pem" in caught.value.message
+    with pytest.raises(NotFoundError):
+        find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": str(tmp_path / "none.pem")})
+    with pytest.raises(SigningError, match="is a folder"):
+        find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": str(tmp_path)})
+    secret = ANN.to_pem().decode().replace("PRIVATE KEY", "PRIVATE KEYS")
+    with pytest.raises(SigningError) as broken:
+        find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": secret})
+    assert secret.splitlines()[1] not in str(broken.value.to_dict())
+
+
+def test_a_key_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
+    """A file where the folder should be is the machine's fault, not a crash."""
+    (tmp_path / "keys").write_text("")
+    with pytest.raises((EnvironmentFault, SigningError)):
+        save_signing_key(tmp_path / "keys", ANN)
+    with pytest.raises(EnvironmentFault) as caught:
+        save_signing_key(tmp_path / "keys" / "deeper", ANN)
+    assert caught.value.code == "cannot-write"
+
+
+@POSIX
+def test_writing_keeps_mode_and_links(tmp_path: Path) -> None:
+    """An executable stays executable, a link stays a link, and nothing is left beside the file."""
+    target, link = tmp_path / "tool.sh", tmp_path / "link.sh"
+    target.write_bytes(b"old")
+    target.chmod(0o754)
+    link.symlink_to(target)
+    write_atomically(link, b"new")
+    assert (target.read_bytes(), link.is_symlink()) == (b"new", True)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o754
+    write_atomically(tmp_path / "fresh.md", b"made")
+    assert {path.name for path in tmp_path.iterdir()} == {"tool.sh", "link.sh", "fresh.md"}
+
+
+@POSIX
+def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
+    """Where the file can have its name it can be written; where it cannot, the hint speaks of the name."""
+    longest = tmp_path / ("x" * (os.pathconf(tmp_path, "PC_NAME_MAX") - 3) + ".py")
+    longest.write_bytes(b"old")
+    write_atomically(longest, b"new")
+    assert longest.read_bytes() == b"new"
+    with pytest.raises(EnvironmentFault, match="too long") as caught:
+        write_atomically(longest.with_name(f"x{longest.name}"), b"new")
+    assert caught.value.hint == "give it a shorter name"
+    assert list(tmp_path.iterdir()) == [longest]
+
+
+def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that fails at any step leaves the old bytes and no rest."""
+    target = tmp_path / "item.md"
+    for step in ("fsync", "replace"):
+        target.write_bytes(b"old")
+
+        def fail(*_args: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os if step == "fsync" else Path, step, fail)
+            with pytest.raises(EnvironmentFault, match="No space left") as caught:
+                write_atomically(target, b"new")
+        assert (caught.value.code, caught.value.hint) == ("cannot-write", "make room on the disk")
+        assert target.read_bytes() == b"old"
+        assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_hint_is_about_what_is_in_the_way(tmp_path: Path) -> None:
+    """A folder in the place of a file, or a link to nowhere on the way to it, is no matter of permissions."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "gone").symlink_to("nowhere")
+    for name, words in (("folder", "remove the folder"), ("gone/x.json", "make the folder first")):
+        with pytest.raises(EnvironmentFault) as caught:
+            write_atomically(tmp_path / name, b"new")
+        assert (caught.value.code, caught.value.hint.startswith(words)) == ("cannot-write", True)
+    with pytest.raises(SigningError, match="is a folder") as refused:
+        load_key_file(tmp_path / "folder")
+    assert (refused.value.code, refused.value.hint) == ("not-a-file", "name a file")
+
+
+def test_the_clock_knows_its_zone() -> None:
+    """The moment of a real run is in UTC."""
+    assert system_clock().tzinfo is UTC
+
+
+def test_a_whole_round_on_disk(tmp_path: Path) -> None:
+    """Generate, save, trust, sign, write, read, judge."""
+    key = SigningKey.generate()
+    save_signing_key(tmp_path / SIGNING_FOLDER, key)
+    put_trust(tmp_path, key, "me")
+    item = tmp_path / "tools" / "demo" / "hello.py"
+    item.parent.mkdir(parents=True)
+    write_atomically(item, sign(TOOL, find_signing_key(tmp_path, environ={})))
+    found = verdict(item.read_bytes(), place(space="user"), trust=load_trust(user=tmp_path).trust)
+    assert (found.verdict, found.owner, found.signer) == (Verdict.TRUSTED, "me", key.public.fingerprint)
+
+
+def test_what_killed_writes_left_is_removed_once_it_is_nobodys(tmp_path: Path) -> None:
+    """Old temporary files of our own making go; a fresh one, which may be in use, and what others made stay."""
+    older, old, fresh, other, link = (
+        tmp_path / name
+        for name in (
+            ".a.md.0123456789abcdef.tmp",
+            ".0123456789abcdee.tmp",
+            ".0123456789abcdef.tmp",
+            ".a.tmp",
+            ".l.0123456789abcdef.tmp",
+        )
+    )
+    for path in (older, old, fresh, other):
+        path.write_bytes(b"half")
+    link.symlink_to(other)
+    for path in (older, old, other):
+        os.utime(path, (0, 0))
+    os.utime(link, (0, 0), follow_symlinks=False)
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in (fresh, other, link))

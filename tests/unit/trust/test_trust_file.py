@@ -1,0 +1,203 @@
+"""Trust files: both ways to give a key, limits, and refusal of whatever cannot be understood."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+
+import pytest
+
+from rye.errors import SigningError
+from rye.trust import Revocation, TrustEntry, TrustScope, parse_trust_file, trust_file_bytes, trust_file_name
+from tests.support.signed import ANN, EVE
+
+PUBLIC = ANN.public
+PEM = f'[public_key]\npem = """\n{PUBLIC.pem}"""\n'
+RAW = 'public_key = "ed25519:{}"\n'
+
+
+def parsed(text: str) -> TrustEntry:
+    """Parse a trust file of the user's."""
+    return parse_trust_file(text.encode(), scope=TrustScope.USER, source="ann.toml")
+
+
+def test_both_ways_to_give_a_key() -> None:
+    """PEM in a table, or raw base64 behind ``ed25519:``."""
+    raw = RAW.format(base64.b64encode(PUBLIC.raw).decode())
+    for text in (PEM, raw, "\ufeff" + raw, PEM.replace("\n", "\r\n"), f"# rye:signed:whatever\n{PEM}"):
+        assert parsed(text).public == PUBLIC
+
+
+@pytest.mark.parametrize("name", [PUBLIC.fingerprint, PUBLIC.fingerprint[:16], PUBLIC.raw_fingerprint])
+def test_any_of_the_three_fingerprints_may_be_stated(name: str) -> None:
+    """A stated fingerprint must be the key's own, in one of its three forms."""
+    assert parsed(f'fingerprint = "{name}"\nowner = "ann"\n{PEM}').owner == "ann"
+
+
+@pytest.mark.parametrize("name", [EVE.public.fingerprint, EVE.public.fingerprint[:16], "", PUBLIC.fingerprint[:15]])
+def test_a_fingerprint_that_is_not_the_keys_is_refused(name: str) -> None:
+    """A trust file whose fingerprint disagrees with its key is not taken, and the problem names both."""
+    with pytest.raises(SigningError) as caught:
+        parsed(f'fingerprint = "{name}"\n{PEM}')
+    assert caught.value.code == "fingerprint-mismatch"
+    assert "ann.toml" in caught.value.message
+    assert PUBLIC.fingerprint in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-12-31", datetime(2026, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
+        ('"2026-12-31"', datetime(2026, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
+        ("2026-12-31T10:00:00Z", datetime(2026, 12, 31, 10, tzinfo=UTC)),
+        ("2026-12-31T10:00:00+02:00", datetime(2026, 12, 31, 8, tzinfo=UTC)),
+        ("2026-12-31T10:00:00", datetime(2026, 12, 31, 10, tzinfo=UTC)),
+        ('"2026-12-31T10:00:00Z"', datetime(2026, 12, 31, 10, tzinfo=UTC)),
+    ],
+)
+def test_the_last_moment_of_a_key(text: str, moment: datetime) -> None:
+    """A date counts to its end in UTC; a date and time is that moment, in UTC where no zone is given."""
+    assert parsed(f"not_after = {text}\n{PEM}").not_after == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "revoked"),
+    [
+        ("revoked = false\n", None),
+        ("revoked = true\n", Revocation()),
+        ('revoked = {reason = "stolen", date = 2026-05-01}\n', Revocation("stolen", "2026-05-01")),
+        ("revoked = {date = 2999-01-01}\n", Revocation("", "2999-01-01")),
+        ("revoked = {}\n", Revocation()),
+    ],
+)
+def test_a_revocation_is_a_truth_value_or_a_table(text: str, revoked: Revocation | None) -> None:
+    """A table, even an empty one or one dated ahead, revokes at once."""
+    assert parsed(text + PEM).revoked == revoked
+
+
+def test_namespaces_are_kept_as_written() -> None:
+    """Absent is no limit, an empty list allows nothing."""
+    assert parsed(PEM).namespaces is None
+    assert parsed(f"namespaces = []\n{PEM}").namespaces == ()
+    assert parsed(f'namespaces = ["a/*", "tool:b/*/c", "*"]\n{PEM}').namespaces == ("a/*", "tool:b/*/c", "*")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "owner = 'ann'",
+        "this is no toml",
+        "[" * 5000,
+        "public_key = 5",
+        "[public_key]\nkey = 'x'",
+        f"owner = 5\n{PEM}",
+        f'owner = "a\\u001b[31mb"\n{PEM}',
+        f'owner = "a\\nb"\n{PEM}',
+        f"owner = '{'a' * 201}'\n{PEM}",
+        f"namespaces = 'a/*'\n{PEM}",
+        f"namespaces = [1]\n{PEM}",
+        f"namespaces = ['']\n{PEM}",
+        f"namespaces = ['a/b*']\n{PEM}",
+        f"namespaces = ['a//b']\n{PEM}",
+        f"namespaces = ['/a']\n{PEM}",
+        f"namespaces = ['a/']\n{PEM}",
+        f"namespaces = ['skill:a/*']\n{PEM}",
+        f"namespaces = ['a b']\n{PEM}",
+        f"not_after = 'soon'\n{PEM}",
+        f"not_after = 5\n{PEM}",
+        f"not_after = true\n{PEM}",
+        f"not_after = 10:00:00\n{PEM}",
+        f"revoked = 'no'\n{PEM}",
+        f"revoked = 0\n{PEM}",
+        f"revoked = {{reason = 5}}\n{PEM}",
+        f"revoked = {{date = 5}}\n{PEM}",
+        f"revoked = {{date = 0x{'f' * 5000}}}\n{PEM}",
+        f"not_after = 0x{'f' * 5000}\n{PEM}",
+        f"not_after = 0001-01-01T00:00:00+14:00\n{PEM}",
+        f"not_after = '0001-01-01T00:00:00+14:00'\n{PEM}",
+        f"not_after = 9999-12-31T23:59:59-14:00\n{PEM}",
+        f"fingerprint = [1]\n{PEM}",
+        f"fingerprint = {{a = 1}}\n{PEM}",
+        f"owner = 0x{'f' * 5000}\n{PEM}",
+        f"public_key = 0x{'f' * 5000}",
+        f"{PEM}x = '{'a' * 70_000}'",
+    ],
+)
+def test_what_cannot_be_understood_is_refused(text: str) -> None:
+    """A limit with a typing error refuses the file; it is never read as no limit."""
+    with pytest.raises(SigningError) as caught:
+        parsed(text)
+    assert caught.value.code == "trust-file"
+    assert "ann.toml" in caught.value.message
+
+
+def test_bytes_that_are_not_text_are_refused() -> None:
+    """A trust file is UTF-8."""
+    with pytest.raises(SigningError):
+        parse_trust_file(b"\xff" + PEM.encode(), scope=TrustScope.USER)
+
+
+@pytest.mark.parametrize(
+    "text", [RAW.format("A" * 43 + "="), RAW.format("AAAA"), RAW.format(""), PEM.replace("M", "N")]
+)
+def test_keys_that_are_none_are_refused(text: str) -> None:
+    """A small-order or unreadable key does not come in through a trust file."""
+    with pytest.raises(SigningError) as caught:
+        parsed(text)
+    assert caught.value.code in {"weak-key", "key-unreadable"}
+
+
+def test_what_is_written_is_read() -> None:
+    """A written trust file gives back its facts, whatever the owner's name holds."""
+    moment = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
+    owner = 'Ann "the key" \\ Müller'
+    written = trust_file_bytes(PUBLIC, owner=owner, namespaces=("a/*", "tool:b"), not_after=moment)
+    assert parse_trust_file(written, scope=TrustScope.BUNDLE, bundle="b") == TrustEntry(
+        PUBLIC, owner, TrustScope.BUNDLE, bundle="b", namespaces=("a/*", "tool:b"), not_after=moment
+    )
+    assert parse_trust_file(trust_file_bytes(PUBLIC, owner=""), scope=TrustScope.USER).namespaces is None
+    assert trust_file_name(PUBLIC) == f"{PUBLIC.fingerprint}.toml"
+
+
+def test_what_could_not_be_read_is_not_written() -> None:
+    """An owner with a line break, or a pattern that is none, is refused before anything is written."""
+    with pytest.raises(SigningError):
+        trust_file_bytes(PUBLIC, owner="a\nb")
+    with pytest.raises(SigningError):
+        trust_file_bytes(PUBLIC, owner="a", namespaces=("a b",))
+
+
+@pytest.mark.parametrize("slip", ["revokd = true", "namespace = ['ops/*']", "not-after = 2027-12-31", "Revoked = true"])
+def test_a_misspelt_limit_is_no_key_without_limits(slip: str) -> None:
+    """What looks like a limit is refused by name."""
+    text = trust_file_bytes(ANN.public, owner="Ann").decode()
+    with pytest.raises(SigningError, match="did you mean"):
+        parse_trust_file(f"{slip}\n{text}".encode(), scope=TrustScope.USER)
+
+
+@pytest.mark.parametrize("slip", ["serial = 7", "[revokd]\nreason = 'stolen'", "revoke = 1", "'' = 1", "[a.b]"])
+def test_what_is_not_known_may_be_a_limit(slip: str) -> None:
+    """Any other key or table refuses the file, at its top, at its end and in its tables."""
+    text = trust_file_bytes(ANN.public, owner="Ann").decode()
+    for written in (
+        f"{slip}\n{text}" if "[" not in slip else f"{text}\n{slip}",
+        f"{text}{slip}",
+        f"{text}[revoked]\n{slip}",
+    ):
+        with pytest.raises(SigningError, match=r"is not known|would limit nothing"):
+            parse_trust_file(written.encode(), scope=TrustScope.USER)
+
+
+def test_the_attestation_of_other_tools_says_nothing() -> None:
+    """It stands in the files that they write; it is no limit."""
+    assert parsed(f'attestation = ""\n{PEM}').namespaces is None
+
+
+@pytest.mark.parametrize("limit", ["revoked = true", "not_after = 2020-01-01", "namespaces = []"])
+def test_a_limit_appended_to_the_file_is_not_lost_in_the_table_of_the_key(limit: str) -> None:
+    """At the end of the file it belongs to ``[public_key]``: refused, with the place where it belongs."""
+    text = trust_file_bytes(ANN.public, owner="Ann").decode()
+    with pytest.raises(SigningError, match=r"stands in the table \[public_key\]"):
+        parse_trust_file(f"{text}{limit}\n".encode(), scope=TrustScope.USER)
