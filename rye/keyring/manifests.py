@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rye import spaces
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
-from rye.keyring.keyring import Keyring, Passphrase
+from rye.keyring.private import Keyring, Passphrase
 from rye.manifest import store
 from rye.manifest.model import (
     DAYS,

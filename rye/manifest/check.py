@@ -215,7 +215,7 @@ def signed_files(root: Path, place: SpaceName, trust: TrustSet, now: datetime) -
         check.run()
     except (Refused, EnvironmentFault):  # which verification reports
         return now, {}
-    key = next((each for each in check.signers if trust.may_sign(each, place.origin, now)), "")
+    key = next((each for each in check.signers if trust.may_sign(each, place.origin, now).counts), "")
     if not key or ManifestReport(tuple(check.findings)).errors:
         return now, {}
     signed = [item for item in signed_by_listing(check.listed) if item.path in check.own]

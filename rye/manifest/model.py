@@ -247,15 +247,12 @@ class SpaceKeys(NamedTuple):
 
     def revoked(self, fingerprint: str) -> bool:
         """Return whether any file that may revoke the key does; then it counts nowhere."""
-        entries = self.trust.named(fingerprint)
-        return any(self.trust.revokes(entry, self.place.origin, self.now) for entry in entries)
+        return self.trust.may_sign(fingerprint, self.place.origin, self.now).code in {"revoked", "trust-unread"}
 
     def trusted_by(self, fingerprint: str) -> str:
         """Return a trust file by which a key may sign items of the space; empty where there is none."""
-        if self.revoked(fingerprint):
-            return ""
-        speaking = (e for e in self.trust.named(fingerprint) if self.trust.speaks(e, self.place.origin, self.now))
-        return next((entry.source or entry.signer for entry in speaking if entry.namespaces != ()), "")
+        standing = self.trust.may_sign(fingerprint, self.place.origin._replace(item_type="", item_id=""), self.now)
+        return standing.entry.source or standing.entry.signer if standing.counts and standing.entry else ""
 
     def check_timestamp(self, wanted: RootKeys | None) -> None:
         """Refuse keys for the timestamp alone that may sign items of the space.
@@ -272,13 +269,9 @@ class SpaceKeys(NamedTuple):
     def anchors(self, fingerprint: str) -> bool:
         """Return whether a key may by itself sign for the whole space.
 
-        Of the files that may speak for the space the most authoritative is heard alone, as for items. A key that is
-        limited to namespaces cannot speak for all of them.
+        A key that is limited to some items cannot sign for all of them.
         """
-        speaking = [e for e in self.trust.named(fingerprint) if self.trust.speaks(e, self.place.origin, self.now)]
-        heard = [entry for entry in speaking if entry.scope is speaking[0].scope]
-        alive = [entry for entry in heard if not entry.expired(self.now) and entry.namespaces in {None, ("*",)}]
-        return bool(alive) and not self.revoked(fingerprint)
+        return self.trust.may_sign(fingerprint, self.place.origin, self.now).counts
 
 
 class Delegation(NamedTuple):

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
-    from rye.keyring.bundle_pins import BundleSigners, find_bundle, pin_bundle, read_signers_of
-    from rye.keyring.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
-    from rye.keyring.keyring import KeyFacts, Keyring, Passphrase
+    from rye.keyring.bundles import BundleSigners, find_bundle, read_signers_of, trust_bundle
+    from rye.keyring.key_files import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
     from rye.keyring.manifests import (
         ManifestWritten,
         check_root,
@@ -36,8 +35,9 @@ if TYPE_CHECKING:
         refresh_root,
         write_root,
     )
+    from rye.keyring.private import KeyFacts, Keyring, Passphrase, Rotated, find_owner
     from rye.keyring.sign_items import SignReport, sign_bundle
-    from rye.keyring.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
+    from rye.keyring.trust import TrustChange, TrustedKey, TrustReport, change_all
     from rye.manifest.check import describe_seen
     from rye.manifest.model import FINDINGS, Delegation, ManifestReport, Severity
     from rye.manifest.store import forget_seen
@@ -97,7 +97,8 @@ __all__ = [
     "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "Live", "LoadedItem", "ManifestReport",
     "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
-    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
+    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
+    "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup",
     "SetupReport", "Severity", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
     "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
@@ -105,12 +106,14 @@ __all__ = [
     "check_project",
     "check_root", "check_signers", "chosen_index", "concerns", "contrast", "copy_item", "cosign_root",
     "declared_inputs",
-    "describe_seen", "dump", "export_skills", "find_bundle", "find_project", "find_root",
+    "describe_seen", "dump", "export_skills", "find_bundle", "find_owner", "find_project",
+    "find_root",
     "fix_metadata", "forget_seen", "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill",
     "new_item", "parse", "parse_scope",
-    "pin_bundle", "read_delegation", "read_key_file", "read_root_keys", "read_signers", "read_signers_of",
+    "read_delegation", "read_key_file", "read_root_keys", "read_signers", "read_signers_of",
     "refresh_root", "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name",
-    "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically", "write_root",
+    "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space", "walk", "write_atomically",
+    "write_root",
     "write_secret",
 ]
 
@@ -123,13 +126,13 @@ _NAMES = {
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",
-    "rye.keyring.bundle_pins": "BundleSigners find_bundle pin_bundle read_signers_of",
-    "rye.keyring.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
-    "rye.keyring.keyring": "KeyFacts Keyring Passphrase",
+    "rye.keyring.bundles": "BundleSigners find_bundle read_signers_of trust_bundle",
     "rye.keyring.manifests": "ManifestWritten check_root concerns cosign_root find_root read_delegation "
     "read_root_keys read_signers refresh_root write_root",
     "rye.keyring.sign_items": "SignReport sign_bundle",
-    "rye.keyring.trust_changes": "TrustChange TrustReport TrustedKey change_all",
+    "rye.keyring.key_files": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
+    "rye.keyring.private": "KeyFacts Keyring Passphrase Rotated find_owner",
+    "rye.keyring.trust": "TrustChange TrustReport TrustedKey change_all",
     "rye.manifest.check": "describe_seen",
     "rye.manifest.model": "FINDINGS Delegation ManifestReport Severity",
     "rye.manifest.store": "forget_seen",

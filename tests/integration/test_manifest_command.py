@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rye.cli.app import main
-from rye.keyring import key_store
+from rye.keyring import key_files
 from rye.keyring import manifests as inventory
 from rye.manifest import store
 from rye.manifest.space import observe
@@ -35,7 +35,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     monkeypatch.setenv("RYE_CACHE_DIR", str(found.cache))
     monkeypatch.delenv("RYE_SIGNING_KEY", raising=False)
     found.save_user_key()
-    key_store.save_signing_key(found.root("user") / key_store.SIGNING_FOLDER, BEA, name="bea")
+    key_files.save_signing_key(found.root("user") / key_files.SIGNING_FOLDER, BEA, name="bea")
     found.add("project", HELLO, TEXT)
     found.add("project", "tools/other/one.py", TEXT.replace("demo", "other"))
     return found
@@ -121,7 +121,7 @@ def test_a_delegation_can_demand_several_keys(sim: SpaceSim, rye: Rye) -> None:
     from tests.support.signed import key
 
     bea, cem, dee = (sim.trust(who, owner=name) for name, who in zip("bcd", (BEA, key("cem"), key("dee")), strict=True))
-    other = str(key_store.save_signing_key(sim.folder / "keys", key("cem")))
+    other = str(key_files.save_signing_key(sim.folder / "keys", key("cem")))
     delegate = ("--delegate", f"other/*=2:{bea},{cem},{dee}")
     status, report = rye("manifest", "write", *delegate, "--key", "private_key", "--key", "bea", "--key", other)
     assert (status, report["missing"]) == (0, {})
@@ -229,7 +229,7 @@ def test_a_bundle_has_a_manifest_of_its_own(sim: SpaceSim, rye: Rye) -> None:
     from tests.support.signed import key
 
     sim.add("system:shop", HELLO, TEXT)
-    path = key_store.save_signing_key(sim.folder / "keys", key("shop"))
+    path = key_files.save_signing_key(sim.folder / "keys", key("shop"))
     bundle = ("--bundle", str(sim.bundles["shop"]))
     assert rye("manifest", "write", *bundle, "--key", str(path))[0] == 0
     status, answer = rye("manifest", "check", *bundle)
@@ -319,7 +319,7 @@ def test_a_hint_names_the_space_that_was_checked(
 
     monkeypatch.chdir(sim.folder)
     sim.add("system:shop", HELLO, TEXT)
-    path = key_store.save_signing_key(sim.folder / "keys", key("shop"))
+    path = key_files.save_signing_key(sim.folder / "keys", key("shop"))
     folder = str(sim.bundles["shop"])
     assert rye("manifest", "write", "--bundle", folder, "--key", str(path))[0] == 0
     shutil.rmtree(sim.folder / "state")

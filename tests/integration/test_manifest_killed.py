@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rye.keyring import key_store
+from rye.keyring import key_files
 from tests.support.attacks import HELLO, TEXT
 from tests.support.signed import ANN, BEA, key
 from tests.support.spacesim import SpaceSim
@@ -105,7 +105,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("RYE_SIGNING_KEY", raising=False)
     found.save_user_key()
-    key_store.save_signing_key(found.root("user") / key_store.SIGNING_FOLDER, BEA, name="bea")
+    key_files.save_signing_key(found.root("user") / key_files.SIGNING_FOLDER, BEA, name="bea")
     found.trust(BEA, owner="bea")
     for rel in (HELLO, "tools/demo/other.py", "tools/shop/one.py"):
         found.add("project", rel, TEXT)
@@ -205,7 +205,7 @@ def test_killed_while_a_namespace_is_delegated(sim: SpaceSim) -> None:
 def test_killed_while_a_delegation_passes_to_another(sim: SpaceSim) -> None:
     """The delegate's key changes, or nobody is one any more."""
     files = trust_files(sim)
-    other = key_store.save_signing_key(sim.folder / "keys", key("shop"))
+    other = key_files.save_signing_key(sim.folder / "keys", key("shop"))
     third = str(sim.trust(key("shop"), owner="third"))
     write(sim, "--delegate", f"shop/*={files['bea']}", "--key", "private_key", "--key", "bea")
     sim.add("project", "tools/shop/one.py", TEXT + "# changed\n")

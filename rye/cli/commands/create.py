@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye._text import inline, quote
-from rye.cli.commands.keys import login, unlock
+from rye.cli.commands.keys import unlock
 from rye.cli.options import Place, Refusal, ask, command, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
@@ -41,7 +41,7 @@ def init(**options: Any) -> int:
 
     Exit status: 0 done, or nothing to do; 2 error.
     """
-    from rye.registry import Setup
+    from rye.registry import Setup, find_owner
 
     if not (options["dry_run"] or options["yes"]):
         refuse("as_json", because="without --yes or --dry-run, as a question would stand in the answer")
@@ -64,7 +64,7 @@ def init(**options: Any) -> int:
         if not dry_run and not report.is_complete:
             if not options["yes"]:
                 require_yes("Do this?", hint="--yes does it without asking, --dry-run lists all of it")
-            report = setup.run(login() if options["owner"] is None else options["owner"])
+            report = setup.run(find_owner() if options["owner"] is None else options["owner"])
     if as_json:
         say_json(report.to_dict())
         return 0

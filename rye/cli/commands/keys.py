@@ -106,7 +106,7 @@ def unlock(progress: IndexProgress) -> Passphrase:
 
 @click.group("keys")
 def keys() -> None:
-    """Make, list, show, export and import the keys that you sign with. They are kept in your user space.
+    """Make, list, show, export, import and rotate the keys that you sign with. They are kept in your user space.
 
     Exit status: 0 done, 1 there is no key to list, 2 error.
     """
@@ -116,14 +116,14 @@ def keys() -> None:
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
-    from rye.registry import DEFAULT_KEY, last_moment
+    from rye.registry import DEFAULT_KEY, find_owner, last_moment
 
     until = options["not_after"]
     _confirm_loss(name or DEFAULT_KEY, options)
     made = _keyring(ask_new_passphrase).generate(
         name or DEFAULT_KEY,
-        owner=login() if options["owner"] is None else options["owner"],
-        namespaces=options["namespaces"] or None,
+        owner=find_owner() if options["owner"] is None else options["owner"],
+        patterns=options["patterns"] or None,
         not_after=None if until is None else last_moment(until),
         trust=options["trust"],
         encrypt=options["encrypt"],
@@ -204,7 +204,7 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Import the private key in FILE (PEM; - for standard input) as NAME, with the passphrase that it has."""
     from rye.cli.render.keys import render_made
-    from rye.registry import DEFAULT_KEY, read_key_file, refuse_key_text
+    from rye.registry import DEFAULT_KEY, find_owner, read_key_file, refuse_key_text
 
     refuse_key_text(str(file))
     _confirm_loss(name or DEFAULT_KEY, options)
@@ -212,12 +212,48 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
     made = _keyring(ask_passphrase).import_key(
         data,
         name or DEFAULT_KEY,
-        owner=login() if options["owner"] is None else options["owner"],
+        owner=find_owner() if options["owner"] is None else options["owner"],
         trust=options["trust"],
         replace=options["force"],
     )
     answer(made, partial(render_made, done="imported"), as_json=options["as_json"])
     return 0
+
+
+@keys.command("rotate", params=params_of("keys rotate"))
+def rotate(name: str | None, **options: Any) -> int:
+    """Replace the key NAME by a new one with the same owner and limits, and revoke the old one.
+
+    Nothing that the old key ever signed counts then until it is signed again: with --sign, that is done at once. The
+    old private key is kept as NAME-FINGERPRINT.
+    """
+    from rye.cli.render.keys import render_rotated
+    from rye.registry import DEFAULT_KEY, Keyring
+
+    name, place = name or DEFAULT_KEY, Place.take(options)
+    keyring = Keyring(place.layout(), passphrase=ask_passphrase)
+    old = keyring.public_key(name).fingerprint
+    targets = _signed_by(old, place) if options["sign"] else {}
+    if not options["yes"]:
+        question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed counts then."
+        require_yes(question, hint="--yes rotates it without asking")
+    rotated = keyring.rotate(name, reason=options["reason"])
+    answer(rotated, render_rotated, as_json=options["as_json"])
+    for space, paths in targets.items():
+        report = place.open().sign(*paths, space=space, key=name, force=True, passphrase=ask_passphrase)
+        note(f"signed {len(report.items)} items of the {space} space with the new key")
+    return 0
+
+
+def _signed_by(fingerprint: str, place: Place) -> dict[str, list[str]]:
+    """Return the files of the project and the user space that a key signed and that are trusted, by their space."""
+    targets: dict[str, list[str]] = {}
+    for space in ("project", "user"):
+        report = place.open().verify(space=space)
+        trusted = (item for item in report.items if item.verdict == "trusted" and item.signature.signer == fingerprint)
+        if paths := [item.path for item in trusted]:
+            targets[space] = paths
+    return targets
 
 
 def _confirm_loss(name: str, options: dict[str, Any]) -> None:
@@ -253,13 +289,3 @@ def _keyring(passphrase: Passphrase = None) -> Keyring:
     from rye.registry import Keyring
 
     return Keyring.find(passphrase=passphrase)
-
-
-def login() -> str:
-    """Return the user's name on this machine; empty where that is unknown."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        return ""

@@ -16,8 +16,8 @@ import pytest
 from rye.cli.render.keys import render_keys
 from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
-from rye.keyring.key_store import KEY_VARIABLE, PASSPHRASE_VARIABLE
-from rye.keyring.keyring import ENVIRONMENT, Keyring
+from rye.keyring.key_files import KEY_VARIABLE, PASSPHRASE_VARIABLE
+from rye.keyring.private import Keyring
 from rye.spaces.layout import Layout
 from rye.trust import SigningKey, TrustScope, hide_keys, load_trust, parse_trust_file
 from rye.verify.policy import check_signers
@@ -40,10 +40,10 @@ def mode(path: str | Path) -> int:
 @POSIX
 def test_a_key_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     """The private half is 0600 in a folder of 0700, the trust file is where trust is read, and both name one key."""
-    made = keyring(tmp_path).generate(owner="Ada", namespaces=("ops/*",))
+    made = keyring(tmp_path).generate(owner="Ada", patterns=("ops/*",))
     assert (mode(made.path), mode(Path(made.path).parent)) == (0o600, 0o700)
     entry = parse_trust_file(Path(made.trust_file).read_bytes(), scope=TrustScope.USER)
-    assert (entry.fingerprint, entry.owner, entry.namespaces) == (made.fingerprint, "Ada", ("ops/*",))
+    assert (entry.fingerprint, entry.owner, entry.patterns) == (made.fingerprint, "Ada", ("ops/*",))
     assert made.trusted
     assert keyring(tmp_path).signing_key().public.fingerprint == made.fingerprint
 
@@ -100,7 +100,7 @@ def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch
     assert keyring(tmp_path).generate().trusted
 
 
-@pytest.mark.parametrize("arguments", [{"owner": "a\nb"}, {"namespaces": ("/x",)}, {"name": "a/b"}, {"name": ""}])
+@pytest.mark.parametrize("arguments", [{"owner": "a\nb"}, {"patterns": ("/x",)}, {"name": "a/b"}, {"name": ""}])
 def test_nothing_is_written_when_an_argument_is_wrong(tmp_path: Path, arguments: dict[str, object]) -> None:
     """What could not be read again is refused before the key is made."""
     with pytest.raises(RyeError):
@@ -177,7 +177,7 @@ def test_the_key_of_the_environment_is_listed_first_and_signs(tmp_path: Path) ->
     for given, where in ((EVE.to_pem().decode(), ""), (str(path), str(path))):
         ring = keyring(tmp_path, {KEY_VARIABLE: given})
         first, second = ring.list()
-        assert (first.name, first.fingerprint, first.path) == (ENVIRONMENT, EVE.public.fingerprint, where)
+        assert (first.name, first.fingerprint, first.path) == (KEY_VARIABLE, EVE.public.fingerprint, where)
         assert second.name == "private_key"
         assert ring.signing_key().public == ring.public_key() == EVE.public
         assert ring.signing_key("private_key").public != EVE.public
@@ -200,10 +200,10 @@ def test_attack_no_message_shows_what_the_variable_holds(tmp_path: Path, given: 
 def test_a_key_can_be_taken_elsewhere(tmp_path: Path) -> None:
     """What is exported can be imported, behind its passphrase if it has one; the trust file carries the limits."""
     here, there = keyring(tmp_path / "here"), keyring(tmp_path / "there")
-    made = here.generate(owner="Ada", namespaces=("ops/*",))
+    made = here.generate(owner="Ada", patterns=("ops/*",))
     assert there.import_key(here.export_private(), "moved").fingerprint == made.fingerprint
     entry = parse_trust_file(here.export_trust_file(), scope=TrustScope.USER)
-    assert (entry.owner, entry.namespaces) == ("Ada", ("ops/*",))
+    assert (entry.owner, entry.patterns) == ("Ada", ("ops/*",))
     closed = ANN.to_pem(passphrase=b"secret")
     with pytest.raises(SigningError) as caught:
         there.import_key(closed, "ann")

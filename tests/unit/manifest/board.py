@@ -84,4 +84,4 @@ def moved(one: ListedItem, path: str) -> ListedItem:
     return one._replace(path=f"tools/{path}.py", item_id=path)
 
 
-BUNDLE_TRUST = TrustSet((entry(BEA, owner="bea", bundles=("shop",)),))
+BUNDLE_TRUST = TrustSet((entry(BEA, owner="bea", patterns=("bundle:shop",)),))

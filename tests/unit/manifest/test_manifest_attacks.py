@@ -143,7 +143,7 @@ def test_a_project_that_vouches_for_its_own_manifest() -> None:
     board = Board(trust=TrustSet((entry(ANN), entry(PAT, TrustScope.PROJECT))))
     board.write(PAT)
     assert board.codes() == ["manifest-unknown-signer"]
-    endorsed = TrustSet((entry(ANN), entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
+    endorsed = TrustSet((entry(ANN), entry(PAT, TrustScope.PROJECT, signed_by=ANN.public.fingerprint)))
     assert board.codes(trust=endorsed) == []
 
 
@@ -162,7 +162,7 @@ def test_a_bundle_key_that_signs_for_another_space() -> None:
     "who",
     [
         entry(OLD, not_after=NOW - timedelta(days=1)),
-        entry(NARROW, namespaces=("a/*",)),
+        entry(NARROW, patterns=("a/*",)),
         entry(EVE, revoked=Revocation("stolen")),
     ],
     ids=["expired", "limited", "revoked"],

@@ -143,7 +143,7 @@ def test_a_timestamp_key_that_is_trusted_for_items() -> None:
     board = with_job()
     trusted = TrustSet((*USER.entries, entry(JOB)))
     assert board.codes(trust=trusted) == ["manifest-timestamp-key"]
-    limited = TrustSet((*USER.entries, entry(JOB, namespaces=())))
+    limited = TrustSet((*USER.entries, entry(JOB, patterns=())))
     assert board.codes(trust=limited) == []
 
 
