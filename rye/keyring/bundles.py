@@ -14,9 +14,9 @@ from pathlib import Path
 from rye import spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.keyring.trust import Trust, TrustChange, change_all, write_changes
-from rye.manifest import with_listed
 from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
+from rye.spaces.lists import with_lists
 from rye.spaces.signed import read_item
 from rye.trust import TrustEntry, TrustScope, TrustSet, judge, load_trust
 from rye.trust.trust_entry import bundle_of
@@ -97,7 +97,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
         now: The moment by which keys expire.
     """
     bundle, home = roots[0].bundle, roots[0].trust_root
-    own = with_listed(load_trust(bundles={bundle: home}, built_in=home), roots).trust
+    own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
     files, missed = spaces.walk_all(roots)

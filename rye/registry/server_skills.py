@@ -25,15 +25,15 @@ from rye.spaces.signed import ReadItem, parse_item
 from rye.trust import (
     DETACHED_SUFFIX,
     SKILL_SIGNATURE,
+    ListedFile,
     Origin,
     Signature,
     Skill,
-    SkillFile,
     TrustSet,
     Verdict,
     inspect,
     judge,
-    read_list,
+    read_rows,
     system_clock,
 )
 from rye.verify.policy import WELL
@@ -239,9 +239,9 @@ def _whole(files: Mapping[str, bytes]) -> Skill | None:
     signature = files.get(SKILL_SIGNATURE)
     if signature is None:
         return None
-    listed = read_list(signature.partition(b"\n")[2])
+    listed = read_rows(signature.partition(b"\n")[2])
     served = tuple(
-        SkillFile(path, listed.get(path, (PLAIN,))[0], hashlib.sha256(data).hexdigest())
+        ListedFile(path, listed.get(path, (PLAIN,))[0], hashlib.sha256(data).hexdigest())
         for path, data in files.items()
         if path != SKILL_SIGNATURE
     )

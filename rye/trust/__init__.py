@@ -40,9 +40,9 @@ from rye.trust.line import (
     sign_detached,
     unsigned_bytes,
 )
+from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, read_rows, sign_skill, unlistable
 from rye.trust.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
 from rye.trust.reasons import REASONS, Reason, reach_of
-from rye.trust.skill import SKILL_SIGNATURE, Skill, SkillFile, read_list, sign_skill, unlistable
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 from rye.trust.trust_file import (
     last_moment,
@@ -75,6 +75,7 @@ __all__ = [
     "Coverage",
     "EnvelopeFormat",
     "Evidence",
+    "ListedFile",
     "Origin",
     "Ownership",
     "PublicKey",
@@ -83,7 +84,6 @@ __all__ = [
     "Signature",
     "SigningKey",
     "Skill",
-    "SkillFile",
     "Standing",
     "TrustEntry",
     "TrustLoad",
@@ -104,7 +104,7 @@ __all__ = [
     "ownership_of",
     "parse_trust_file",
     "reach_of",
-    "read_list",
+    "read_rows",
     "read_trust_bytes",
     "real_path",
     "refuse_key_text",

@@ -15,7 +15,7 @@ from typing import Final
 from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
 from rye.trust.line import signed_message
-from rye.trust.model import BY_MANIFEST, Coverage, EnvelopeFormat, Evidence, Origin, Signature
+from rye.trust.model import BY_LIST, Coverage, EnvelopeFormat, Evidence, Origin, Signature
 from rye.trust.reasons import ABOUT_KEY, REASONS, audience_words
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_set import TrustSet
@@ -28,7 +28,7 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
         Coverage.SKILL_FILE: "outside-skill",
     }
 )
-_GOOD: Final = MappingProxyType({str(EnvelopeFormat.V2): "ok", BY_MANIFEST: "ok-manifest"})
+_GOOD: Final = MappingProxyType({str(EnvelopeFormat.V2): "ok", BY_LIST: "ok-list"})
 _UNTRUSTED_BUNDLE: Final = frozenset({"bundle-key", "signer-changed"})
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
@@ -111,7 +111,7 @@ def _signed_by(
     id that the file claims for itself, the file was moved. Otherwise a move cannot be told from an altered line, and
     the worse is assumed.
     """
-    if evidence.format == BY_MANIFEST:  # whose signatures were checked when it was read
+    if evidence.format == BY_LIST:  # its signatures were checked when it was read
         return keys[0], ""
     places = [(place.item_type, place.signed_id or place.item_id)]
     if evidence.format == EnvelopeFormat.V2:

@@ -24,6 +24,7 @@ _UNSIGNED: Final = (
 )
 _WHOLE: Final = "# ask its signer for a version that is signed as a whole"
 _COUNTING: Final = "# get a version that its author signed with a key that counts here, and compare the two with diff"
+_NEW_LIST: Final = "# get the newest list from its owner; if it is yours: rye sign --list"
 _ORIGINAL: Final = "# do not use it: get the signed file again from where it came from, and compare the two with diff"
 
 
@@ -49,10 +50,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
     {
         "ok": Reason(_T, "signed by {signer}; the signature binds the whole file, its type, its id and the time"),
         "ok-unbound": Reason(_T, "signed by {signer} over the whole file; this older format signs neither id nor time"),
-        "ok-manifest": Reason(
-            _T,
-            "listed by digest in the manifest, which {signer} signed; the file can hold no signature itself",
-        ),
+        "ok-list": Reason(_T, "named by the list of its space, which {signer} signed"),
         "unknown-key": Reason(
             _U,
             "signed with key {key}, which no trust file names, so the signature cannot be checked{detail}",
@@ -141,6 +139,12 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "the content is not what was signed: its digest differs from the one in the signature line",
             _ORIGINAL,
         ),
+        "list-changed": Reason(_X, "the file differs from the one on the signed list", _ORIGINAL),
+        "list-signature": Reason(_X, "the list of its space has a signature that does not match: {detail}", _ORIGINAL),
+        "list-malformed": Reason(_X, "{detail}", _NEW_LIST),
+        "list-conflict": Reason(_X, "{detail}", "# merge the files first; then: rye sign --list"),
+        "list-expired": Reason(_U, "the list of its space expired on {detail}", _NEW_LIST),
+        "list-name": Reason(_U, "{detail}", _NEW_LIST),
         "skill-changed": Reason(_X, "the skill is not what was signed: {detail}", _ORIGINAL),
         "line-ends": Reason(
             _X,

@@ -14,7 +14,6 @@ from rye._process import find_program
 from rye._text import inline
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.items.clients import SKILL_FILE
-from rye.manifest.store import MANIFEST_FOLDER
 from rye.spaces import ItemFile, Root, read_file
 from rye.spaces.beside import PLAIN
 from rye.spaces.read import is_detached
@@ -58,8 +57,7 @@ def changed_since(
 
     The repository is the one around ``folder``; a file outside it has not changed, unless its root is ``named``. Those
     reached by a link, in a root or above it, or in a repository of their own count as changed. Where a root's trust
-    files have changed, so may the verdict on each of its items, so all of them count as changed; where its manifest
-    has, that on those which it may sign, as they can hold no signature.
+    files have changed, so may the verdict on each of its items, so all of them count as changed.
 
     Git only lists the revision: to compare the files itself, it would run the filters that its settings name, and
     believe an index that says of a file that it is unchanged. Where the files are is not asked of it either.
@@ -85,11 +83,6 @@ def changed_since(
     whole -= {
         source for source, (home, at) in trust.items() if not _is_folder_changed(home, TRUSTED_FOLDER, at, committed)
     }
-    listed_anew = {
-        root.source
-        for root in roots
-        if root.source in places and _is_folder_changed(root, MANIFEST_FOLDER, places[root.source], committed)
-    }
     skills: dict[tuple[str, str], bool] = {}
 
     def is_changed(root: Root, file: ItemFile) -> bool:
@@ -104,8 +97,6 @@ def changed_since(
                 skills[place, folder] = _is_skill_changed(root, folder, place, committed)
             return skills[place, folder]
         path, signature = file.rel_path, f"{file.rel_path}{DETACHED_SUFFIX}"
-        if is_detached(path) and root.source in listed_anew:
-            return True
         known = is_detached(path) and (f"{place}/{signature}" in committed or os.path.lexists(f"{place}/{signature}"))
         return not all(_is_same(root, each, f"{place}/{each}", committed) for each in (path, signature)[: 1 + known])
 

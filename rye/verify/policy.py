@@ -7,7 +7,7 @@ A policy is a YAML file that is named, never one that is found:
     require: trusted          # or signed
     envelope: v2              # or a list
     max_age: 365d             # of the signature; also not_before: 2026-01-01
-    audience: acme/ops        # for which a project's items and manifest were signed
+    audience: acme/ops        # for which a project's items were signed
     scopes:
       - scope: tool.ops.*
         signers: [4b987fd4e40303ac…]   # all 64 digits
@@ -116,7 +116,7 @@ class Policy:
 
     Attributes:
         default, scoped, also: These demands.
-        audience: The name for which the items and manifests of projects must have been signed; empty for any and none.
+        audience: The name for which the items and lists of projects must have been signed; empty for any and none.
     """
 
     default: Demand = Demand()

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from rye.errors import ArgumentError, NotFoundError
-from rye.manifest.model import ManifestReport
 from rye.parameters import COMMANDS, check
 from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
+from rye.spaces.lists import ListReport
 from rye.trust import refuse_links, system_clock, write_atomically
 from rye.trust.reasons import audience_words
 from rye.verify.changes import changed_since as find_changes
 from rye.verify.fixes import Fixes
-from rye.verify.manifests import Manifests
+from rye.verify.lists import ListChecks
 from rye.verify.policy import Policy, load_policy, read_limited
 from rye.verify.reports import Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
@@ -83,13 +83,13 @@ class Verification:
         policy: What is demanded of them.
         baseline: Findings that are accepted.
         now: The moment by which ages are judged.
-        checks: The manifests that are checked after the items.
+        checks: The lists that are checked after the items.
         audience: The name for which a project's items must have been signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
         counts: Number of items by verdict, so far.
         findings: How many findings no baseline accepts, so far.
         baselined: How many it accepts.
-        violations: How many of all findings are of manifests.
+        violations: How many of all findings are about lists and files that are no items.
         unchecked: What could not be checked.
     """
 
@@ -97,7 +97,7 @@ class Verification:
     policy: Policy
     baseline: Baseline
     now: datetime
-    checks: Manifests
+    checks: ListChecks
     audience: str = ""
     fixes: Fixes | None = None
     counts: Counter[str] = field(default_factory=Counter)
@@ -113,12 +113,12 @@ class Verification:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on manifests."""
+        """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on lists."""
         return self.outcomes.warnings + self.checks.notes
 
     @property
-    def manifests(self) -> tuple[ManifestReport, ...]:
-        """The results of the manifests that were checked; known in the end."""
+    def lists(self) -> tuple[ListReport, ...]:
+        """The results of the lists that were checked; known in the end."""
         return self.checks.reports
 
     @property
@@ -139,7 +139,7 @@ class Verification:
             else:
                 self.violations += 1
                 violation, found = each
-                advice = self.fixes.of_manifest(violation, found) if self.fixes else ("", "")
+                advice = self.fixes.of_list(violation, found) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, found.code, found.message, *advice))
 
     def _judged(self, outcome: Outcome) -> VerifiedItem | Finding | Unchecked:
@@ -159,6 +159,7 @@ class Verification:
         return outcome
 
     def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
+        self.checks.fail(item.path)
         advice = self.fixes.of_item(item, code, formats=formats) if self.fixes else ("", "")
         return self._counted(Finding(item, code, reason, *advice))
 
@@ -178,7 +179,7 @@ class Verification:
             baselined=self.baselined,
             unchecked=tuple(self.unchecked),
             warnings=self.warnings,
-            manifests=self.manifests,
+            lists=self.lists,
             status=self.status,
         )
 
@@ -214,7 +215,7 @@ def start_verification(
     policy: Policy | Path | None = None,
     baseline: Path | None = None,
     changed_since: str | None = None,
-    require_manifest: bool = False,
+    require_list: bool = False,
     strict: bool = False,
     digests: bool = False,
     processes: int | None = 1,
@@ -243,7 +244,7 @@ def start_verification(
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
-    checks = Manifests(outcomes, require_manifest, strict)
+    checks = ListChecks(outcomes, require_list, strict)
     fixes = Fixes.find(outcomes.named, layout.audience)
     return Verification(outcomes, demanded, accepted, system_clock(), checks, layout.audience, fixes)
 
