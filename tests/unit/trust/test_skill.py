@@ -19,10 +19,10 @@ from rye.errors import SigningError
 from rye.trust import (
     EnvelopeFormat,
     Evidence,
+    ListedFile,
     Signature,
     SigningKey,
     Skill,
-    ListedFile,
     Verdict,
     inspect,
     judge,
@@ -30,7 +30,7 @@ from rye.trust import (
     sign_skill,
     unlistable,
 )
-from rye.trust.list import MAX_SKILL_FILES, difference, write_rows, uncovered
+from rye.trust.list import MAX_SKILL_FILES, difference, uncovered, write_rows
 from tests.support.independent_checker import verdict_on_skill
 from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, place, sign
 
