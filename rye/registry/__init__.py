@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         write_atomically,
     )
     from rye.verify.fixes import Fixes
+    from rye.verify.lists import REMEDIES
     from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
     from rye.verify.reports import Finding, Unchecked, VerifiedItem, VerifyReport, Violation
     from rye.verify.run import Baseline, Verification, start_verification
@@ -79,26 +80,23 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS",
-    "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Changed", "Choice", "Clause",
-    "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
+    "DEFAULT_KEY", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
+    "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Changed", "Choice",
+    "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
     "LoadedItem", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
     "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup",
-    "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
-    "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
-    "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience",
-    "check_project",
-    "check_signers", "chosen_index", "contrast", "copy_item",
-    "declared_inputs",
-    "dump", "export_skills", "find_bundle", "find_owner", "find_project", "find_root",
-    "fix_metadata", "forget_seen", "hide_keys", "import_files", "last_moment", "list_folder", "load_policy",
-    "may_be_skill", "new_item", "parse", "parse_scope",
-    "read_key_file", "read_signers_of",
-    "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri", "split_name",
-    "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space", "walk", "write_atomically",
+    "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus",
+    "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
+    "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience", "check_project",
+    "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "dump", "export_skills",
+    "find_bundle", "find_owner", "find_project", "find_root", "fix_metadata", "forget_seen", "hide_keys",
+    "import_files", "last_moment", "list_folder", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope",
+    "read_key_file", "read_signers_of", "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri",
+    "split_name", "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space", "walk",
+    "write_atomically",
     "write_secret",
 ]
 
@@ -143,6 +141,7 @@ _NAMES = {
     "rye.spaces.layout": "Layout",
     "rye.spaces.lists": "ListReport forget_seen list_folder",
     "rye.verify.fixes": "Fixes",
+    "rye.verify.lists": "REMEDIES",
     "rye.verify.policy": "POLICY_REASONS Demand Policy check_signers load_policy",
     "rye.verify.reports": "Finding Unchecked VerifiedItem VerifyReport Violation",
     "rye.verify.run": "Baseline Verification start_verification",

@@ -51,6 +51,9 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "ok": Reason(_T, "signed by {signer}; the signature binds the whole file, its type, its id and the time"),
         "ok-unbound": Reason(_T, "signed by {signer} over the whole file; this older format signs neither id nor time"),
         "ok-list": Reason(_T, "named by the list of its space, which {signer} signed"),
+        "list-expired": Reason(_U, "the list of its space expired on {detail}", _NEW_LIST),
+        "list-name": Reason(_U, "the list of its space is for another one: {detail}", _NEW_LIST),
+        "list-rollback": Reason(_U, "the list of its space is an older one: {detail}", _NEW_LIST),
         "unknown-key": Reason(
             _U,
             "signed with key {key}, which no trust file names, so the signature cannot be checked{detail}",
@@ -141,10 +144,10 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "list-changed": Reason(_X, "the file differs from the one on the signed list", _ORIGINAL),
         "list-signature": Reason(_X, "the list of its space has a signature that does not match: {detail}", _ORIGINAL),
-        "list-malformed": Reason(_X, "{detail}", _NEW_LIST),
-        "list-conflict": Reason(_X, "{detail}", "# merge the files first; then: rye sign --list"),
-        "list-expired": Reason(_U, "the list of its space expired on {detail}", _NEW_LIST),
-        "list-name": Reason(_U, "{detail}", _NEW_LIST),
+        "list-malformed": Reason(_X, "the list of its space cannot be read: {detail}", _NEW_LIST),
+        "list-conflict": Reason(
+            _X, "the list of its space is not merged: {detail}", "# merge the files first; then: rye sign --list"
+        ),
         "skill-changed": Reason(_X, "the skill is not what was signed: {detail}", _ORIGINAL),
         "line-ends": Reason(
             _X,

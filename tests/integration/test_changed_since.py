@@ -216,20 +216,6 @@ def test_a_work_tree_and_a_submodule_are_repositories_too(shop: Workshop, tmp_pa
     assert shop.run(*words, "--changed-since", "HEAD~1").status == 1
 
 
-def test_attack_a_manifest_that_signed_json_is_removed(shop: Workshop) -> None:
-    """The file is as it was, but nothing signs it any more; items with a line of their own are left out as ever."""
-    assert shop.run("keys", "generate", "--owner", "ada").status == 0
-    (shop.project / ".ai/tools/demo/data.json").write_text('{"description": "Data."}', encoding="utf-8")
-    assert shop.run("manifest", "write").status == 0
-    commit(shop)
-    done = verify(shop, "HEAD", "--verbose")
-    assert (done.status, "nothing has changed" in done.out) == (0, True)
-    shutil.rmtree(shop.project / ".ai/config/manifest")
-    shutil.rmtree(shop.project.parent / "home/.local", ignore_errors=True)  # a build server has never seen it
-    done = verify(shop, "HEAD")
-    assert (done.status, "tool:demo/data" in done.out, "1 item:" in done.out) == (1, True, True)
-
-
 def test_a_key_that_comes_or_goes_has_the_files_of_clients_verified_too(shop: Workshop) -> None:
     """What a project's trust files say is about its skills and commands as well as about its ``.ai``."""
     command = shop.project / ".claude/commands/review.md"

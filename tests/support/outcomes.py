@@ -10,7 +10,7 @@ from typing import Any
 from rye.spaces import Root
 from rye.trust import TrustSet
 from rye.verify.fixes import Fixes, Signers
-from rye.verify.manifests import Manifests
+from rye.verify.lists import ListChecks
 from rye.verify.policy import Policy
 from rye.verify.reports import Outcome
 from rye.verify.run import Baseline, Verification
@@ -48,7 +48,7 @@ def verification(
         policy or Policy(),
         baseline or Baseline(),
         now,
-        Manifests(outcomes),
+        ListChecks(outcomes),
         audience,
         Fixes(str(Path.cwd()), signers=lambda: HOLDER),
     )

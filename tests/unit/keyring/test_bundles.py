@@ -12,6 +12,7 @@ import pytest
 from rye.cli import main
 from rye.errors import RyeError
 from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
+from rye.keyring.lists import sign_list
 from rye.keyring.sign_items import sign_bundle
 from rye.keyring.trust import Trust, TrustChange
 from rye.spaces import Root
@@ -247,3 +248,17 @@ def test_what_is_no_bundle_of_others_is_refused(sim: SpaceSim) -> None:
         with pytest.raises(RyeError) as caught:
             find_bundle(layout, name)
         assert (caught.value.code, bool(caught.value.hint)) == (code, True)
+
+
+def test_what_the_list_signs_is_shown_before_it_is_trusted(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON without a signature of its own counts for the key of the list, as it does once the bundle is trusted."""
+    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
+    sim.write("system:shop", "tools/demo/data.json", '{"title": "Data"}')
+    _, trust, roots = parts(sim)
+    assert read_signers_of(roots, trust.load().trust, now=NOW).others["no-envelope"] == 2
+    sign_list(roots[0], key=SHOP, trust=trust.load().trust)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
+    (mine,) = (each for each in found.signers if each.entry.public == SHOP.public)
+    assert (mine.items, found.others) == ({"trusted": 4}, {})
+    accept(sim, SHOP)
+    assert codes(sim)["tools/demo/data.json"] == "ok-list"
