@@ -13,7 +13,8 @@ from pathlib import Path
 
 from rye import spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
-from rye.keyring.trust import Trust, TrustChange, change_all, write_changes
+from rye.keyring.changes import TrustChange, change_all, write_changes
+from rye.keyring.trust import Trust
 from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
-from rye.keyring.trust import write_file
+from rye.keyring.changes import write_file
 from rye.parameters import ParameterError
 from rye.spaces import Root, Space, check_writable, named_bundle
 from rye.spaces.beside import FOLDER, is_listable

@@ -23,6 +23,7 @@ from typing import Any, Final
 from rye._files import write_atomically
 from rye._report import Report
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keyring.changes import TrustChange, write_changes
 from rye.keyring.key_files import (
     DEFAULT_KEY,
     KEY_VARIABLE,
@@ -38,7 +39,7 @@ from rye.keyring.key_files import (
     save_signing_key,
     write_secret,
 )
-from rye.keyring.trust import Trust, TrustChange, is_path, write_changes
+from rye.keyring.trust import Trust, is_path
 from rye.spaces.layout import Layout
 from rye.trust import (
     TRUSTED_FOLDER,
@@ -59,8 +60,6 @@ Passphrase = bytes | Callable[[str], bytes] | None
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _ENCRYPTED: Final = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
-_SECTION: Final = re.compile(r"\s*\[\s*(\w+)\s*\]")
-_USER_NAME: Final = re.compile(r"\s*name\s*=\s*\"?([^\"#;\n]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,30 +402,3 @@ def check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or name == KEY_VARIABLE:
         hint = "use up to 64 letters, digits, _ and -, such as release-2027"
         raise ArgumentError("bad-key-name", f"{name!r} is not a valid key name", hint=hint)
-
-
-def find_owner() -> str:
-    """Return the user's name: ``user.name`` of git's settings for the user, else the login; empty if unknown.
-
-    The settings are read as text, without git, which a repository's own settings could make start a program.
-    """
-    import getpass
-
-    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    for path in (Path(os.path.expanduser("~/.gitconfig")), Path(config, "git", "config")):
-        section = ""
-        try:
-            lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-        except (OSError, ValueError):
-            continue
-        for line in lines:
-            if heading := _SECTION.match(line):
-                section = heading[1].lower()
-            elif section == "user" and (name := _USER_NAME.match(line)) and name[1].strip().isprintable():
-                return name[1].strip()[:200]
-            elif line.lstrip().startswith("["):
-                section = ""
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        return ""

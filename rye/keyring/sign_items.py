@@ -14,8 +14,8 @@ from typing import TypeVar, Unpack
 from rye import spaces
 from rye._report import Report
 from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
+from rye.keyring.changes import write_file
 from rye.keyring.private import Keyring
-from rye.keyring.trust import write_file
 from rye.keyring.validate import faults, program_problems
 from rye.parameters import COMMANDS, check
 from rye.spaces import ItemFile, Root

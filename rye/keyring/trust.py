@@ -1,7 +1,7 @@
 """Trust files, which decide whose signatures count: list, add, remove, revoke and sign them, and trust bundles.
 
-Each method of :class:`Trust` that changes something returns a :class:`TrustChange`, which says what would be written.
-:func:`change_all` shows such changes to the user and writes all of them or none.
+Each method of :class:`Trust` that changes something only returns what would be written;
+:func:`rye.keyring.changes.change_all` shows that to the user and writes it.
 """
 
 from __future__ import annotations
@@ -9,24 +9,22 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rye._report import Report
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keyring.changes import TrustChange, planned
 from rye.keyring.key_files import public_keys
+from rye.keyring.trust_list import TrustReport, list_entry
 from rye.parameters import COMMANDS, check
 from rye.spaces import FOLDER, check_writable, project_root
 from rye.spaces.layout import Layout
 from rye.trust import (
     ANYWHERE,
-    REASONS,
     TRUSTED_FOLDER,
     Clock,
-    Origin,
     PublicKey,
     Revocation,
     SigningKey,
@@ -34,7 +32,6 @@ from rye.trust import (
     TrustEntry,
     TrustLoad,
     TrustScope,
-    TrustSet,
     last_moment,
     leads_out,
     parse_trust_file,
@@ -44,82 +41,12 @@ from rye.trust import (
     sign_trust_file,
     system_clock,
     trust_file_name,
-    write_atomically,
 )
-from rye.trust.reasons import why_in_effect
 from rye.trust.trust_entry import bundle_of
 from rye.trust.trust_file import restate
 
 FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _PREFIX = "ed25519:"
-
-
-@dataclass(frozen=True, slots=True)
-class TrustedKey(Report):
-    """One trust file: its key, the limits of that key, whether the key counts, and why.
-
-    ``patterns`` is ``for`` in the file and in JSON. ``code`` is ``counts`` or a code of :data:`rye.trust.REASONS`. The
-    key of a file of the user is judged anywhere, that of a project's or bundle's file in that project or bundle.
-    """
-
-    fingerprint: str
-    owner: str
-    scope: str
-    bundle: str
-    patterns: tuple[str, ...] | None
-    not_after: str
-    revoked: Revocation | None
-    signed_by: str
-    path: str
-    counts: bool
-    code: str
-    reason: str
-
-    @property
-    def is_users(self) -> bool:
-        """Whether the file counts as the user's own."""
-        return TrustScope(self.scope).is_users
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-able values."""
-        return {"for" if name == "patterns" else name: value for name, value in Report.to_dict(self).items()}
-
-
-@dataclass(frozen=True, slots=True)
-class TrustReport(Report):
-    """Every trust file of every space, with a warning for each that cannot be read, or if there is none."""
-
-    keys: tuple[TrustedKey, ...]
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TrustChange(Report):
-    """A change of trust files.
-
-    Attributes:
-        action: ``added``, ``removed``, ``revoked``, ``signed``, ``trusted``, ``narrowed`` or ``unchanged``.
-        fingerprint: Of the key.
-        owner: As the trust file names it.
-        paths: The trust files.
-        warnings: Why the key may not count all the same.
-        reach: The items that the key counts for afterwards, in words; empty where it counts for fewer than before.
-        writes: What each file will hold, None for one that is removed. Not part of the JSON.
-    """
-
-    action: str
-    fingerprint: str
-    owner: str
-    paths: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-    reach: str = ""
-    writes: tuple[tuple[Path, bytes | None], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields but ``writes`` as JSON-able values."""
-        facts = Report.to_dict(dataclasses.replace(self, writes=()))
-        del facts["writes"]
-        return facts
 
 
 class Trust:
@@ -147,7 +74,7 @@ class Trust:
     def list(self) -> TrustReport:
         """Return every trust file, whether its key counts now, and why."""
         load, now = self.load(), self._clock()
-        rows = [_row(entry, load.trust, now) for entry in load.trust.entries]
+        rows = [list_entry(entry, load.trust, now) for entry in load.trust.entries]
         lack = () if any(row.counts and row.is_users for row in rows) else (_NO_KEY,)
         return TrustReport(tuple(rows), (*load.warnings, *((load.emptiness,) if load.emptiness else lack)))
 
@@ -196,7 +123,7 @@ class Trust:
             warnings = ("the file given revokes this key: nothing it signed is trusted", *warnings)
         if space == "project" and writes:
             warnings = (_UNSIGNED, *warnings)
-        return _change("added" if writes else "unchanged", after, path, writes, warnings, reach_of(after))
+        return planned("added" if writes else "unchanged", after, path, writes, warnings, reach_of(after))
 
     def trust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Trust a key for the items of one bundle, beside what it is trusted for already.
@@ -216,20 +143,20 @@ class Trust:
             message = f"key {entry.fingerprint} is revoked by {revoked.source}, so it is not trusted for the bundle"
             raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
         if known.patterns is None:
-            return _change("unchanged", known, path, (), (), reach_of(known))
+            return planned("unchanged", known, path, (), (), reach_of(known))
         stated = ("",) if entry.patterns is None else entry.patterns
         within = {f"bundle:{bundle} {each}".rstrip() for each in stated if not bundle_of(each)}
         within |= {each for each in stated if bundle_of(each) == bundle}
         kept = {each for each in known.patterns if bundle_of(each) != bundle}
         after = dataclasses.replace(known, patterns=tuple(sorted(kept | within)))
         writes = self._writes(path, restate(after), before)
-        return _change("trusted" if writes else "unchanged", after, path, writes, self._others(after), reach_of(after))
+        return planned("trusted" if writes else "unchanged", after, path, writes, self._others(after), reach_of(after))
 
     def distrust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Let a key of the user space no longer sign the items of a bundle that it is trusted for by name."""
         path, left = Path(entry.source), tuple(each for each in entry.patterns or () if bundle_of(each) != bundle)
         data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.bars else None
-        return _change("narrowed", entry, path, ((path, data),))
+        return planned("narrowed", entry, path, ((path, data),))
 
     def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
         """Remove the trust files of a key from a space.
@@ -276,11 +203,11 @@ class Trust:
         """Revoke the key of an entry in the space that the entry is of; as :meth:`revoke`."""
         path, before = self._present(known, replace=True)
         if before and all(entry.revoked for entry in before) and not reason and not date:
-            return _change("unchanged", before[0], path, ())
+            return planned("unchanged", before[0], path, ())
         revoked = Revocation(reason, date or self._clock().date().isoformat())
         after = dataclasses.replace(before[0] if before else known, revoked=revoked)
         writes = self._writes(path, restate(after), before)
-        return _change("revoked", after, path, writes, (_UNSIGNED,) if known.scope is TrustScope.PROJECT else ())
+        return planned("revoked", after, path, writes, (_UNSIGNED,) if known.scope is TrustScope.PROJECT else ())
 
     def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
         """Sign a trust file of the project with a key of the user.
@@ -314,13 +241,13 @@ class Trust:
         root = path.parents[len(TRUSTED_FOLDER.parts)]
         check_writable(project_root(root.parent), [path.relative_to(root).as_posix()])
         if key is None:
-            return _change("signed", entry, path, (), (), reach)
+            return planned("signed", entry, path, (), (), reach)
         after = dataclasses.replace(entry, signed_by=key.public.fingerprint)
         others = tuple(each for each in trust.entries if each != entry)
-        row = _row(after, dataclasses.replace(trust, entries=(*others, after)), self._clock())
+        row = list_entry(after, dataclasses.replace(trust, entries=(*others, after)), self._clock())
         warnings = () if row.counts else (f"it does not count for you: {row.reason}",)
         data = sign_trust_file(read_trust_bytes(path), stem=path.stem, key=key, now=self._clock())
-        return _change("signed", entry, path, ((path, data),), warnings, reach)
+        return planned("signed", entry, path, ((path, data),), warnings, reach)
 
     def find_key(self, text: str) -> PublicKey | None:
         """Return the public key that a text names, as for :meth:`add`; None for a private key and for no key at all.
@@ -446,149 +373,3 @@ def is_path(text: str | Path) -> bool:
     """Return whether a text names a file rather than a key: it has a slash or a suffix, so no fingerprint is one."""
     text = str(text)
     return "/" in text or os.sep in text or bool(Path(text).suffix)
-
-
-def _change(  # noqa: PLR0917 - in the order of the fields
-    action: str,
-    entry: TrustEntry,
-    path: Path,
-    writes: tuple[tuple[Path, bytes | None], ...],
-    warnings: tuple[str, ...] = (),
-    reach: str = "",
-) -> TrustChange:
-    return TrustChange(action, entry.fingerprint, entry.owner, (str(path),), warnings, reach, writes)
-
-
-def _row(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
-    """Return what is said of a trust file: how its key stands where the file is about."""
-    home = ANYWHERE if entry.scope.is_users else Origin(entry.scope.space, entry.bundle, "", "")
-    standing = trust.may_sign(entry.fingerprint, home, now)
-    decides = standing.entry or entry
-    if entry.unread:
-        reason = f"cannot be read, and may revoke the key: {entry.unread}"
-    elif not standing.counts:
-        reason = REASONS[standing.code].words.format(signer=decides.signer, detail=standing.detail, key="", ref="")
-    elif trust.in_effect(entry, now):
-        reason = f"for {reach_of(entry)}: {why_in_effect(entry)}"
-    else:
-        reason = f"for {reach_of(decides)}, by {decides.source or decides.home}; this file is not in effect"
-    if standing.counts:
-        reason += "".join(_exceptions(entry, trust, now))
-    return TrustedKey(
-        fingerprint=entry.fingerprint,
-        owner=entry.owner,
-        scope=str(entry.scope),
-        bundle=entry.bundle,
-        patterns=entry.patterns,
-        not_after="" if entry.not_after is None else entry.not_after.isoformat(timespec="seconds"),
-        revoked=entry.revoked,
-        signed_by=entry.signed_by,
-        path=entry.source,
-        counts=standing.counts and not entry.unread,
-        code="counts" if standing.counts and not entry.unread else standing.code or "trust-unread",
-        reason=reason,
-    )
-
-
-def _exceptions(entry: TrustEntry, trust: TrustSet, now: datetime) -> Iterator[str]:
-    """Yield the projects and bundles in which a key that counts elsewhere does not."""
-    others = [each for each in trust.named(entry.fingerprint) if not each.scope.is_users and entry.scope.is_users]
-    for each in others:
-        standing = trust.may_sign(entry.fingerprint, Origin(each.scope.space, each.bundle, "", ""), now)
-        if standing.code in {"revoked", "trust-unread"}:
-            how = "revokes the key" if standing.code == "revoked" else "cannot be read"
-            yield f"; but for nothing of {each.home}, as {each.source} {how}"
-
-
-def change_all(
-    texts: Sequence[str],
-    plan: Callable[[str], TrustChange],
-    confirm: Callable[[Sequence[TrustChange]], None] | None = None,
-) -> list[TrustChange]:
-    """Make a change for every text, but only if each is possible; what a failed write leaves half done is undone.
-
-    Args:
-        texts: Each names a key or a trust file.
-        plan: Returns the change for a text.
-        confirm: Given the possible changes before any is made; an exception from it prevents them.
-
-    Raises:
-        SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
-            ``changed-meanwhile`` where a file changed while the user was asked.
-        EnvironmentFault: ``cannot-write``.
-    """
-    planned: dict[str, str] = {}
-    changes: list[TrustChange] = []
-    problems: list[str] = []
-    for text in dict.fromkeys(texts):
-        try:
-            changes.append(plan(text))
-        except RyeError as error:
-            if len(texts) == 1:
-                raise
-            problems.append(f"{text}: {error.message}")
-            continue
-        if planned.setdefault(changes[-1].fingerprint, text) != text:
-            problems.append(f"{text}: key {changes[-1].fingerprint[:16]} is named twice")
-    if problems:
-        message = f"{len(problems)} of {len(texts)} keys cannot be taken, so nothing was changed"
-        raise SigningError("bad-keys", message, hint="fix each, or leave it out", problems=problems)
-    if confirm is not None:
-        before = _contents(changes)
-        confirm(changes)
-        if _contents(changes) != before:
-            message = "a trust file changed after it was shown, so nothing was changed"
-            raise SigningError("changed-meanwhile", message, hint="look at it again")
-    write_changes(changes)
-    return changes
-
-
-def write_changes(changes: Sequence[TrustChange]) -> None:
-    """Write the trust files of some changes, all or none.
-
-    Raises:
-        SigningError: ``not-a-file`` where a file is a link.
-        EnvironmentFault: ``cannot-write``.
-    """
-    before = _contents(changes)
-    try:
-        for change in changes:
-            for path, data in change.writes:
-                write_file(path, data)
-    except BaseException:
-        for path, data in before.items():
-            if _content(path) != data:
-                write_file(path, data)
-        raise
-
-
-def _contents(changes: Sequence[TrustChange]) -> dict[Path, bytes | None]:
-    """Return the bytes of every file that changes concern, of those of the same folders as well; None if missing."""
-    paths = {path for change in changes for path, _ in change.writes}
-    paths |= {path for folder in {path.parent for path in paths} for path in folder.glob("*.toml")}
-    return {path: _content(path) for path in sorted(paths)}
-
-
-def _content(path: Path) -> bytes | None:
-    return read_trust_bytes(path) if path.is_file() else None
-
-
-def write_file(path: Path, data: bytes | None) -> None:
-    """Write a trust file, or remove it; never through a link.
-
-    Raises:
-        SigningError: ``not-a-file``.
-        EnvironmentFault: ``cannot-write``.
-    """
-    if os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
-        message = f"{path} is a link; rye does not write through links"
-        raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
-    try:
-        if data is None:
-            path.unlink(missing_ok=True)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        message = f"{path} cannot be {'removed' if data is None else 'written'}: {fault.strerror}"
-        raise EnvironmentFault("cannot-write", message, hint="check the permissions of its folder") from None
-    write_atomically(path, data)

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
     from rye.keyring.bundles import BundleSigners, find_bundle, read_signers_of, trust_bundle
+    from rye.keyring.changes import TrustChange, change_all
     from rye.keyring.key_files import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
     from rye.keyring.lists import ListSigned, find_root, sign_list
-    from rye.keyring.private import KeyFacts, Keyring, Passphrase, Rotated, find_owner
+    from rye.keyring.private import KeyFacts, Keyring, Passphrase, Rotated
     from rye.keyring.sign_items import SignReport, sign_bundle
-    from rye.keyring.trust import TrustChange, TrustedKey, TrustReport, change_all
+    from rye.keyring.trust_list import TrustedKey, TrustReport
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
     from rye.registry.live import Changed, Live
@@ -92,7 +93,7 @@ __all__ = [
     "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
     "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience", "check_project",
     "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "dump", "export_skills",
-    "find_bundle", "find_owner", "find_project", "find_root", "fix_metadata", "forget_seen", "hide_keys",
+    "find_bundle", "find_project", "find_root", "fix_metadata", "forget_seen", "hide_keys",
     "import_files", "last_moment", "list_folder", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope",
     "read_key_file", "read_signers_of", "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri",
     "split_name", "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space", "walk",
@@ -112,9 +113,10 @@ _NAMES = {
     "rye.keyring.bundles": "BundleSigners find_bundle read_signers_of trust_bundle",
     "rye.keyring.key_files": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
     "rye.keyring.lists": "ListSigned find_root sign_list",
-    "rye.keyring.private": "KeyFacts Keyring Passphrase Rotated find_owner",
+    "rye.keyring.private": "KeyFacts Keyring Passphrase Rotated",
     "rye.keyring.sign_items": "SignReport sign_bundle",
-    "rye.keyring.trust": "TrustChange TrustReport TrustedKey change_all",
+    "rye.keyring.changes": "TrustChange change_all",
+    "rye.keyring.trust_list": "TrustReport TrustedKey",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
     "rye.registry.live": "Changed Live",

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from rye.keyring.lists import ListSigned
     from rye.keyring.private import Passphrase
     from rye.keyring.sign_items import SignReport
-    from rye.keyring.trust import TrustReport
+    from rye.keyring.trust_list import TrustReport
     from rye.registry.relations import Relations
     from rye.registry.remote import RemoteRegistry
     from rye.registry.reports import LoadedItem, SpaceStatus

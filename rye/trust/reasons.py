@@ -8,11 +8,11 @@ find the item, ``bundle`` its bundle with such options, and ``project`` the opti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from rye.trust.model import Signature, Verdict, as_utc
+from rye.trust.model import Verdict, as_utc
 from rye.trust.trust_entry import TrustEntry, TrustScope
 
 _SIGN: Final = "rye sign {ref}  # once you have read it and know where it came from: nothing says who wrote it"
@@ -205,38 +205,3 @@ def audience_words(found: str, wanted: str) -> str:
     """Return that a signature names another audience than the one that is demanded, or none."""
     said = f"for the audience {found!r}" if found else "for no audience"
     return f"{said}; {wanted!r} is demanded here"
-
-
-MAX_HIDING_WARNINGS: Final = 20
-"""Items named for hiding another signer's; the rest are counted."""
-
-_UNPROVEN = frozenset({Verdict.UNSIGNED, Verdict.TAMPERED})
-
-
-def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Signature]) -> str:
-    """Return a warning if two copies of an item have different signers; empty if the hidden copy is not signed.
-
-    Args:
-        name: ``type:id`` of both.
-        hider: Source of the one that wins, and its signature.
-        hidden: The same of the one that does not.
-    """
-    (above, upper), (below, lower) = hider, hidden
-    if lower.verdict in _UNPROVEN or (upper.verdict not in _UNPROVEN and upper.signer == lower.signer):
-        return ""
-    return f"{name} of {above} hides that of {below}: {_said(upper)} here, {_said(lower)} there"
-
-
-def cut_short(sentences: Sequence[str], more: int = 0) -> tuple[str, ...]:
-    """Return the first :data:`MAX_HIDING_WARNINGS` warnings, and a count of the others."""
-    more += max(len(sentences) - MAX_HIDING_WARNINGS, 0)
-    rest = (f"and {more} more items that hide those of another signer",) if more else ()
-    return (*sentences[:MAX_HIDING_WARNINGS], *rest)
-
-
-def _said(signature: Signature) -> str:
-    """Return who signed, in words."""
-    if signature.verdict in _UNPROVEN:
-        return str(signature.verdict)
-    owner = f" of {signature.owner}" if signature.owner else ""
-    return f"signed with key {signature.signer[:16]}{owner}"

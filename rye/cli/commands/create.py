@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye._text import inline, quote
-from rye.cli.commands.keys import unlock
+from rye.cli.commands.keys import find_owner, unlock
 from rye.cli.options import Place, Refusal, ask, command, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
@@ -41,7 +41,7 @@ def init(**options: Any) -> int:
 
     Exit status: 0 done, or nothing to do; 2 error.
     """
-    from rye.registry import Setup, find_owner
+    from rye.registry import Setup
 
     if not (options["dry_run"] or options["yes"]):
         refuse("as_json", because="without --yes or --dry-run, as a question would stand in the answer")

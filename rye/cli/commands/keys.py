@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -29,6 +30,11 @@ from rye.errors import NotFoundError, SigningError
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
     from rye.registry import Keyring, ListSigned, Passphrase, SignReport
+
+
+_SECTION: Final = re.compile(r"\s*\[\s*(\w+)\s*\]")
+_USER_NAME: Final = re.compile(r"\s*name\s*=\s*\"?([^\"#;\n]+)", re.IGNORECASE)
+"""A section of git's settings, and the name in its section ``user``."""
 
 
 @command("sign", params=params_of("sign"))
@@ -164,7 +170,7 @@ def keys() -> None:
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
-    from rye.registry import DEFAULT_KEY, find_owner, last_moment
+    from rye.registry import DEFAULT_KEY, last_moment
 
     until = options["not_after"]
     _confirm_loss(name or DEFAULT_KEY, options)
@@ -252,7 +258,7 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Import the private key in FILE (PEM; - for standard input) as NAME, with the passphrase that it has."""
     from rye.cli.render.keys import render_made
-    from rye.registry import DEFAULT_KEY, find_owner, read_key_file, refuse_key_text
+    from rye.registry import DEFAULT_KEY, read_key_file, refuse_key_text
 
     refuse_key_text(str(file))
     _confirm_loss(name or DEFAULT_KEY, options)
@@ -337,3 +343,30 @@ def _keyring(passphrase: Passphrase = None) -> Keyring:
     from rye.registry import Keyring
 
     return Keyring.find(passphrase=passphrase)
+
+
+def find_owner() -> str:
+    """Return the user's name: ``user.name`` of git's settings for the user, else the login; empty if unknown.
+
+    The settings are read as text, without git, which a repository's own settings could make start a program.
+    """
+    import getpass
+
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    for path in (Path(os.path.expanduser("~/.gitconfig")), Path(config, "git", "config")):
+        section = ""
+        try:
+            lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+        except (OSError, ValueError):
+            continue
+        for line in lines:
+            if heading := _SECTION.match(line):
+                section = heading[1].lower()
+            elif section == "user" and (name := _USER_NAME.match(line)) and name[1].strip().isprintable():
+                return name[1].strip()[:200]
+            elif line.lstrip().startswith("["):
+                section = ""
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return ""

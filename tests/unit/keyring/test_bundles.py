@@ -12,9 +12,10 @@ import pytest
 from rye.cli import main
 from rye.errors import RyeError
 from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
+from rye.keyring.changes import TrustChange
 from rye.keyring.lists import sign_list
 from rye.keyring.sign_items import sign_bundle
-from rye.keyring.trust import Trust, TrustChange
+from rye.keyring.trust import Trust
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 from rye.trust import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_name

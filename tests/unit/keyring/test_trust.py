@@ -12,7 +12,9 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
-from rye.keyring.trust import Trust, TrustChange, TrustedKey, change_all, write_changes
+from rye.keyring.changes import TrustChange, change_all, write_changes
+from rye.keyring.trust import Trust
+from rye.keyring.trust_list import TrustedKey
 from rye.spaces.layout import Layout
 from rye.trust import TRUSTED_FOLDER, PublicKey, Revocation, SigningKey, trust_file_bytes, trust_file_name
 from tests.support.signed import ANN, EVE, NOW, PAT
