@@ -73,7 +73,7 @@ _PLACES = _named(
     ),
     audience=Parameter(
         "Of a project's items only signatures made for this audience count; by default `RYE_AUDIENCE`",
-        notes="see `rye/trust-model`",
+        notes="see `rye/trust`",
         metavar="NAME",
     ),
     clients=_many(

@@ -109,11 +109,12 @@ class TrustSet:
         standing = self._decide(entries, place, at)
         if standing.code not in {"foreign-key", "limited"}:
             return standing
-        of_bundle = place.space == TrustScope.BUNDLE.space and not _names(standing.entry, place.bundle)
+        if standing.code == "limited" and not _is_for_other_bundles(standing.entry, place):
+            return standing
         for entry in entries:
-            if entry.scope is TrustScope.PROJECT and entry.concerns(place) and standing.code != "limited":
+            if entry.scope is TrustScope.PROJECT and entry.concerns(place):
                 return Standing("project-key", entry)
-            if entry.scope is TrustScope.BUNDLE and entry.concerns(place) and of_bundle:
+            if entry.scope is TrustScope.BUNDLE and entry.concerns(place):
                 before = self._signer_before(place, at)
                 return Standing("signer-changed" if before else "bundle-key", entry, before or entry.bundle)
         return standing
@@ -223,7 +224,7 @@ class TrustSet:
         return hashlib.sha256("\n".join([self.audience, *rows]).encode()).hexdigest()
 
 
-def _names(entry: TrustEntry | None, bundle: str) -> bool:
-    """Return whether a trust file limits its key to items of this bundle, or of any place."""
-    patterns = entry.patterns if entry is not None and entry.scope.is_users else None
-    return any(bundle_of(each) in {"", bundle} for each in patterns or ())
+def _is_for_other_bundles(entry: TrustEntry | None, place: Origin) -> bool:
+    """Return whether a file of the user trusts a key for other bundles by name, and for nothing else."""
+    patterns = entry.patterns if entry and entry.scope.is_users and place.space == "system" else None
+    return bool(patterns) and not any(bundle_of(each) in {"", place.bundle} for each in patterns or ())

@@ -1896,13 +1896,17 @@ def weights_shipped_by_the_project(arena: Arena) -> Found:
 
 @attack
 def weights_shipped_by_a_bundle(arena: Arena) -> Found:
-    """A file in a bundle that would rank its items first counts once the bundle is pinned."""
+    """A file in a bundle that would rank its items first counts once its signer is trusted for the bundle."""
     arena.sim.distrust(key("shop"))
     arena.sim.add("system:shop", OTHER, TEXT)
     before = arena.sim.fresh().search("hello", space="system").results[0].score
-    arena.sim.write("system:shop", "config/search.yaml", "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+    weights = "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n"
+    arena.sim.write_settings("shop", weights, key("shop"))
     assert arena.sim.fresh().search("hello", space="system").results[0].score == before
     arena.sim.pin("shop")
+    arena.sim.write("system:shop", "config/search.yaml", weights)
+    assert arena.sim.fresh().search("hello", space="system").results[0].score == before
+    arena.sim.write_settings("shop", weights, key("shop"))
     assert arena.sim.fresh().search("hello", space="system").results[0].score != before
     return arena.verify()
 
