@@ -155,7 +155,7 @@ def test_attack_blind_co_signing(sim: SpaceSim, wrong: str) -> None:
         sign_list(root, key=BEA, trust=trusting(ANN, BEA), add=True)
     codes = {
         "nothing": "nothing-to-sign",
-        "unknown": "list-signer",
+        "unknown": "list-untrusted",
         "changed": "list-differs",
         "older": "list-rollback",
     }
