@@ -17,7 +17,7 @@ from rye._resources import items_root
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import SKILL_FILE, ClientFolder
-from rye.keyring.keyring import Keyring, Passphrase
+from rye.keyring.private import Keyring, Passphrase
 from rye.registry.load import check_place
 from rye.registry.new_files import SKILL, LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
 from rye.registry.registry import Registry

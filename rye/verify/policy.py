@@ -29,7 +29,7 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
 from rye.trust import EnvelopeFormat, check_audience, refuse_key_text
-from rye.trust.trust_set import as_utc
+from rye.trust.model import as_utc
 from rye.verify.reports import VerifiedItem
 
 MAX_POLICY_FILE: Final = 65_536
