@@ -165,7 +165,7 @@ class _Work:
         signers = find_signers(present, self.root.origin("list", present.name), self.trust, self.now)
         if signers.code:
             message = f"the present list is not signed by a key that counts: {signers.detail} [{signers.code}]"
-            raise SigningError(signers.code, message, hint="check whose list it is: rye verify")
+            raise SigningError("list-untrusted", message, hint="check whose list it is: rye verify")
         _refuse_older(self.folder, present)
         done = self._plan("add", present.name, present)
         if done.changes:
