@@ -478,7 +478,7 @@ COMMANDS: Mapping[str, _Table] = {
             sign=_flag("Sign again what the old key validly signed in the project and in your user space"),
             yes=_flag("Do not ask", flags="--yes -y"),
         )
-        | _of("project")
+        | _of()
     ),
     "trust list": _of("project", "bundles", "trust"),
     "trust add": (

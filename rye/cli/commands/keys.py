@@ -284,7 +284,7 @@ def rotate(name: str | None, **options: Any) -> int:
     from rye.cli.render.keys import render_rotated
     from rye.registry import DEFAULT_KEY, Keyring
 
-    name, place = name or DEFAULT_KEY, Place.take(options)
+    name, place = name or DEFAULT_KEY, Place()
     keyring = Keyring(place.layout(), passphrase=ask_passphrase)
     old = keyring.public_key(name).fingerprint
     targets = _signed_by(old, place) if options["sign"] else {}
