@@ -336,7 +336,7 @@ class Trust:
         same = dict.fromkeys(
             each.fingerprint[:16]
             for each in self.load().trust.entries
-            if each.scope.is_users and not each.bars and each.fingerprint != entry.fingerprint
+            if each.is_users and not each.bars and each.fingerprint != entry.fingerprint
             if entry.owner and each.owner.casefold() == entry.owner.casefold()
         )
         keys = ", ".join(same)
