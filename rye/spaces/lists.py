@@ -265,7 +265,7 @@ def _listed_space(folder: Path, roots: list[Root], trust: TrustSet) -> ListedSpa
         if data is None:
             return None
         listed = parse_list(data)
-        older = next(_rollback(listed, last_seen(folder)), None)
+        older = None if is_own(roots[0]) else next(_rollback(listed, last_seen(folder)), None)
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
         return ListedSpace(code, error.message, "", "", "", error.message, None)
@@ -320,6 +320,7 @@ def check_list(
     """
     folder = list_folder(root) or root.path
     report = ListReport(root.source, str(folder))
+    remember = remember and not is_own(root)  # another version of rye brings another list
     seen = last_seen(folder) if remember else None
     try:
         data = read_list(folder)

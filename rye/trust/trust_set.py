@@ -196,13 +196,13 @@ class TrustSet:
         space = self.listed(origin.space, origin.bundle) if self.listed else None
         if space is None:
             return evidence
-        named, code, detail = "", space.code, space.detail
+        code, detail = space.code, space.detail
         if space.items is not None:
-            named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix), "")
-            if not named:
+            named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix))
+            if named is None:
                 return evidence
-        if not code and named != (evidence.digest or evidence.content_digest):
-            code = "list-changed"
+            if named != (evidence.digest or evidence.content_digest):
+                code = "list-changed"
         return evidence._replace(
             code=code,
             detail=detail,
