@@ -142,7 +142,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     with progress_bar("signing") as progress:
         if not options["new_key"]:
             keyring = Keyring(Place.take(options).layout(), passphrase=unlock(progress))
-            key = keyring.signing_key(options["key"])
+            key = keyring.signing_key(options["key"], force=options["force"])
             owner = options["owner"] or keyring.owner(key.public) or owner
         how = {"format": options["form"], "force": options["force"]}
         return sign_bundle(root, owner=owner, key=key, progress=progress, **how)
