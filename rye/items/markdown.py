@@ -19,16 +19,18 @@ from rye.items.values import cut_blank_head
 
 MAX_HEADINGS = 10_000
 """Most headings of one file that open a section; what follows the last of them belongs to it."""
-_MAX_MARKED = 40_000
-"""Most lines of ``#`` that are looked at, those in code among them."""
+_MAX_LINES = 40_000
+"""Most lines that are looked at as headings, those in code among them."""
 _MAX_IMPORTS = 10_000
 _MAX_EVENTS = 5_000
 """Events within which the first paragraph ends."""
 
-_MARKED = re.compile(r"\n([ \t]*+)((?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(#{1,6}+)(?![^ \t\n])")
+_LINE = re.compile(
+    r"\n([ \t]*+)(?:((?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(#{1,6}+)(?![^ \t\n])|(?:=++|-++)[ \t]*+(?![^\n]))"
+)
+"""A line that may be a heading, or underline one, with the newline before it."""
 _TO_ASCII = bytes(range(0x80)) + b"x" * 0x80
-_UNDERLINE = re.compile(r"\n {0,3}(?:=++|-++)[ \t]*+(?![^\n])")
-_NOT_UNDERLINED = re.compile(r" {0,3}(?:```|~~~)|[ \t]*+(?![^\n])")
+_NOT_UNDERLINED = re.compile(r"(?: {0,3}(?:```[^`\n]*+|~~~[^\n]*+)|[ \t]*+)(?![^\n])")
 """A line below which ``---`` underlines nothing: it opens or closes a fence, or is blank."""
 _INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
 _METADATA_BLOCK = {"Start": {"MetadataBlock": "YamlStyle"}}
@@ -171,24 +173,27 @@ def _headings(flat: str) -> list[_Heading]:
 
     Nearly every heading is a line of ``#``. Such a line is a heading unless it lies in code or in HTML, and there a
     link is not defined either. So above each such line a rule and a definition of a link are set, and the definitions
-    that the parser then finds tell which of the lines are headings. It gives them in a third of the time that all its
-    events take. A text that may have underlined headings, or
-    headings in the line of a list item, is read by its events.
+    that the parser then finds tell which of the lines are headings. That takes a third of the time of its events, by
+    which a text is read that may have underlined headings, or headings in the line of a list item.
     """
-    if flat.startswith("---") or _may_be_underlined(flat):
+    if flat.startswith("---"):
         return _blocks(flat).headings
     source = f"\n{flat}"
     pieces, done, found = list[str](), 0, list[tuple[int, int]]()
-    for match in islice(_MARKED.finditer(source), _MAX_MARKED):
+    for match in islice(_LINE.finditer(source), _MAX_LINES):
         indent, markers, marks = match.groups()
+        if not marks:
+            above = source.rfind("\n", 0, match.start()) + 1
+            if not _NOT_UNDERLINED.match(source, above):
+                return _blocks(flat).headings
+            continue
         if markers:
             return _blocks(flat).headings
         at = match.start(3)
         pieces.append(f"{source[done:at]}_ _ _\n{indent}[\x01{len(found)}]: x\n{indent}")
         found.append((len(marks), at - 1))
         done = at
-    if len(found) < _MAX_MARKED:
-        pieces.append(source[done:])
+    pieces.append(source[done:])
     definitions = pyromark.reference_definitions("".join(pieces), options=_tables(flat)) if found else ()
     shown = [found[int(label[1:])] for label in definitions if label[0] == "\x01"]
     return [(level, at, _line_end(flat, at)) for level, at in shown[:MAX_HEADINGS]]
@@ -197,14 +202,6 @@ def _headings(flat: str) -> list[_Heading]:
 def _line_end(flat: str, at: int) -> int:
     end = flat.find("\n", at)
     return end if end >= 0 else len(flat)
-
-
-def _may_be_underlined(flat: str) -> bool:
-    """Return whether a paragraph may stand above a line of ``=`` or ``-``."""
-    for match in _UNDERLINE.finditer(flat):
-        if not _NOT_UNDERLINED.match(flat, flat.rfind("\n", 0, match.start()) + 1):
-            return True
-    return False
 
 
 def _blocks(flat: str) -> _Blocks:
