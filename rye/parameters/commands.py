@@ -392,11 +392,10 @@ COMMANDS: Mapping[str, _Table] = {
             policy=_file(
                 "Demand what this YAML file says", notes="see `rye/ci`; `--require` and `--signer` come on top"
             ),
-            changed_since=Parameter("Only items that differ from this git revision", metavar="REV"),
             baseline=_file("Accept the findings in this file; new ones count"),
             write_baseline=_flag("Write the findings to the `--baseline` FILE, to accept them"),
             require_manifest=_flag("A project, user space or named bundle without a signed manifest is a finding"),
-            form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit", "github")),
+            form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit")),
             strict=_flag(
                 "A file below a space that is no item and in no manifest is a finding, as with `--require-manifest`"
             ),
@@ -406,12 +405,6 @@ COMMANDS: Mapping[str, _Table] = {
                 metavar="FOLDER",
             ),
             verbose=_flag("Also list the items that passed", flags="--verbose -v"),
-            server=Parameter(
-                "The skills of this MCP server instead; `-`: of the one that the command after `--` starts",
-                flags="--mcp",
-                metavar="URL",
-            ),
-            accept=_flag("With `--mcp`: accept what the server has now; later changes are findings"),
         )
         | _of("project", "bundles", "trust", "audience", "clients")
     ),

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from rye.registry.registry import Registry
     from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
-    from rye.registry.server_skills import ServerCheck, ServerSkill
     from rye.registry.setup import Setup, SetupReport
     from rye.registry.skills import SKILL_SCHEME, FoundSkill, ServedSkill, may_be_skill, skill_uri
     from rye.registry.stats import SpaceStats, Stats
@@ -98,7 +97,7 @@ __all__ = [
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "Live", "LoadedItem", "ManifestReport",
     "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
-    "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup",
+    "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
     "SetupReport", "Severity", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
     "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
     "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience",
@@ -142,7 +141,6 @@ _NAMES = {
     "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem SpaceStatus",
     "rye.registry.setup": "Setup SetupReport",
-    "rye.registry.server_skills": "ServerCheck ServerSkill",
     "rye.registry.skills": "SKILL_SCHEME FoundSkill ServedSkill may_be_skill skill_uri",
     "rye.registry.stats": "SpaceStats Stats",
     "rye.registry.watch": "Watch",

@@ -402,7 +402,6 @@ class Registry:
         space: str = "all",
         policy: Policy | PathLike | None = None,
         baseline: PathLike | None = None,
-        changed_since: str | None = None,
         require_manifest: bool = False,
         strict: bool = False,
         processes: int | None = 1,
@@ -414,7 +413,6 @@ class Registry:
             space: Which spaces to look in.
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
             baseline: File of findings that are accepted.
-            changed_since: A git revision; only items that differ from it are verified.
             require_manifest: Whether to check the manifests where only a part is named, too, and demand that there are;
                 of bundles only where they, or ``system``, are named.
             strict: Whether a file that is no item and in no manifest is a finding, as with ``require_manifest``.
@@ -440,7 +438,6 @@ class Registry:
             named_trust=self._named_trust,
             policy=policy if policy is None or isinstance(policy, Policy) else as_path("policy", policy),
             baseline=None if baseline is None else as_path("baseline", baseline),
-            changed_since=changed_since,
             require_manifest=require_manifest,
             strict=strict,
             processes=processes,

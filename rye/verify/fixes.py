@@ -32,7 +32,7 @@ from rye.spaces.read import is_detached, suffix_of
 from rye.spaces.signed import skill_files
 from rye.trust import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, read_list, system_clock
 from rye.trust.skill import MAX_LIST_BYTES
-from rye.verify.changes import committed, is_blob, read_blob, staged
+from rye.verify.git import committed, is_blob, may_check_out, read_blob
 
 if TYPE_CHECKING:
     from rye.manifest.model import ListedItem, ManifestFinding
@@ -143,7 +143,7 @@ class Fixes:
     named: Mapping[str, str] = field(default_factory=dict)
     signers: Callable[[], Signers] = Signers
     audience: str = ""
-    _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
+    _restorable: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """Root → the files that git could restore below it."""
     _signed: dict[str, tuple[Mapping[str, ListedItem], Mapping[str, str]]] = field(
         default_factory=dict, repr=False, compare=False
@@ -280,7 +280,7 @@ class Fixes:
         folder = f"./{folder}" if folder.startswith("-") else folder
         names = " ".join(quote(f"./{each}" if each.startswith((":", "-")) else each) for each in paths)
         literal = " --literal-pathspecs" if any(_PATTERN.search(each) or "\\" in each for each in paths) else ""
-        back = f"git {_SAFELY}{literal} -C {quote(folder)} checkout -- {names}"
+        back = f"git {_SAFELY}{literal} -C {quote(folder)} checkout HEAD -- {names}"
         back = f"{back}  # brings back the version in git; read first what stands there"
         back += f", and remove what was added: {_listed(added)}" if added else ""
         _, either, otherwise = fix.partition(", or once ")
@@ -325,9 +325,10 @@ class Fixes:
 
     def _is_restorable(self, space: str, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""
-        if root not in self._staged:
-            self._staged[root] = staged(Path(root), self._cloned(space, root))
-        known = self._staged[root]
+        if root not in self._restorable:
+            may = may_check_out(Path(root), self._cloned(space, root))
+            self._restorable[root] = self._known(root)[1] if may else {}
+        known = self._restorable[root]
         if path not in known:
             return any(name.startswith(f"{path}/") for name in known)
         place = Path(root, path)

@@ -17,7 +17,6 @@ from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.trust import refuse_links, system_clock, write_atomically
 from rye.trust.reasons import audience_words
-from rye.verify.changes import changed_since as find_changes
 from rye.verify.fixes import Fixes
 from rye.verify.manifests import Manifests
 from rye.verify.policy import Policy, load_policy, read_limited
@@ -124,7 +123,7 @@ class Verification:
     @property
     def status(self) -> int:
         """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
-        if self.unchecked or not (self.items or self.outcomes.passed_over):
+        if self.unchecked or not self.items:
             return 2
         return 1 if self.findings else 0
 
@@ -213,7 +212,6 @@ def start_verification(
     without: Sequence[Path] | None = None,
     policy: Policy | Path | None = None,
     baseline: Path | None = None,
-    changed_since: str | None = None,
     require_manifest: bool = False,
     strict: bool = False,
     digests: bool = False,
@@ -224,18 +222,12 @@ def start_verification(
     check(COMMANDS["verify"]["space"], space)
     demanded = policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy()
     layout = _for_audience(layout, demanded.audience)
-    folder = layout.project or Path.cwd()
     outcomes = stream_outcomes(
         texts,
         layout,
         space=space,
         named_trust=named_trust,
         without=without,
-        wanted=None
-        if changed_since is None
-        else lambda roots: find_changes(
-            changed_since, folder, roots=roots, named=[root for root in roots if root not in layout.roots]
-        ),
         digests=digests or not demanded.is_plain,
         processes=processes,
         progress=progress,

@@ -6,7 +6,6 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import io
 import os
@@ -46,7 +45,6 @@ from rye.verify.reports import Finding
 from rye.verify.run import start_verification
 from tests.integration import test_mcp_http
 from tests.integration.test_mixed_install import install_engine, install_rye, start
-from tests.integration.test_verify_server import answering
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
 from tests.support.mcp_server import refused, with_client
@@ -1957,16 +1955,6 @@ def log_filled_by_callers(arena: Arena) -> Found:
 
 
 @attack
-def answer_without_end(arena: Arena) -> Found:
-    """A server of skills sends more than memory holds: the verification ends, and tells no more than that."""
-    for coding, chunks in (("identity", [b"x" * (1 << 20)] * 80), ("gzip", [gzip.compress(b"x")])):
-        with answering(coding, chunks) as url, redirect_stderr(io.StringIO()) as err:
-            assert main(["verify", "--mcp", url]) == 2
-        assert "an answer of the server is compressed or longer than" in err.getvalue()
-    return arena.verify()
-
-
-@attack
 def distribution_installed_over_rye(arena: Arena) -> Found:
     """Without the check, an import fails somewhere, or the other one's code is run as rye's."""
     site = install_rye(arena.sim.folder)
@@ -1979,12 +1967,15 @@ def distribution_installed_over_rye(arena: Arena) -> Found:
 def program_of_the_checkout_started(arena: Arena) -> Found:
     """A program named git, found first by whoever follows the path."""
     marker = arena.sim.folder / "ran"
+    unsigned = arena.sim.write("project", "tools/demo/unsigned.py", TEXT)
+    _commit(arena.sim.project)
     program = arena.sim.project / "git"
     program.write_text(f"#!/bin/sh\n: > '{marker}'\n", encoding="utf-8")
     program.chmod(0o755)
     with chdir(arena.sim.project), pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
-        assert main(["verify", "--changed-since", "HEAD"]) == 2
+        assert main(["verify", "--space", "project"]) == 1
+        unsigned.unlink()
         found = arena.verify()
     assert not marker.exists()
     return found
@@ -2027,7 +2018,7 @@ def signature_text_searched(arena: Arena) -> Found:
 def command_of_a_build_in_a_name(arena: Arena) -> Found:
     """GitHub's runner reads ``##[`` anywhere in a line of any format."""
     arena.sim.write("project", "tools/demo/a##[add-path]x.py", TEXT)
-    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
+    for form in ("text", "json", "jsonl", "sarif", "junit"):
         with io.StringIO() as out, redirect_stdout(out):
             assert main(["verify", "--space", "project", "--project", str(arena.sim.project), "--format", form]) == 1
             assert "add-path" in out.getvalue()
@@ -2120,11 +2111,9 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
             _commit(arena.sim.project)
             arena.hello.write_bytes(unsigned)
             (only,) = advice()
-            assert only.command.endswith(" -C .ai checkout -- tools/demo/hello.py")
+            assert only.command.endswith(" -C .ai checkout HEAD -- tools/demo/hello.py")
             subprocess.run(["git", "add", "-A"], cwd=arena.sim.project, check=True)
-            (only,) = advice()
-            assert only.command == ""
-            assert "rye sign" not in only.words
+            assert [only] == list(advice())
             shutil.rmtree(arena.sim.project / ".git")
         arena.hello.write_bytes(well)
         arena.list_items()

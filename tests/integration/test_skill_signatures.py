@@ -17,7 +17,6 @@ from rye.spaces import Root, Space, walk_along, walk_stat
 from rye.spaces.signed import read_signed, skill_files
 from rye.trust import SKILL_SIGNATURE, Origin, sign_skill
 from rye.trust.skill import list_files
-from rye.verify.changes import changed_since
 from rye.verify.reports import Finding
 from tests.support.signed import EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -260,7 +259,7 @@ def test_the_fix_of_a_changed_skill_names_every_file_that_changed(
     added = skills.write("pdf/-evil.sh", "evil\n")
     (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
     assert found.code == "skill-changed"
-    assert found.fix.endswith(" -C .claude/skills checkout -- pdf/assets/logo.bin pdf/forms.md")
+    assert found.fix.endswith(" -C .claude/skills checkout HEAD -- pdf/assets/logo.bin pdf/forms.md")
     assert found.note.endswith("remove what was added: pdf/-evil.sh")
     subprocess.run(found.fix, shell=True, check=True)  # noqa: S602 - a command that is meant to be copied
     (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
@@ -270,34 +269,6 @@ def test_the_fix_of_a_changed_skill_names_every_file_that_changed(
     )
     added.unlink()
     assert skills.verdicts() == dict.fromkeys(PDF, "ok")
-
-
-def test_what_changed_since_a_revision_is_the_skill(skills: Skills) -> None:
-    """Any file of it, its mode, its signature, added or gone; the other skill is passed over."""
-    run = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(skills.sim.project)]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
-        subprocess.run([*run, *words], check=True)
-    root = skills.root
-
-    def changed() -> list[str]:
-        is_changed = changed_since("HEAD", skills.sim.project, roots=[root], named=[])
-        return sorted(file.item_id for file in spaces.walk(root)[0] if is_changed(root, file))
-
-    changes: list[tuple[str, Callable[[Path], object]]] = [
-        ("forms.md", lambda place: place.chmod(0o755)),
-        ("assets/logo.bin", lambda place: place.write_text("x")),
-        ("assets/logo.bin", Path.unlink),
-        (SKILL_SIGNATURE, Path.unlink),
-        ("new.bin", lambda place: place.write_text("x")),
-    ]
-    all_of_it = sorted(each.split(":")[1] for each in PDF)
-    assert changed() == []
-    for path, act in changes:
-        act(skills.folder / "pdf" / path)
-        assert changed() == all_of_it, path
-        subprocess.run([*run, "add", "-A"], check=True)
-        subprocess.run([*run, "reset", "-q", "--hard"], check=True)
-        assert changed() == []
 
 
 def test_what_is_served_of_a_skill_is_verified_with_it(skills: Skills) -> None:

@@ -26,7 +26,6 @@ class Outcomes:
 
     entries: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
-    passed_over: int = 0
     whole: tuple[Root, ...] = ()
 
     def __iter__(self) -> Iterator[Outcome]:

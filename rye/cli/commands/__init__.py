@@ -143,7 +143,7 @@ verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project                             # every item of the project, for CI
     rye verify tool:demo/hello -v                          # one item, with its reason
     rye verify --require signed --json                     # accept unknown keys; answer as JSON
-    rye verify --changed-since origin/main --format sarif  # only changed items, for a code scanner
+    rye verify --space project --format sarif > rye.sarif  # for a code scanner
     rye verify --policy policy.yaml --baseline known.json  # a team's policy, without the findings accepted before
 keys: Make, list, show, export and import your keys.
     rye keys generate --owner Ada                     # your first key, and the trust file that makes it count

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye.cli.options import Place, Refusal, command, given, only_one, params_of, progress_bar, refuse
-from rye.cli.terminal import Terminal, answer, ask_passphrase, note, require_yes, say, say_json, show, warning_lines
+from rye.cli.terminal import Terminal, answer, ask_passphrase, note, require_yes, say, say_json, show
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
@@ -29,15 +28,8 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     The signed manifest of a space, if it has one, is checked too when the whole space is verified: without TARGET,
     with *, or with the folder of the project or bundle, or a folder around it.
 
-    With --mcp, the skills of a server: their digests, signatures, and what changed since you accepted them.
-
     Exit status: 0 all passed, 1 some failed, 2 some could not be checked or there was nothing to check.
     """
-    server = options.pop("server")
-    if server is not None:
-        return _verify_server(server, target, options)
-    refuse("accept", because="without --mcp")
-    del options["accept"]
     only_one("as_json", "form")
     only_one("as_json", "verbose")
     form = "json" if options.pop("as_json") else options.pop("form")
@@ -46,40 +38,12 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     if options["write_baseline"] and not given("baseline"):
         raise Refusal("--write-baseline needs a file", hint="name it with --baseline FILE")
     if options["write_baseline"]:
-        refuse("changed_since", "form", "as_json", because="with --write-baseline, which records all findings")
+        refuse("form", "as_json", because="with --write-baseline, which records all findings")
     if target:
         refuse("exclude", because="with a TARGET: name what is to be verified")
     place = Place.take(options)
     with progress_bar("verifying") as progress:
         return _answer(_run(place, target, options, progress), options, form, progress)
-
-
-_NOT_OF_SERVERS = (
-    *("policy", "signers", "changed_since", "baseline", "write_baseline", "require_manifest", "form", "strict"),
-    *("exclude", "space", "bundles", "audience", "clients"),
-)
-
-
-def _verify_server(server: str, command: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Check the skills of a server, and return the exit status."""
-    from rye.cli.commands.service import check_server
-    from rye.registry import ServerCheck
-
-    refuse(*_NOT_OF_SERVERS, because="with --mcp")
-    if (server == "-") != bool(command):
-        raise Refusal("--mcp takes a URL, or - and a command", hint="rye verify --mcp - -- COMMAND ARGUMENT…")
-    place = Place.take(options)
-    load = place.layout().load_trust(place.trust)
-    name = json.dumps(command) if command else server
-    check = ServerCheck(name, load.trust, require=options["require"] or "trusted", accept=options["accept"])
-    skills = check_server(server, command, check)
-    if options["as_json"]:
-        say_json({"server": name, "skills": [each.to_dict() for each in skills], "warnings": list(load.warnings)})
-    else:
-        from rye.cli.render.verify import render_server
-
-        show(render_server(skills, verbose=options["verbose"]), warning_lines(load.warnings, Terminal.of(sys.stderr)))
-    return 2 if not skills else int(any(each.problems for each in skills))
 
 
 def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
@@ -93,7 +57,6 @@ def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progres
         without=None if target else [Path(each) for each in options["exclude"]],
         policy=_policy(options),
         baseline=None if options["write_baseline"] else options["baseline"],
-        changed_since=options["changed_since"],
         require_manifest=options["require_manifest"],
         strict=options["strict"],
         processes=None,

@@ -1,4 +1,4 @@
-"""Verdicts for programs: JSON as one document or in lines, SARIF, JUnit and the annotations of GitHub."""
+"""Verdicts for programs: JSON as one document or in lines, SARIF and JUnit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
 from rye.registry import POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem, Violation
-from rye.surface.text import plural
 
 _MEMORY = 1 << 20
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -53,43 +52,8 @@ def render_jsonl(run: Verification) -> Iterator[str]:
     yield _one({"kind": "summary"} | run.summary())
 
 
-def render_github(run: Verification) -> Iterator[str]:
-    """Yield a workflow command for each finding; GitHub shows it beside the line of the file."""
-    for entry in run:
-        if isinstance(entry, Unchecked):
-            place = {"file": shown_path(entry.path)} if entry.path else {}
-            yield _command("error", place | {"title": f"rye: not checked [{entry.code}]"}, entry.message)
-        elif isinstance(entry, Finding):
-            item = entry.item
-            facts = {
-                "file": shown_path(item.path),
-                "line": str(item.line),
-                "title": f"rye: {item.verdict} [{entry.code}]",
-            }
-            text = "\n".join((f"{item.ref}: {entry.reason}", *_advised(entry)))
-            yield _command("notice" if entry.baselined else "error", facts, text)
-    for text in run.warnings:
-        yield _command("warning", {"title": "rye"}, text)
-    yield inline(
-        f"{plural(run.items, 'item')}: {plural(run.findings, 'finding')}, {run.baselined} baselined, "
-        f"{len(run.unchecked)} not checked"
-    )
-
-
 def _advised(finding: Finding) -> Iterator[str]:
     return (f"{label}: {text}" for label, text in finding.advice.labelled())
-
-
-def _command(name: str, facts: Mapping[str, str], text: str) -> str:
-    properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in facts.items())
-    return f"::{name} {properties}::{_escaped(text, '')}"
-
-
-def _escaped(text: str, more: str) -> str:
-    lines = "\n".join(inline(line) for line in text.split("\n")) if not more else inline(text)
-    for char in "%\r\n" + more:
-        lines = lines.replace(char, f"%{ord(char):02X}")
-    return lines
 
 
 def render_sarif(run: Verification) -> Iterator[str]:
@@ -231,6 +195,5 @@ FORMATS: Mapping[str, Callable[[Verification], Iterator[str]]] = {
     "jsonl": render_jsonl,
     "sarif": render_sarif,
     "junit": render_junit,
-    "github": render_github,
 }
 """Every format for programs, by the word that ``--format`` takes."""

@@ -14,7 +14,7 @@ from rye.registry import Finding, Fixes, Unchecked, Violation
 from rye.surface.text import manifest_advice, plural, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import ManifestReport, ManifestWritten, ServerSkill, Verification, VerifiedItem
+    from rye.registry import ManifestReport, ManifestWritten, Verification, VerifiedItem
 
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 
@@ -98,7 +98,7 @@ def _summary(run: Verification, terminal: Terminal) -> str:
     by_verdict = ", ".join(f"{run.counts[each]} {each}" for each in VERDICT_MARKS if run.counts[each])
     words = "all passed"
     if not run.items:
-        words = "nothing has changed" if run.outcomes.passed_over else "nothing to verify"
+        words = "nothing to verify"
     if run.findings:
         words = f"{run.findings} failed" if run.items else f"{words}, {run.findings} failed"
     if run.baselined:
@@ -176,21 +176,3 @@ def checked_to_dict(report: ManifestReport) -> dict[str, Any]:
     for finding, (_, advice) in zip(data["findings"], manifest_advice(report, fixes), strict=True):
         finding["remedy"], finding["note"] = advice
     return data
-
-
-def render_server(skills: Sequence[ServerSkill], *, verbose: bool) -> Iterator[str]:
-    """Yield a line for each skill of a server that did not pass, with the reasons below, then the counts."""
-    for each in skills:
-        verdict = str(each.signature.verdict) if each.signature else "unread"
-        if each.problems or verbose:
-            yield f"{'FAIL' if each.problems else 'ok  '}  {inline(each.uri)}  {verdict}  {each.state}"
-        yield from (f"      {inline(text[:1000])}" for text in each.problems)
-        yield from (f"      changed: {inline(name)}" for name in (each.changes if each.problems else ())[:20])
-    failed = sum(bool(each.problems) for each in skills)
-    yield f"{plural(len(skills), 'skill')}: {len(skills) - failed} passed, {failed} failed"
-    bad = [each for each in skills if each.problems and str(each.signature and each.signature.verdict) == "tampered"]
-    if bad:
-        words = "ask the signer for the original, and accept nothing until then"
-        yield f"not what was signed: {plural(len(bad), 'skill')}; {words}"
-    elif failed:
-        yield "once you have reviewed them, the same with --accept accepts what the server has now"
