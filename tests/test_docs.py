@@ -189,7 +189,7 @@ def test_the_page_of_the_command_line_lists_exactly_the_commands() -> None:
     """No command is left out, none is made up."""
     sections = re.findall(r"^## rye (\w+)$", DOCS["cli"], re.MULTILINE)
     assert sorted(sections) == sorted(commands())
-    assert len(sections) == 26
+    assert "verify" in sections
 
 
 def test_every_environment_variable_is_documented() -> None:

@@ -313,15 +313,6 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _of("project")
     ),
-    "fix": (
-        _named(
-            target=_words("TYPE:ID, a glob of ids, or a path; by default every item"),
-            metadata=_flag("Write title and description, read from the text, where an item states no description"),
-            space=_space("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
-            dry_run=_flag("Say what would be changed and change nothing"),
-        )
-        | _of("project")
-    ),
     "export": (
         _named(
             form=_argument("What to write", choices=("well-known",)),

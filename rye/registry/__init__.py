@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rye.query.ast import Parsed
     from rye.registry.live import Changed, Live
     from rye.registry.load import CopiedItem, copy_item
-    from rye.registry.new_files import NewFiles, fix_metadata, import_files, new_item
+    from rye.registry.new_files import NewFiles, import_files, new_item
     from rye.registry.registry import Registry
     from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
@@ -105,7 +105,7 @@ __all__ = [
     "check_root", "check_signers", "chosen_index", "concerns", "contrast", "copy_item", "cosign_root",
     "declared_inputs",
     "describe_seen", "dump", "export_skills", "find_bundle", "find_project", "find_root",
-    "fix_metadata", "forget_seen", "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill",
+    "forget_seen", "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill",
     "new_item", "parse", "parse_scope",
     "pin_bundle", "read_delegation", "read_key_file", "read_root_keys", "read_signers", "read_signers_of",
     "refresh_root", "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name",
@@ -136,7 +136,7 @@ _NAMES = {
     "rye.query.ast": "Parsed",
     "rye.registry.live": "Changed Live",
     "rye.registry.load": "CopiedItem copy_item",
-    "rye.registry.new_files": "NewFiles fix_metadata import_files new_item",
+    "rye.registry.new_files": "NewFiles import_files new_item",
     "rye.registry.registry": "Registry",
     "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem SpaceStatus",

@@ -55,7 +55,6 @@ _PLACES: Mapping[str, str] = {
     "init": "create.init",
     "new": "create.new",
     "import": "create.import_command",
-    "fix": "create.fix",
     "sign": "keys.sign",
     "verify": "verify.verify",
     "keys": "keys.keys",
@@ -130,9 +129,6 @@ import: Copy files from elsewhere into .ai as items.
     rye import notes                             # notes/a.md becomes knowledge:notes/a
     rye import ~/prompts/*.txt --as directive    # texts as instructions
     rye import docs --namespace team --dry-run   # what would be copied, as knowledge:team/…
-fix: Fix what items of .ai lack: title and description.
-    rye fix --metadata                      # every text that states no description
-    rye fix --metadata notes/a --dry-run    # what would be changed
 sign: Sign items, or a whole bundle with a key of its own.
     rye sign tool:demo/hello           # one item of the project
     rye sign 'tool:demo/*' --dry-run   # what would be signed
