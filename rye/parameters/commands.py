@@ -383,8 +383,7 @@ COMMANDS: Mapping[str, _Table] = {
             policy=_file(
                 "Demand what this YAML file says", notes="see `rye/ci`; `--require` and `--signer` come on top"
             ),
-            baseline=_file("Accept the findings in this file; new ones count"),
-            write_baseline=_flag("Write the findings to the `--baseline` FILE, to accept them"),
+            accept=_flag("Write the present findings into the `--policy` FILE, as accepted ones; it is made if needed"),
             require_manifest=_flag("A project, user space or named bundle without a signed manifest is a finding"),
             form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit")),
             strict=_flag(

@@ -84,15 +84,24 @@ if TYPE_CHECKING:
         write_atomically,
     )
     from rye.verify.fixes import Fixes
-    from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
+    from rye.verify.policy import (
+        EVERY_SPACE,
+        POLICY_REASONS,
+        Demand,
+        Policy,
+        accept_findings,
+        check_signers,
+        load_policy,
+    )
     from rye.verify.reports import Finding, Unchecked, VerifiedItem, VerifyReport, Violation
-    from rye.verify.run import Baseline, Verification, start_verification
+    from rye.verify.run import Verification, start_verification
     from rye.verify.stream import Progress
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "FINDINGS", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS",
-    "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Changed", "Choice", "Clause",
+    "DEFAULT_KEY", "EVERY_SPACE", "FINDINGS", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE",
+    "POLICY_REASONS",
+    "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "BundleSigners", "Changed", "Choice", "Clause",
     "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "Live", "LoadedItem", "ManifestReport",
     "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
@@ -100,7 +109,8 @@ __all__ = [
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
     "SetupReport", "Severity", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
     "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
-    "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience",
+    "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all",
+    "check_audience",
     "check_project",
     "check_root", "check_signers", "chosen_index", "concerns", "contrast", "copy_item", "cosign_root",
     "declared_inputs",
@@ -156,9 +166,9 @@ _NAMES = {
     "rye.spaces": "FOLDER Root check_project find_project user_space walk",
     "rye.spaces.layout": "Layout",
     "rye.verify.fixes": "Fixes",
-    "rye.verify.policy": "POLICY_REASONS Demand Policy check_signers load_policy",
+    "rye.verify.policy": "EVERY_SPACE POLICY_REASONS Demand Policy accept_findings check_signers load_policy",
     "rye.verify.reports": "Finding Unchecked VerifiedItem VerifyReport Violation",
-    "rye.verify.run": "Baseline Verification start_verification",
+    "rye.verify.run": "Verification start_verification",
     "rye.verify.stream": "Progress",
 }
 """Each name by the module that has it."""

@@ -401,7 +401,6 @@ class Registry:
         *targets: str,
         space: str = "all",
         policy: Policy | PathLike | None = None,
-        baseline: PathLike | None = None,
         require_manifest: bool = False,
         strict: bool = False,
         processes: int | None = 1,
@@ -412,7 +411,6 @@ class Registry:
             targets: As for :meth:`verify`.
             space: Which spaces to look in.
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
-            baseline: File of findings that are accepted.
             require_manifest: Whether to check the manifests where only a part is named, too, and demand that there are;
                 of bundles only where they, or ``system``, are named.
             strict: Whether a file that is no item and in no manifest is a finding, as with ``require_manifest``.
@@ -422,7 +420,7 @@ class Registry:
             What to iterate over for items, findings and what could not be checked; then it has a ``status``.
 
         Raises:
-            ArgumentError: A target, the policy, the baseline or the revision is not valid.
+            ArgumentError: A target or the policy is not valid.
             NotFoundError: A file does not exist.
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
@@ -437,7 +435,6 @@ class Registry:
             space=space,
             named_trust=self._named_trust,
             policy=policy if policy is None or isinstance(policy, Policy) else as_path("policy", policy),
-            baseline=None if baseline is None else as_path("baseline", baseline),
             require_manifest=require_manifest,
             strict=strict,
             processes=processes,

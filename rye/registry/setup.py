@@ -173,7 +173,7 @@ class Setup:
 
     def _files(self, fingerprint: str) -> list[NewFile]:
         signer = f"signers: [{fingerprint}]\n" if fingerprint else ""
-        policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nrequire: trusted\nenvelope: v2\n{signer}"
+        policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nrequire: trusted\nformats: v2\n{signer}"
         return [*self._imported, NewFile(POLICY, policy.encode()), *self._jobs]
 
     def _extend(self, *, dry_run: bool) -> tuple[WrittenFile, ...]:

@@ -54,7 +54,7 @@ _ANEW: Final = "# ask its signer to sign it anew"
 _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "signer": ("# get a version that a signer who is demanded has signed, and compare the two with diff", ""),
-        "envelope": (_ANEW, "rye sign {ref} --format {form}"),
+        "format": (_ANEW, "rye sign {ref} --format {form}"),
         "undated": (_ANEW, "rye sign {ref}"),
         "too-old": (_ANEW, "rye sign --force {ref}  # once you have seen that it still holds"),
         "dated-ahead": (_ANEW, "rye sign --force {ref}  # once the clocks are right"),
@@ -231,9 +231,9 @@ class Fixes:
         root = violation.path.removesuffix(f"/{path}")
         fix = self.of_code(found.code, violation.space, violation.bundle, root)
         if found.code == "uncovered" and not is_listable(path, FOLDER if os.path.isdir(violation.path) else ""):  # noqa: PTH112
-            return Advice("", "remove it, as no manifest can list it, or accept it in a baseline")
+            return Advice("", "remove it, as no manifest can list it, or accept it in a policy")
         if found.code == "uncovered" and violation.space != "system" and ".ai" not in Path(root).parts:
-            return Advice("", "remove it, or accept it in a baseline: no manifest covers the files of other clients")
+            return Advice("", "remove it, or accept it in a policy: no manifest covers the files of other clients")
         advice = Advice.read(self._restoring(found.code, root, path, fix, space=violation.space))
         if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
             then = advice.command or advice.words

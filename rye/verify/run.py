@@ -1,76 +1,27 @@
-"""One verification under a policy: which items fall short and the command that fixes each; a baseline accepts some."""
+"""One verification under a policy: which items fall short and the command that fixes each; the policy accepts some."""
 
 from __future__ import annotations
 
-import json
+import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from rye.errors import ArgumentError, NotFoundError
+from rye.errors import ArgumentError
 from rye.manifest.model import ManifestReport
 from rye.parameters import COMMANDS, check
 from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
-from rye.trust import refuse_links, system_clock, write_atomically
+from rye.trust import system_clock
 from rye.trust.reasons import audience_words
 from rye.verify.fixes import Fixes
 from rye.verify.manifests import Manifests
-from rye.verify.policy import Policy, load_policy, read_limited
-from rye.verify.reports import Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
+from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
+from rye.verify.reports import Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
-
-MAX_BASELINE_FILE: Final = 64 * 1024 * 1024
-"""How large a baseline file may be."""
-
-_LAYOUT: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Accepted findings. Each is bound to the bytes of the file: a change makes a new finding."""
-
-    keys: frozenset[str] = frozenset()
-
-    @classmethod
-    def load(cls, path: Path) -> Baseline:
-        """Read what :meth:`save` wrote.
-
-        Raises:
-            NotFoundError: ``baseline-not-found``.
-            ArgumentError: ``bad-baseline``.
-            EnvironmentFault: ``unreadable``.
-        """
-        words, hint = f"there is no baseline {str(path)!r}", "write one with --write-baseline"
-        data = read_limited(path, "baseline", MAX_BASELINE_FILE, NotFoundError("baseline-not-found", words, hint=hint))
-        try:
-            value = json.loads(data.decode("utf-8")) if len(data) <= MAX_BASELINE_FILE else None
-        except (ValueError, RecursionError):
-            value = None
-        rows = value.get("findings") if isinstance(value, dict) and value.get("rye_baseline") == _LAYOUT else None
-        keys = [row.get("key") if isinstance(row, dict) else None for row in rows] if isinstance(rows, list) else [None]
-        if not all(isinstance(key, str) and len(key) == 64 for key in keys):
-            hint = "write it anew with --write-baseline, and review what it accepts"
-            raise ArgumentError("bad-baseline", f"{str(path)!r} is no baseline of this version", hint=hint)
-        return cls(frozenset(map(str, keys)))
-
-    @staticmethod
-    def save(path: Path, findings: Iterable[Finding]) -> None:
-        """Write findings as the ones to accept, so that a person can review them; no link is written through.
-
-        Raises:
-            EnvironmentFault: ``cannot-write``.
-        """
-        refuse_links(path)
-        rows = [
-            {"item": each.item.ref, "source": each.item.source, "code": each.code, "key": each.key}
-            for each in sorted(findings, key=lambda each: (each.item.source, each.item.ref, each.code))
-        ]
-        text = json.dumps({"rye_baseline": _LAYOUT, "findings": rows}, indent=1) + "\n"
-        write_atomically(path, text.encode("ascii"))
 
 
 @dataclass(slots=True)
@@ -80,29 +31,33 @@ class Verification:
     Attributes:
         outcomes: The files with their verdicts.
         policy: What is demanded of them.
-        baseline: Findings that are accepted.
         now: The moment by which ages are judged.
         checks: The manifests that are checked after the items.
+        base: The folder to which the paths of accepted findings are relative.
+        named: Sources of the bundles and folders that the caller named, for which the policy is, too.
         audience: The name for which a project's items must have been signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
         counts: Number of items by verdict, so far.
-        findings: How many findings no baseline accepts, so far.
-        baselined: How many it accepts.
+        findings: How many findings the policy does not accept, so far.
+        accepted: How many it accepts.
         violations: How many of all findings are of manifests.
+        subject: Number of items that the policy is for, so far.
         unchecked: What could not be checked.
     """
 
     outcomes: OutcomeStream
     policy: Policy
-    baseline: Baseline
     now: datetime
     checks: Manifests
+    base: Path
+    named: frozenset[str] = frozenset()
     audience: str = ""
     fixes: Fixes | None = None
     counts: Counter[str] = field(default_factory=Counter)
     findings: int = 0
-    baselined: int = 0
+    accepted: int = 0
     violations: int = 0
+    subject: int = 0
     unchecked: list[Unchecked] = field(default_factory=list)
 
     @property
@@ -113,7 +68,8 @@ class Verification:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on manifests."""
-        return self.outcomes.warnings + self.checks.notes
+        unused = ("the policy is for no item that is verified; it names its spaces with 'spaces'",)
+        return self.outcomes.warnings + self.checks.notes + (unused if self.items and not self.subject else ())
 
     @property
     def manifests(self) -> tuple[ManifestReport, ...]:
@@ -146,7 +102,9 @@ class Verification:
             self.unchecked.append(outcome)
             return outcome
         self.counts[outcome.verdict] += 1
-        demands = self.policy.demands(outcome)
+        mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
+        self.subject += mine is not None
+        demands = (mine or Demand(), *filter(None, (self.policy.also,)))
         wanted = self.audience if outcome.space == Space.PROJECT else ""
         if not all(demand.accepts_verdict(outcome) for demand in demands):
             return self._found(outcome, outcome.signature.code, outcome.signature.reason)
@@ -154,7 +112,7 @@ class Verification:
             return self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
-                return self._found(outcome, *fault, formats=demand.envelopes)
+                return self._found(outcome, *fault, formats=demand.formats)
         return outcome
 
     def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
@@ -162,11 +120,14 @@ class Verification:
         return self._counted(Finding(item, code, reason, *advice))
 
     def _counted(self, finding: Finding) -> Finding:
-        if finding.key in self.baseline.keys:
-            self.baselined += 1
-            return replace(finding, baselined=True)
-        self.findings += 1
-        return finding
+        path, item = Path(finding.item.path), finding.item
+        place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
+        name = "".join(map(_visible, place.as_posix()))
+        identity = Accepted(name, mode_of(path, self.base), finding.code, item.digest)
+        accepted = identity in self.policy.accepted
+        self.accepted += accepted
+        self.findings += not accepted
+        return replace(finding, identity=identity, accepted=accepted)
 
     def report(self) -> VerifyReport:
         """Return the result so far, without the items."""
@@ -174,7 +135,7 @@ class Verification:
             items=(),
             counts=dict(self.counts),
             findings=self.findings,
-            baselined=self.baselined,
+            accepted=self.accepted,
             unchecked=tuple(self.unchecked),
             warnings=self.warnings,
             manifests=self.manifests,
@@ -200,7 +161,7 @@ class Verification:
         """Return the counts, the warnings and the status as JSON-able values."""
         counts = {"items": self.items, "verdicts": dict(self.counts), "unchecked": len(self.unchecked)}
         rest = {"warnings": list(self.warnings), "status": self.status}
-        return counts | {"findings": self.findings, "baselined": self.baselined} | rest
+        return counts | {"findings": self.findings, "accepted": self.accepted} | rest
 
 
 def start_verification(
@@ -211,7 +172,6 @@ def start_verification(
     named_trust: Sequence[Path] = (),
     without: Sequence[Path] | None = None,
     policy: Policy | Path | None = None,
-    baseline: Path | None = None,
     require_manifest: bool = False,
     strict: bool = False,
     digests: bool = False,
@@ -220,7 +180,9 @@ def start_verification(
 ) -> Verification:
     """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`."""
     check(COMMANDS["verify"]["space"], space)
-    demanded = policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy()
+    demanded = (
+        policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy(Demand(spaces=EVERY_SPACE))
+    )
     layout = _for_audience(layout, demanded.audience)
     outcomes = stream_outcomes(
         texts,
@@ -234,10 +196,31 @@ def start_verification(
     )
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
-    accepted = Baseline() if baseline is None else Baseline.load(baseline)
     checks = Manifests(outcomes, require_manifest, strict)
     fixes = Fixes.find(outcomes.named, layout.audience)
-    return Verification(outcomes, demanded, accepted, system_clock(), checks, layout.audience, fixes)
+    base, named = layout.project or Path.cwd(), frozenset(root.source for root in outcomes.named)
+    return Verification(outcomes, demanded, system_clock(), checks, base, named, layout.audience, fixes)
+
+
+def _visible(char: str) -> str:
+    """Return a character of a name, escaped if it cannot be seen or begins an escape: two names never look the same."""
+    return char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode("ascii")
+
+
+def mode_of(path: Path, base: Path) -> str:
+    """Return the mode of what a path leads to, as :class:`rye.verify.reports.Accepted` has it.
+
+    A link counts if it is the file itself or a folder above it that lies below ``base``.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return "120000" if path.is_symlink() else ""
+    if stat.S_ISDIR(mode):
+        return "040000"
+    above = (each for each in (path, *path.parents) if each != base and each.is_relative_to(base))
+    kind = "12" if path.is_symlink() or any(each.is_symlink() for each in above) else "10"
+    return f"{kind}{'0755' if mode & 0o111 else '0644'}"
 
 
 def _for_audience(layout: Layout, name: str) -> Layout:

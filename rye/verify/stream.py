@@ -230,7 +230,7 @@ def stream_outcomes(
         _all_named=not texts,
         _problems=[*map(_of_trust_file, load.unreadable), *_of_folders(targets)],
     )
-    stream.named = (*layout.named, *extended.roots[len(layout.roots) :])
+    stream.named = tuple(dict.fromkeys((*layout.named, *by_path)))
     return stream
 
 

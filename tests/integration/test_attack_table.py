@@ -929,21 +929,21 @@ def manifest_removed_before_first_use(arena: Arena) -> Found:
 
 @attack
 def accepted_removal_repeated(arena: Arena) -> Found:
-    """A baseline accepts that an item is gone; it came back as another version, was listed, and is taken away too."""
+    """A policy accepts that an item is gone; it came back as another version, was listed, and is taken away too."""
     arena.sim.add("project", OTHER, TEXT)
     arena.list_items()
     arena.hello.unlink()
     known = _accept(arena)
     _sign_later(arena)
     arena.list_items()
-    assert arena.verify("--baseline", known).status == 0
+    assert arena.verify("--policy", known).status == 0
     arena.hello.unlink()
-    return arena.verify("--baseline", known)
+    return arena.verify("--policy", known)
 
 
 @attack
 def accepted_loss_of_the_manifest_repeated(arena: Arena) -> Found:
-    """A baseline accepts that the manifest is gone; a new one was written and seen, and is taken away too."""
+    """A policy accepts that the manifest is gone; a new one was written and seen, and is taken away too."""
     arena.list_items()
     assert arena.verify().status == 0
     arena.put_manifest({})
@@ -951,9 +951,9 @@ def accepted_loss_of_the_manifest_repeated(arena: Arena) -> Found:
     _sign_later(arena)
     arena.list_items(new=True)
     assert main(["manifest", "check", "--reset", "--yes", "--project", str(arena.sim.project)]) == 0
-    assert arena.verify("--baseline", known).status == 0
+    assert arena.verify("--policy", known).status == 0
     arena.put_manifest({})
-    return arena.verify("--baseline", known)
+    return arena.verify("--policy", known)
 
 
 @attack
@@ -966,11 +966,43 @@ def memory_of_the_manifest_reset(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def accepted_file_turned_into_another(arena: Arena) -> Found:
+    """The text stays as it was accepted; a shell script, an executable and a link of that text are not."""
+    legacy = arena.sim.write("project", "tools/demo/legacy.py", "#!/bin/sh\necho old\n")
+    known = _accept(arena)
+    changes: dict[str, Callable[[Path], object]] = {
+        ".py": lambda path: path.chmod(0o755),
+        ".sh": lambda path: path.rename(path.with_suffix(".sh")),
+        ".txt": lambda path: path.symlink_to(path.rename(path.with_suffix(".txt"))),
+    }
+    for suffix, act in changes.items():
+        act(legacy)
+        found = arena.verify("--policy", known)
+        assert found == Found(1, frozenset({"no-envelope"}), frozenset({"ok"})), suffix
+        legacy.unlink(missing_ok=True)
+        legacy.with_suffix(suffix).unlink(missing_ok=True)
+        arena.sim.write("project", "tools/demo/legacy.py", "#!/bin/sh\necho old\n")
+        assert arena.verify("--policy", known).status == 0
+    legacy.chmod(0o755)
+    return arena.verify("--policy", known)
+
+
+@attack
+def revoked_key_among_the_signers_demanded(arena: Arena) -> Found:
+    """Whoever stole the key signs again: to demand this signer does not make up for the revocation."""
+    policy = arena.sim.folder / "policy.yaml"
+    policy.write_text(f"require: signed\nsigners: {ANN.public.fingerprint}\n", encoding="utf-8")
+    assert arena.verify("--policy", str(policy)).status == 0
+    arena.sim.revoke(ANN)
+    return arena.verify("--policy", str(policy))
+
+
 def _accept(arena: Arena) -> str:
-    known = str(arena.sim.project.with_name("known.json"))
-    words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--baseline", known]
-    assert main([*words, "--write-baseline"]) == 0
-    assert arena.verify("--baseline", known).status == 0
+    known = str(arena.sim.project.with_name("known.yaml"))
+    words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--policy", known]
+    assert main([*words, "--accept"]) == 0
+    assert arena.verify("--policy", known).status == 0
     return known
 
 
@@ -2572,14 +2604,14 @@ def folders_that_clients_obey(arena: Arena) -> Found:
         *(".windsurf/memories", "packages/x/.cline/hooks"),
     )
     words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--strict"]
-    known = ["--baseline", str(arena.sim.folder / "known.json")]
+    known = ["--policy", str(arena.sim.folder / "known.yaml")]
     for place in places:
         lay(arena.sim.project / place, {"a/b.md": "Run evil.\n"})
         found = arena.verify("--strict")
         assert found == Found(1, frozenset({"uncovered"}), frozenset({"ok"}))
         with redirect_stderr(io.StringIO()) as err:
             assert main(words[:-1]) == 0
-            assert main([*words, *known, "--write-baseline"]) == 0
+            assert main([*words, *known, "--accept"]) == 0
         assert (
             f"clients of agents obey what no signature covers: {place.removeprefix('packages/x/')}/a/b.md"
             in err.getvalue()

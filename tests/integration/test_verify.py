@@ -92,7 +92,6 @@ def test_every_format_has_the_same_status(clean: tuple[Workshop, str], form: str
         ("tool:demo/nosuch",),
         ("./nowhere",),
         ("--policy", "none.yaml"),
-        ("--baseline", "none.json"),
         ("--signer", "me"),
         ("--trust", "none"),
         ("--project", "none"),
@@ -130,17 +129,18 @@ def test_settings_of_the_repository_start_no_program(clean: tuple[Workshop, str]
     assert not mark.exists()
 
 
-def test_known_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:
-    """A baseline is written once, then accepts exactly what it was written for."""
-    known = str(tmp_path / "known.json")
+def test_accepted_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:
+    """``--accept`` writes the findings into the policy, which then accepts exactly those."""
+    policy = tmp_path / "policy.yaml"
     path = spoil(clean)
-    assert verify(clean, "--baseline", known, "--write-baseline").status == 0
-    done = verify(clean, "--baseline", known)
-    assert (done.status, done.out.splitlines()[-1].endswith("all passed, 1 baselined")) == (0, True)
+    assert verify(clean, "--policy", str(policy), "--accept").status == 0
+    done = verify(clean, "--policy", str(policy))
+    assert (done.status, done.out.splitlines()[-1].endswith("all passed, 1 accepted")) == (0, True)
     path.write_bytes(path.read_bytes() + b"# yet more\n")
-    assert verify(clean, "--baseline", known).status == 1
-    assert verify(clean, "tool:demo/nosuch", "--baseline", f"{known}2", "--write-baseline").status == 2
-    assert not Path(f"{known}2").exists()
+    assert verify(clean, "--policy", str(policy)).status == 1
+    other = tmp_path / "other.yaml"
+    assert verify(clean, "tool:demo/nosuch", "--policy", str(other), "--accept").status == 2
+    assert not other.exists()
 
 
 def test_a_policy_counts_only_where_it_is_named(clean: tuple[Workshop, str]) -> None:
@@ -221,17 +221,17 @@ def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, st
     assert json.loads((tmp_path / "out").read_text(encoding="utf-8"))["version"] == "2.1.0"
 
 
-@pytest.mark.parametrize("baseline", ["known.json", "folder/known.json", "dangling"])
-def test_attack_a_link_in_the_place_of_the_baseline(clean: tuple[Workshop, str], tmp_path: Path, baseline: str) -> None:
+@pytest.mark.parametrize("policy", ["known.json", "folder/known.json", "dangling"])
+def test_attack_a_link_in_the_place_of_the_policy(clean: tuple[Workshop, str], tmp_path: Path, policy: str) -> None:
     """A checkout that holds a link, or a folder that is one, has no findings written where it leads."""
     shop, victim = clean[0], tmp_path / "victim"
     victim.mkdir()
-    (victim / "known.json").write_text("precious", encoding="utf-8")
+    (victim / "known.json").write_text("require: trusted\n", encoding="utf-8")
     for name, target in (("known.json", victim / "known.json"), ("folder", victim), ("dangling", victim / "new")):
         (shop.project / name).symlink_to(target)
-    done = shop.run("verify", "--space", "project", "--baseline", baseline, "--write-baseline")
+    done = shop.run("verify", "--space", "project", "--policy", policy, "--accept")
     assert (done.status, "is a link" in done.err) == (2, True)
-    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["precious"]
+    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["require: trusted\n"]
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -248,7 +248,7 @@ def test_attack_a_link_beside_the_folder_that_is_worked_in(
     for base in ("..", str(sub.parent)):
         with pytest.raises(EnvironmentFault, match="is a link"):
             refuse_links(Path(base, "folder", "known.json"))
-    words = ("verify", "--space", "project", "--project", "..", "--write-baseline", "--baseline")
+    words = ("verify", "--space", "project", "--project", "..", "--accept", "--policy")
     assert main([*words, "../folder/known.json"]) == main(["keys", "export", "-o", "../folder/known.json"]) == 2
     assert list(victim.iterdir()) == []
     for name in ("../known.json", str(tmp_path / "mine" / "known.json")):

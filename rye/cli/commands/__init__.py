@@ -140,7 +140,8 @@ verify: Verify signatures; exit 1 when an item fails.
     rye verify tool:demo/hello -v                          # one item, with its reason
     rye verify --require signed --json                     # accept unknown keys; answer as JSON
     rye verify --space project --format sarif > rye.sarif  # for a code scanner
-    rye verify --policy policy.yaml --baseline known.json  # a team's policy, without the findings accepted before
+    rye verify --policy policy.yaml                        # what a team demands, and the findings that it accepts
+    rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail
 keys: Make, list, show, export and import your keys.
     rye keys generate --owner Ada                     # your first key, and the trust file that makes it count
     rye keys export > ada.toml                        # the trust file that others need

@@ -35,10 +35,10 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     form = "json" if options.pop("as_json") else options.pop("form")
     if form != "text":
         refuse("verbose", because="with --format other than text")
-    if options["write_baseline"] and not given("baseline"):
-        raise Refusal("--write-baseline needs a file", hint="name it with --baseline FILE")
-    if options["write_baseline"]:
-        refuse("form", "as_json", because="with --write-baseline, which records all findings")
+    if options["accept"] and options["policy"] is None:
+        raise Refusal("--accept needs a policy", hint="name the file with --policy FILE")
+    if options["accept"]:
+        refuse("form", "as_json", because="with --accept, which writes the findings into the policy")
     if target:
         refuse("exclude", because="with a TARGET: name what is to be verified")
     place = Place.take(options)
@@ -56,7 +56,6 @@ def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progres
         named_trust=place.trust,
         without=None if target else [Path(each) for each in options["exclude"]],
         policy=_policy(options),
-        baseline=None if options["write_baseline"] else options["baseline"],
         require_manifest=options["require_manifest"],
         strict=options["strict"],
         processes=None,
@@ -66,8 +65,8 @@ def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progres
 
 def _answer(run: Verification, options: dict[str, Any], form: str, progress: IndexProgress) -> int:
     """Verify, write the answer while it comes, and return the exit status."""
-    if options["write_baseline"]:
-        return _write_baseline(run, options["baseline"], progress)
+    if options["accept"]:
+        return _accept(run, options["policy"], progress)
 
     def complain(text: str) -> None:
         progress.clear()
@@ -93,31 +92,32 @@ def _policy(options: dict[str, Any]) -> Policy:
     """Return the policy of the file, with what the command line demands added."""
     from dataclasses import replace
 
-    from rye.registry import Demand, Policy, check_signers, load_policy
+    from rye.registry import EVERY_SPACE, Demand, Policy, check_signers, load_policy
 
-    mine = Demand(options["require"] or "trusted", check_signers(options["signers"]))
-    if options["policy"] is None:
-        return Policy(mine)
-    policy = load_policy(options["policy"])
-    if options["require"] is None and not mine.signers:
+    path, require, signers = options["policy"], options["require"], check_signers(options["signers"])
+    mine = Demand(require or "trusted", signers)
+    if path is None or (options["accept"] and not path.exists()):
+        return Policy(replace(mine, spaces=EVERY_SPACE))
+    policy = load_policy(path)
+    if require is None and not signers:
         return policy
-    return replace(policy, also=mine if options["require"] else replace(mine, require="signed"))
+    return replace(policy, also=mine if require else replace(mine, require="signed"))
 
 
-def _write_baseline(run: Verification, path: Path, progress: IndexProgress) -> int:
-    """Write the findings, unless something could not be checked: then some may be missing."""
+def _accept(run: Verification, path: Path, progress: IndexProgress) -> int:
+    """Write the findings into the policy, unless something could not be checked: then some may be missing."""
     from rye.cli.render.verify import render_text
-    from rye.registry import Baseline, Finding
+    from rye.registry import Finding, accept_findings
 
     findings: list[Finding] = []
     for line in render_text(run, Terminal.of(sys.stdout), verbose=False, complain=note, keep=findings.append):
         progress.clear()
         say(line)
     if run.status == 2:
-        note("the baseline was not written: something could not be checked, or there was nothing to check")
+        note("nothing was accepted: something could not be checked, or there was nothing to check")
         return 2
-    Baseline.save(path, findings)
-    say(f"baseline written: {plural(len(findings), 'finding')} accepted from now on")
+    accept_findings(path, [each.identity for each in findings])
+    say(f"{plural(len(findings), 'finding')} accepted in {path}")
     return 0
 
 

@@ -99,11 +99,11 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "level": "error",
         "message": {"text": inline("; ".join((f"{item.ref} is {item.verdict}: {finding.reason}", *_advised(finding))))},
         "locations": [location],
-        "partialFingerprints": {"ryeFinding/v1": finding.key},
+        "partialFingerprints": {"ryeFinding/v1": finding.identity.key},
         "properties": {"verdict": item.verdict, "fix": finding.fix, "note": finding.note},
     }
-    if finding.baselined:
-        result["suppressions"] = [{"kind": "external", "justification": "accepted by the baseline"}]
+    if finding.accepted:
+        result["suppressions"] = [{"kind": "external", "justification": "accepted by the policy"}]
     return result
 
 
@@ -130,7 +130,7 @@ def render_junit(run: Verification) -> Iterator[str]:
         counts = f'tests="{cases_in_all}" failures="{run.findings}" errors="{len(run.unchecked)}"'
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         yield f'<testsuites name="rye verify" {counts}>'
-        yield f'<testsuite name="rye verify" {counts} skipped="{run.baselined}">'
+        yield f'<testsuite name="rye verify" {counts} skipped="{run.accepted}">'
         cases.seek(0)
         for line in cases:
             yield line.removesuffix("\n")
@@ -149,8 +149,8 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
     place = _attributes(classname=f"rye.{item.source}", name=item.ref, file=shown_path(item.path), line=str(item.line))
     if not isinstance(entry, Finding):
         return f"<testcase{place}/>\n"
-    if entry.baselined:
-        return f"<testcase{place}><skipped{_attributes(message='accepted by the baseline')}/></testcase>\n"
+    if entry.accepted:
+        return f"<testcase{place}><skipped{_attributes(message='accepted by the policy')}/></testcase>\n"
     text = "; ".join((f"{item.verdict}: {entry.reason}", *_advised(entry)))
     failure = f"<failure{_attributes(type=entry.code, message=entry.reason)}>{_xml(inline(text))}</failure>"
     return f"<testcase{place}>{failure}</testcase>\n"

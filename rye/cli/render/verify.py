@@ -34,7 +34,7 @@ def render_text(
     Args:
         run: What is iterated over.
         terminal: What the lines are for.
-        verbose: Also list the items that passed and the findings that the baseline accepts.
+        verbose: Also list the items that passed and the findings that the policy accepts.
         complain: Takes a line on what could not be checked, and the warnings.
         keep: Takes each finding.
     """
@@ -45,8 +45,8 @@ def render_text(
         elif isinstance(entry, Finding):
             if keep is not None:
                 keep(entry)
-            if verbose or not entry.baselined:
-                alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.baselined))]
+            if verbose or not entry.accepted:
+                alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.accepted))]
                 alike.append(entry)
         elif verbose:
             yield _head(entry, terminal)
@@ -71,7 +71,7 @@ def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
 
 def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
-    known = " (baselined)" if finding.baselined else ""
+    known = " (accepted)" if finding.accepted else ""
     text = inline(f"{finding.reason} [{finding.code}]{known}")
     yield f"    {folded(text, terminal, first='    ', others='    ')}"
     yield from (note_line(label, text, terminal, indent=4) for label, text in finding.advice.labelled())
@@ -80,7 +80,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
 def _findings(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
     """Yield a line for the cause that findings share, one for each of them, and what fixes them, or the first."""
     first = findings[0]
-    known = " (baselined)" if first.baselined else ""
+    known = " (accepted)" if first.accepted else ""
     verdict = first.item.verdict
     cause = f"{plural(len(findings), 'item')} of {first.item.source}: {first.reason} [{first.code}]{known}"
     text = folded(inline(cause), terminal, first=" " * (len(verdict) + 4), others="  ")
@@ -101,8 +101,8 @@ def _summary(run: Verification, terminal: Terminal) -> str:
         words = "nothing to verify"
     if run.findings:
         words = f"{run.findings} failed" if run.items else f"{words}, {run.findings} failed"
-    if run.baselined:
-        words += f", {run.baselined} baselined"
+    if run.accepted:
+        words += f", {run.accepted} accepted"
     if run.unchecked:
         words += f", {len(run.unchecked)} not checked"
     counted = plural(run.items, "item") + (f": {by_verdict}" if by_verdict else "")

@@ -18,7 +18,7 @@ from rye.manifest.model import FINDINGS, Severity
 from rye.trust import REASONS, Verdict
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
 from rye.verify.reports import Finding, Unchecked, VerifiedItem
-from rye.verify.run import Baseline, Verification
+from rye.verify.run import Verification
 from tests.support.outcomes import verification as run
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
 
@@ -181,12 +181,12 @@ def test_attack_commands_of_a_build_in_names_and_reasons(form: str) -> None:
         assert command in json.dumps(values)
 
 
-def test_what_the_baseline_accepts_is_marked_in_every_format() -> None:
+def test_what_the_policy_accepts_is_marked_in_every_format() -> None:
     """Known findings are suppressed, skipped or notices, and do not fail."""
     bad = item("digest")
     (finding,) = run(bad)
     assert isinstance(finding, Finding)
-    made = {form: run(bad, baseline=Baseline(frozenset({finding.key}))) for form in FORMATS}
+    made = {form: run(bad, policy=Policy(accepted=frozenset({finding.identity}))) for form in FORMATS}
     texts = {form: written(form, each) for form, each in made.items()}
     assert {each.status for each in made.values()} == {0}
     assert json.loads(texts["sarif"])["runs"][0]["results"][0]["suppressions"]

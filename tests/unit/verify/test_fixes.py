@@ -167,7 +167,7 @@ def test_options_lead_to_where_the_item_is() -> None:
     assert bundle.words.startswith("nobody answers for it: read it before you follow it")
     written = here.of_manifest(*violation("item-unlisted", space="user"))
     assert written == ("", "once reviewed: rye manifest write --space user")
-    assert here.of_item(item("envelope"), "envelope", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
+    assert here.of_item(item("envelope"), "format", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
     assert here.of_item(item("ok"), "ok") == ("", "")
 
 
