@@ -18,7 +18,6 @@ _ROOMS_BELOW = {
     "index",
     "items",
     "keyring",
-    "manifest",
     "parameters",
     "query",
     "search",

@@ -21,7 +21,6 @@ from rye.index.arrays import Array, Arrays, Ints, pack_table, unique
 from rye.index.container import Container, DamagedError
 from rye.index.terms import Strings
 from rye.trust import Evidence
-from rye.trust.model import Placement
 
 _DIGEST, _SIGNATURE = 32, 64
 _NO_DIGEST, _NO_SIGNATURE = bytes(_DIGEST), bytes(_SIGNATURE)
@@ -167,11 +166,6 @@ class EvidenceColumn(Sequence[Evidence]):
         What is at fault in the bytes, and the fingerprint of the key, are the same for all of a kind.
         """
         return self.rest_of, [_read_rest(self.rests, number)[1] for number in range(len(self.rests))]
-
-    @cached_property
-    def has_bare_data(self) -> bool:
-        """Whether a manifest may sign any of the documents in place of a line."""
-        return any('"no-envelope"' in rest and f'"{Placement.DETACHED}"' in rest for rest in self.rests.everything)
 
     def content_digest(self, doc: int) -> str:
         """Return the content digest of one document."""

@@ -46,7 +46,7 @@ from rye.index.store import RUNS
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item
-from rye.trust.skill import SkillFile
+from rye.trust.list import ListedFile
 
 R = TypeVar("R")
 
@@ -191,7 +191,7 @@ def _read(
     """Add the items of a piece to a builder; return the files that are indexed already, and those that are no items."""
     same: list[str] = []
     problems: list[Problem] = []
-    skills: dict[str, tuple[SkillFile, ...]] = {}
+    skills: dict[str, tuple[ListedFile, ...]] = {}
     for done, file in enumerate(piece.files):
         check_cancelled()
         if report is not None:

@@ -25,6 +25,7 @@ from rye.index.segment import Segment
 from rye.index.terms import Strings
 from rye.spaces import Root
 from rye.trust import Evidence, TrustSet, Verdict, judge
+from rye.trust.trust_set import ListedSpace
 
 logger = logging.getLogger(__name__)
 
@@ -63,10 +64,18 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
     return column
 
 
-def column_name(segment: Segment, root: Root, trust: TrustSet, digest: str) -> str:
-    """Return a name for verdicts on a segment: the digest of the trust set, and of the manifest where it matters."""
-    rows = trust.listed(root.space, root.bundle) if trust.listed and segment.evidence.has_bare_data else {}
-    return hashlib.sha256(f"{digest}{sorted(rows.items())}".encode()).hexdigest()[: len(digest)] if rows else digest
+def column_name(root: Root, trust: TrustSet, digest: str) -> str:
+    """Return a name for verdicts on a segment: the digest of the trust set, and of what the list of its space says."""
+    listed = _list_of(root, trust)
+    if listed is None:
+        return digest
+    return hashlib.sha256(f"{digest}{listed.code}{listed.fingerprint}{listed.digest}".encode()).hexdigest()[
+        : len(digest)
+    ]
+
+
+def _list_of(root: Root, trust: TrustSet) -> ListedSpace | None:
+    return trust.listed(str(root.space), root.bundle) if trust.listed else None
 
 
 def _column(arrays: Mapping[str, Array], buffer: memoryview) -> VerdictColumn:
@@ -98,9 +107,10 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
         return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
 
     kind_of, kinds = segment.evidence.kinds()
-    # per kind: by a trusted key or its manifest, so that the verdict depends on the item as well
+    # per kind: signed by a trusted key or a list, so that the verdict depends on the item as well
+    listed = _list_of(root, trust) is not None
     by_key = (not one.code and bool(trust.named(one.fingerprint)) for one in kinds)
-    alone = np.asarray([each or one.may_be_listed for one, each in zip(kinds, by_key, strict=True)], bool)
+    alone = np.asarray([each or (listed and one.may_be_listed) for one, each in zip(kinds, by_key, strict=True)], bool)
     of_kind = [(0, 0) if each else judged(one) for one, each in zip(kinds, alone.tolist(), strict=True)]
     # per document: number of verdict and of signer, first those of its kind
     rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]

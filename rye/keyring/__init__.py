@@ -1,4 +1,4 @@
-"""Private keys, trust files and signing, for ``rye keys``, ``rye trust``, ``rye sign`` and ``rye manifest``.
+"""Private keys, trust files and signing, for ``rye keys``, ``rye trust`` and ``rye sign``.
 
 A search needs none of it, so nothing is imported here::
 

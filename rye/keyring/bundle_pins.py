@@ -16,9 +16,9 @@ from rye import spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.keyring.trust_changes import TrustChange, change_all
 from rye.keyring.trust_files import Trust
-from rye.manifest import with_listed
 from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
+from rye.spaces.lists import with_lists
 from rye.spaces.signed import read_item
 from rye.trust import TrustEntry, TrustSet, judge, load_trust
 
@@ -98,7 +98,7 @@ def read_signers_of(roots: Sequence[Root], pinned: TrustSet, *, now: datetime) -
         now: The moment by which keys expire.
     """
     bundle, home = roots[0].bundle, roots[0].trust_root
-    own = with_listed(load_trust(bundles={bundle: home}, vouching=home), roots).trust
+    own = with_lists(load_trust(bundles={bundle: home}, vouching=home), roots).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
     files, missed = spaces.walk_all(roots)

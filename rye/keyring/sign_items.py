@@ -17,11 +17,11 @@ from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, Signin
 from rye.keyring.keyring import Keyring
 from rye.keyring.trust_changes import unlink, write_trust_file
 from rye.keyring.validate import faults, program_problems
-from rye.manifest import keys_of_manifest
 from rye.parameters import COMMANDS, check
 from rye.spaces import ItemFile, Root
 from rye.spaces.beside import PLAIN, is_listable, notes_warnings
 from rye.spaces.layout import Layout
+from rye.spaces.lists import keys_of_list
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
@@ -50,7 +50,7 @@ from rye.trust import (
     write_atomically,
 )
 from rye.trust.line import SigningTerms
-from rye.trust.skill import Skill, SkillFile, list_files
+from rye.trust.list import ListedFile, Skill, write_rows
 
 Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
 _T = TypeVar("_T")
@@ -106,7 +106,7 @@ class _Job:
     file: ItemFile
     read: ReadItem
     skill: str = ""
-    files: tuple[SkillFile, ...] = ()
+    files: tuple[ListedFile, ...] = ()
     signer: str = ""
     code: str = ""
 
@@ -135,7 +135,7 @@ class _Job:
     def take(self, inside: Mapping[str, bytes]) -> bool:
         """Take over the signatures that skills inside this one are to have; return whether any is new."""
         modes = {file.path: file.mode for file in self.files}
-        taken = [SkillFile(each, modes.get(each, PLAIN), hashlib.sha256(inside[each]).hexdigest()) for each in inside]
+        taken = [ListedFile(each, modes.get(each, PLAIN), hashlib.sha256(inside[each]).hexdigest()) for each in inside]
         before, self.files = self.files, tuple({file.path: file for file in (*self.files, *taken)}.values())
         return self.files != before
 
@@ -257,7 +257,7 @@ def sign_bundle(
     """Sign each item of a bundle that is not validly signed, skills as wholes.
 
     Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
-    branches differ in nothing else. A trust file goes when neither an item nor the manifest needs it any more, unless
+    branches differ in nothing else. A trust file goes when neither an item nor the list needs it any more, unless
     it revokes its key or cannot be read. Where nothing is to be signed, no key is made.
 
     Args:
@@ -272,7 +272,7 @@ def sign_bundle(
         ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
         SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
         ItemError: ``changed-meanwhile``.
-        EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the manifest.
+        EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the list.
     """
     envelope, roots = EnvelopeFormat(check(_FORMAT, format)), spaces.named_bundle(root)
     bundle, home = roots[0].bundle, roots[0].trust_root
@@ -285,7 +285,7 @@ def sign_bundle(
     _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
-    load, needed = load_trust(bundles={bundle: home}, vouching=home), keys_of_manifest(home)
+    load, needed = load_trust(bundles={bundle: home}, vouching=home), keys_of_list(home)
     for job in jobs:
         job.judge(load.trust, envelope)
     fingerprint = trust_file = ""
@@ -387,7 +387,7 @@ def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
         if job.skill and path not in expected:
             message = f"{job.file.rel_path} is a skill, which is signed with every file in its folder"
             raise ArgumentError("bad-target", message, hint=f"the user runs: rye sign directive:{job.skill}")
-        data = list_files(job.files) if job.skill else job.read.data
+        data = write_rows(job.files) if job.skill else job.read.data
         if expected.get(path) != hashlib.sha256(data).hexdigest():
             message = f"{job.file.rel_path} is not what was to be signed"
             raise SigningError("changed-meanwhile", message, hint="look at the files, then sign them", path=path)
@@ -397,8 +397,8 @@ def _check_unchanged(job: _Job) -> None:
     """Raise ``changed-meanwhile`` where anything that a signature covers is no longer as it was read."""
     if job.skill:
         known, found = {file.path for file in job.files}, skill_files(job.root, job.skill)
-        here = (each for each in found if each.path in known or is_listable(each.path, each.mode))  # not the new .sig
-        is_same = list_files(here) == list_files(job.files)
+        here = (each for each in found if each.path in known or is_listable(each.path))  # not the new .sig
+        is_same = write_rows(here) == write_rows(job.files)
     else:
         is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
     if not is_same:

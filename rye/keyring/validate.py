@@ -15,7 +15,7 @@ from rye.spaces.beside import PROGRAM
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import ReadItem
 from rye.trust import COMMENT_MARKS, disagreements, unsigned_bytes
-from rye.trust.skill import SkillFile
+from rye.trust.list import ListedFile
 
 _TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")
 _SCALARS: Final = (str, int, float)
@@ -62,7 +62,7 @@ def encoding_problem(suffix: str, data: bytes) -> str:
     return f"its text is UTF-8, and Python runs it as {inline(named[1].decode('ascii'))}: remove that comment"
 
 
-def program_problems(root: Root, folder: str, files: Iterable[SkillFile]) -> Iterator[str]:
+def program_problems(root: Root, folder: str, files: Iterable[ListedFile]) -> Iterator[str]:
     """Yield why the programs of a skill cannot be signed with it.
 
     Raises:

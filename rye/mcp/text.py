@@ -286,7 +286,7 @@ def error_text(error: RyeError) -> str:
 
 _TOOLS = {"search": "rye_search", "show": "rye_load", "verify": "rye_verify", "sign": "rye_sign"}
 _COMMAND = re.compile(rf"\brye ({'|'.join(_TOOLS)})(?: --ids)?\b(?! --)")
-_OTHER = re.compile(r"\brye (?:index|keys|manifest|sign|trust|verify)\b")
+_OTHER = re.compile(r"\brye (?:index|keys|sign|trust|verify)\b")
 
 
 def for_client(text: str) -> str:

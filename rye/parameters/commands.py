@@ -360,8 +360,15 @@ COMMANDS: Mapping[str, _Table] = {
                 "With `--bundle`: the owner in the trust file; by default that of your key, else the folder's name",
                 metavar="NAME",
             ),
+            as_list=_flag("Sign the list of all files of the space, or of the `--bundle`", flags="--list"),
+            add=_flag("With `--list`: add a signature to the present list"),
+            expires=Parameter(
+                "With `--list`: for how many days it is valid; by default 90", None, kind="integer", metavar="DAYS"
+            ),
+            forget=_flag("With `--list`: forget the last list that was seen here, and sign nothing"),
+            yes=_flag("With `--list`: do not ask", flags="--yes -y"),
         )
-        | _of("project")
+        | _of("project", "trust")
     ),
     "verify": (
         _TARGETS
@@ -384,11 +391,9 @@ COMMANDS: Mapping[str, _Table] = {
                 "Demand what this YAML file says", notes="see `rye/ci`; `--require` and `--signer` come on top"
             ),
             accept=_flag("Write the present findings into the `--policy` FILE, as accepted ones; it is made if needed"),
-            require_manifest=_flag("A project, user space or named bundle without a signed manifest is a finding"),
+            require_list=_flag("A project, user space or named bundle without a signed list is a finding"),
             form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit")),
-            strict=_flag(
-                "A file below a space that is no item and in no manifest is a finding, as with `--require-manifest`"
-            ),
+            strict=_flag("A file below a space that no signature and no list covers is a finding"),
             exclude=_many(
                 "Without TARGET: look for no projects in this folder below the project; repeatable",
                 flags="--exclude",
@@ -484,50 +489,6 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _YES
         | _of("project")
-    ),
-    "manifest": (
-        _named(
-            action=_argument("What to do", choices=("write", "refresh", "check")),
-            space=_space("The space: `project` or `user`; for check also `system` or `all`", *SPACES[1:], "all"),
-            bundle=_folder("The bundle in this folder instead of a space"),
-            key=_many(
-                "With write or refresh: sign with this key, by default the user's; repeatable",
-                metavar="NAME|FILE",
-                completes="key",
-            ),
-            audience=_AUDIENCE._replace(
-                help="The audience that a project's manifest is written for, or must be for; by default `RYE_AUDIENCE`"
-            ),
-            expires=Parameter(
-                "With write: for how many days it is valid; the timestamp for 7 at most, but as long in a bundle. "
-                "With refresh: for how many the timestamp is; by default 7",
-                90,
-                kind="integer",
-                metavar="DAYS",
-            ),
-            threshold=Parameter("With write: how many of the keys, 1 or more, must sign the list", kind="integer"),
-            root_key=_many(
-                "With write: the manifest's keys from now on, as trust files; enough old ones must sign; repeatable",
-                metavar="FILE",
-                form="path",
-            ),
-            timestamp_key=_many(
-                "With write: this key may sign the timestamp from now on, for `refresh`, and nothing else; repeatable",
-                metavar="NAME|FILE",
-            ),
-            no_timestamp_key=_flag("With write: from now on no key is for the timestamp alone"),
-            delegate=_many(
-                "With write: items of this namespace are listed by the key of this trust file, or by N of these keys; "
-                "repeatable",
-                metavar="NAMESPACE=[N:]FILE[,FILE]",
-            ),
-            no_delegates=_flag("With write: nobody else lists any namespace from now on", flags="--no-delegates"),
-            new=_flag("With write: begin anew, whatever manifest stands"),
-            cosign=_flag("With write: add a signature to the manifest that stands"),
-            reset=_flag("With check: forget the version last seen and trust the one there is, after asking"),
-            yes=_flag("With --reset: do not ask", flags="--yes -y"),
-        )
-        | _of("project", "trust")
     ),
     "mcp": (
         _named(

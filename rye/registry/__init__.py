@@ -24,23 +24,9 @@ if TYPE_CHECKING:
     from rye.keyring.bundle_pins import BundleSigners, find_bundle, pin_bundle, read_signers_of
     from rye.keyring.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
     from rye.keyring.keyring import KeyFacts, Keyring, Passphrase
-    from rye.keyring.manifests import (
-        ManifestWritten,
-        check_root,
-        concerns,
-        cosign_root,
-        find_root,
-        read_delegation,
-        read_root_keys,
-        read_signers,
-        refresh_root,
-        write_root,
-    )
+    from rye.keyring.lists import ListSigned, find_root, sign_list
     from rye.keyring.sign_items import SignReport, sign_bundle
     from rye.keyring.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
-    from rye.manifest.check import describe_seen
-    from rye.manifest.model import FINDINGS, Delegation, ManifestReport, Severity
-    from rye.manifest.store import forget_seen
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
     from rye.registry.live import Changed, Live
@@ -71,6 +57,7 @@ if TYPE_CHECKING:
     from rye.search.settings import chosen_index
     from rye.spaces import FOLDER, Root, check_project, find_project, user_space, walk
     from rye.spaces.layout import Layout
+    from rye.spaces.lists import ListReport, forget_seen, list_folder
     from rye.trust import (
         REASONS,
         Signature,
@@ -99,27 +86,26 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "EVERY_SPACE", "FINDINGS", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE",
-    "POLICY_REASONS",
+    "DEFAULT_KEY", "EVERY_SPACE", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS",
     "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "BundleSigners", "Changed", "Choice", "Clause",
-    "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
-    "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "Live", "LoadedItem", "ManifestReport",
-    "ManifestWritten", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
+    "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
+    "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
+    "LoadedItem", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
-    "SetupReport", "Severity", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
+    "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
     "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
     "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all",
     "check_audience",
     "check_project",
-    "check_root", "check_signers", "chosen_index", "concerns", "contrast", "copy_item", "cosign_root",
+    "check_signers", "chosen_index", "contrast", "copy_item",
     "declared_inputs",
-    "describe_seen", "dump", "export_skills", "find_bundle", "find_project", "find_root",
-    "forget_seen", "hide_keys", "import_files", "last_moment", "load_policy", "may_be_skill",
-    "new_item", "parse", "parse_scope",
-    "pin_bundle", "read_delegation", "read_key_file", "read_root_keys", "read_signers", "read_signers_of",
-    "refresh_root", "refuse_key_text", "refuse_links", "sign_bundle", "skill_uri", "split_name",
-    "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically", "write_root",
+    "dump", "export_skills", "find_bundle", "find_project", "find_root",
+    "forget_seen", "hide_keys", "import_files", "last_moment", "list_folder", "load_policy",
+    "may_be_skill", "new_item", "parse", "parse_scope",
+    "pin_bundle", "read_key_file", "read_signers_of",
+    "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri", "split_name",
+    "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically",
     "write_secret",
 ]
 
@@ -135,13 +121,9 @@ _NAMES = {
     "rye.keyring.bundle_pins": "BundleSigners find_bundle pin_bundle read_signers_of",
     "rye.keyring.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
     "rye.keyring.keyring": "KeyFacts Keyring Passphrase",
-    "rye.keyring.manifests": "ManifestWritten check_root concerns cosign_root find_root read_delegation "
-    "read_root_keys read_signers refresh_root write_root",
+    "rye.keyring.lists": "ListSigned find_root sign_list",
     "rye.keyring.sign_items": "SignReport sign_bundle",
     "rye.keyring.trust_changes": "TrustChange TrustReport TrustedKey change_all",
-    "rye.manifest.check": "describe_seen",
-    "rye.manifest.model": "FINDINGS Delegation ManifestReport Severity",
-    "rye.manifest.store": "forget_seen",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
     "rye.registry.live": "Changed Live",
@@ -165,6 +147,7 @@ _NAMES = {
     "system_clock write_atomically",
     "rye.spaces": "FOLDER Root check_project find_project user_space walk",
     "rye.spaces.layout": "Layout",
+    "rye.spaces.lists": "ListReport forget_seen list_folder",
     "rye.verify.fixes": "Fixes",
     "rye.verify.policy": "EVERY_SPACE POLICY_REASONS Demand Policy accept_findings check_signers load_policy",
     "rye.verify.reports": "Finding Unchecked VerifiedItem VerifyReport Violation",

@@ -12,11 +12,11 @@ from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
-from rye.manifest.store import warn_beside
 from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
 from rye.search.predicates import States
 from rye.spaces import Root
+from rye.spaces.lists import warn_beside
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed
 from rye.trust import DETACHED_SUFFIX, TrustSet, judge, system_clock, uncovered_lines

@@ -52,10 +52,9 @@ if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
     from rye.index.vector_report import VectorReport
     from rye.keyring.keyring import Passphrase
-    from rye.keyring.manifests import ManifestWritten
+    from rye.keyring.lists import ListSigned
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_changes import TrustReport
-    from rye.manifest.model import ManifestReport
     from rye.registry.relations import Relations
     from rye.registry.remote import RemoteRegistry
     from rye.registry.reports import LoadedItem, SpaceStatus
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from rye.remote.publish import PublishReport
     from rye.search.explain import Why
     from rye.search.results import SectionResponse
+    from rye.spaces.lists import ListReport
     from rye.verify.policy import Policy
     from rye.verify.reports import VerifyReport
     from rye.verify.run import Verification
@@ -377,7 +377,7 @@ class Registry:
         return self._with_state(lambda state: find_skill(state, str(uri), shadowed=shadowed))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
-        """Verify items from their bytes, and check those of roots that are named whole against their manifests as well.
+        """Verify items from their bytes, and compare roots that are named whole with their signed lists.
 
         Args:
             targets: Scopes, ``type:id``, or paths of files and folders; none, as ``*``, means every item.
@@ -401,7 +401,7 @@ class Registry:
         *targets: str,
         space: str = "all",
         policy: Policy | PathLike | None = None,
-        require_manifest: bool = False,
+        require_list: bool = False,
         strict: bool = False,
         processes: int | None = 1,
     ) -> Verification:
@@ -411,9 +411,8 @@ class Registry:
             targets: As for :meth:`verify`.
             space: Which spaces to look in.
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
-            require_manifest: Whether to check the manifests where only a part is named, too, and demand that there are;
-                of bundles only where they, or ``system``, are named.
-            strict: Whether a file that is no item and in no manifest is a finding, as with ``require_manifest``.
+            require_list: Whether a project, user space or named bundle without a signed list is a finding.
+            strict: Whether a file that no signature and no list covers is a finding.
             processes: As for :meth:`verify`.
 
         Returns:
@@ -435,7 +434,7 @@ class Registry:
             space=space,
             named_trust=self._named_trust,
             policy=policy if policy is None or isinstance(policy, Policy) else as_path("policy", policy),
-            require_manifest=require_manifest,
+            require_list=require_list,
             strict=strict,
             processes=processes,
             progress=self._progress,
@@ -515,40 +514,45 @@ class Registry:
 
         return self._indexes.answer(answered, self.max_staleness)
 
-    def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
-        """Check the items of each space against its signed manifest, where there is or was one.
+    def check_lists(self, space: str = "all") -> tuple[ListReport, ...]:
+        """Compare each space that has or had a signed list with that list.
 
         Args:
             space: Which spaces to look in.
-            require: Whether a space without a manifest is a finding; of bundles only if they, or ``system``, are named.
 
         Raises:
-            EnvironmentFault: What was last seen cannot be read.
+            EnvironmentFault: A list, or what was last seen, cannot be read.
         """
         check_space(space)
-        from rye.keyring.manifests import check_manifests
+        from rye.spaces.lists import check_list, has_list, list_folder
+        from rye.trust import system_clock
 
-        return check_manifests(self._layout, space=space, named_trust=self._named_trust, require=require)
+        trust, now = self._layout.load_trust(self._named_trust).trust, system_clock()
+        roots = {list_folder(root): root for root in reversed(self._layout.in_space(space)) if has_list(root)}
+        return tuple(check_list(root, trust=trust, now=now) for root in reversed(roots.values()))
 
-    def write_manifest(self, space: str = "project", *, keys: Sequence[str] = (), days: int = 90) -> ManifestWritten:
-        """List the items of a space in its signed manifest, as its first or next version.
+    def sign_list(
+        self, space: str = "project", *, key: PathLike | None = None, days: int | None = None, add: bool = False
+    ) -> ListSigned:
+        """Write and sign the list of a space, or add a signature to the present one.
 
         Args:
             space: ``project`` or ``user``.
-            keys: Files or names of the private keys that sign; none takes the one that :meth:`sign` would.
-            days: After how many days it expires.
+            key: Name or file of the key; None takes the one that :meth:`sign` would.
+            days: For how many days the list is valid; None for 90.
+            add: Whether to add a signature to the present list, once that was verified.
 
         Raises:
-            SigningError: A key has no part in the manifest, or the one that stands cannot be believed.
+            SigningError: The key cannot be used, or the present list is not good.
+            ArgumentError: There is no such space, or no list to add a signature to.
         """
-        from rye.keyring import manifests
+        from rye.keyring.keyring import Keyring
+        from rye.keyring.lists import find_root, sign_list
 
         check_space(space)
-        check(_DAYS, days)
-        layout, root = manifests.find_root(self._layout, space=space)
-        signers = manifests.read_signers(layout, [str(key) for key in as_paths("keys", keys)])
-        trust = layout.load_trust(self._named_trust).trust
-        return manifests.write_root(root, signers=signers, trust=trust, days=days)
+        layout, root = find_root(self._layout, space=space)
+        secret = Keyring(layout, named=self._named_trust).signing_key(None if key is None else as_path("key", key))
+        return sign_list(root, key=secret, trust=layout.load_trust(self._named_trust).trust, days=days, add=add)
 
     def single_scan(self) -> AbstractContextManager[None]:
         """Scan once for all calls that this thread makes within, as for a list that reads each of its items."""

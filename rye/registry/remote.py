@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from rye.errors import NotFoundError, UnavailableError
 from rye.index.reader import Reader
-from rye.manifest import with_listed
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
 from rye.registry.state import ranking_of
@@ -26,6 +25,7 @@ from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
 from rye.spaces.layout import Layout
+from rye.spaces.lists import with_lists
 from rye.trust import TrustLoad, system_clock
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class RemoteRegistry:
         if self._generation is None or self._generation.snapshot.items != snapshot.items:
             self._generation = Generation(self.cluster, snapshot)
         with TemporaryDirectory(prefix="rye-page-") as scratch:
-            yield self._generation, with_listed(load, self._layout.roots), Path(scratch)
+            yield self._generation, with_lists(load, self._layout.roots), Path(scratch)
 
     @staticmethod
     def refusal() -> UnavailableError:

@@ -26,7 +26,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.signed import skill_files
 from rye.spaces.targets import files_to_sign
 from rye.trust import unlistable, write_atomically
-from rye.trust.skill import list_files
+from rye.trust.list import write_rows
 
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
@@ -138,7 +138,7 @@ class Setup:
     def _review(self, layout: Layout, unsigned: Sequence[VerifiedItem]) -> list[str]:
         """Return ``type:id`` of what is signed, a skill with its folder, and keep the digests of what there is.
 
-        What lost its signature since the last commit, or since the manifest, is not signed anew.
+        What lost its signature since the last commit, or is on the list with other bytes, is not signed anew.
         """
         from rye.verify.fixes import Fixes
 
@@ -153,12 +153,12 @@ class Setup:
             except ItemError as error:
                 why = error.message
             if fixes.was_signed(str(root.path), file.rel_path):
-                why = "its signature is gone since the last commit, or since the manifest: see rye verify"
+                why = "it had a signature in the last commit or on the list: see rye verify"
             if why or path not in digests:
                 self._warnings.append(f"left as it is: {path}: {why or 'it is signed already'}")
                 continue
             place = str(root.path / skill) if skill else path
-            self._expected[place] = hashlib.sha256(list_files(files)).hexdigest() if skill else digests[path]
+            self._expected[place] = hashlib.sha256(write_rows(files)).hexdigest() if skill else digests[path]
             refs.append(f"{file.item_type}:{file.item_id}")
         return refs
 

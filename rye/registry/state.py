@@ -20,10 +20,10 @@ from rye.index.container import SYMPTOMS, DamagedError, damage_text
 from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
-from rye.manifest import with_listed
 from rye.search.settings import Ranking, read_ranking
 from rye.spaces import Root, is_own
 from rye.spaces.layout import Layout
+from rye.spaces.lists import with_lists
 from rye.trust import TrustLoad, TrustSet, system_clock
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class Indexes:
             if missing:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
-            trust = with_listed(self._layout.load_trust(self._named_trust), self._layout.roots)
+            trust = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots)
             ranking = ranking_of(self._layout, trust.trust, system_clock())
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))

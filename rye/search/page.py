@@ -231,7 +231,7 @@ class PageBuilder(NamedTuple):
         warnings += cut_short(list(dict.fromkeys(hiding)))
         tools = [one for _, one in read if one.read.item.type == "tool"]
         if tools:
-            from rye.manifest.store import warn_beside
+            from rye.spaces.lists import warn_beside
 
             for root in {id(one.part.root): one.part.root for one in tools}.values():
                 warnings += warn_beside(root, *[one.path for one in tools if one.part.root is root])

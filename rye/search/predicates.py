@@ -132,7 +132,7 @@ class States:
         if self._columns is None:
             trust = self._trust()
             digest = trust.digest(self._now)[:16]
-            names = [column_name(part.segment, part.root, trust, digest) for part in self._reader.parts]
+            names = [column_name(part.root, trust, digest) for part in self._reader.parts]
             parts = zip(self._reader.parts, names, strict=True)
             self._columns = [self._column(part, part.file(f".{name}.ryx"), trust) for part, name in parts]
         return self._columns

@@ -1,7 +1,7 @@
-"""Files of a space that are no items: all of them, as a manifest lists them, and those that a tool may run or import.
+"""Files of a space that are no items: all of them, as a list names them, and those that a tool may run or import.
 
 A signature covers one file. What a tool imports from its own folder, or requires from ``node_modules``, is covered by
-nothing but a manifest.
+nothing but the list of the space.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _FRESH = 10
 _TOOLS = PLAIN_EXTENSIONS[ItemType.TOOL]
 
 MODULES, CACHE = "node_modules", "__pycache__"
-MANIFEST, PRIVATE_KEYS = "config/manifest/", "config/keys/signing/"
-"""Folders below a root that no manifest lists: its own, and that of private keys."""
+PRIVATE_KEYS = "config/keys/signing/"
+"""The folder of private keys below a root, which no list names."""
 
 _HALF_WRITTEN = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
 """Names of files and folders that rye writes before it puts them in their place."""
@@ -98,10 +98,10 @@ def all_files(root: Root) -> Iterator[FileMode | OSError]:
                 folders.append(path)
 
 
-def is_listable(path: str, mode: str) -> bool:
-    """Return whether a manifest lists a file: not its own files, private keys, ``.git``, or what is half written."""
+def is_listable(path: str) -> bool:
+    """Return whether a list names a file: not private keys, nor what is half written."""
     unfinished = ".tmp" in path and any(map(_HALF_WRITTEN.fullmatch, path.split("/")))
-    return not (mode == FOLDER or unfinished or path.startswith((MANIFEST, PRIVATE_KEYS)))
+    return not (unfinished or path.startswith(PRIVATE_KEYS))
 
 
 def mode_of(entry: os.DirEntry[str]) -> str:

@@ -173,7 +173,7 @@ class Layout(NamedTuple):
         return f"there are no items {whose}: looked {', and '.join(looked)}; {advice}"
 
     def may_demand(self, root: Root) -> bool:
-        """Return whether a manifest may be required of a root: the user's, and bundles that were named.
+        """Return whether a list may be required of a root: that of a project, the user, or a bundle that was named.
 
         The folders of clients have none.
         """

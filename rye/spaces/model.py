@@ -129,9 +129,9 @@ class Root:
     def origin(self, item_type: str, item_id: str) -> Origin:
         """Return where an item of this type and id was found."""
         if self.client is None or self.has_skills:
-            return Origin(str(self.space), self.bundle, item_type, item_id)
+            return Origin(str(self.space), self.bundle, item_type, item_id, folder=self.folder)
         path = posixpath.join(self.prefix, posixpath.dirname(self.client.place), item_id)
-        return Origin(str(self.space), self.bundle, item_type, item_id, f"/{path}")
+        return Origin(str(self.space), self.bundle, item_type, item_id, f"/{path}", self.folder)
 
     def describe(self, rel_path: str) -> tuple[str, str]:
         """Return the format and the client of a file; both are empty outside the folders of clients."""

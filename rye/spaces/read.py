@@ -20,7 +20,7 @@ from rye.spaces.model import FileStat, Root, Space, stat_of
 from rye.trust import COMMENT_MARKS, SKILL_SIGNATURE, Ownership, others_control, ownership_of, real_path
 
 MAX_OTHER = 268_435_456
-"""How long a file that is no item may be where a manifest covers it, in bytes."""
+"""How long a file that is no item may be where a list covers it, in bytes."""
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 OPEN_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -20,8 +20,8 @@ from rye.items.clients import SKILL_FILE
 from rye.spaces.beside import PLAIN, PROGRAM, mode_of
 from rye.spaces.model import FileStat, Root, stat_of
 from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
-from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, Origin, Skill, SkillFile, inspect
-from rye.trust.skill import MAX_SKILL_BYTES, MAX_SKILL_FILES
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, ListedFile, Origin, Skill, inspect
+from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES
 
 _ATTEMPTS = 5
 
@@ -35,7 +35,7 @@ Detached = bytes | Skill | None
 
 
 def read_signed(
-    root: Root, rel_path: str, read: Read = read_file, *, skills: dict[str, tuple[SkillFile, ...]] | None = None
+    root: Root, rel_path: str, read: Read = read_file, *, skills: dict[str, tuple[ListedFile, ...]] | None = None
 ) -> tuple[bytes, Detached]:
     """Return the bytes of an item, and its detached signature or its skill, if that is what it is verified by.
 
@@ -68,7 +68,7 @@ def read_signed(
     return data, Skill(folder, rel_path[len(folder) + 1 :], signature, files)
 
 
-def _files_of(root: Root, folder: str, skills: dict[str, tuple[SkillFile, ...]] | None) -> tuple[SkillFile, ...]:
+def _files_of(root: Root, folder: str, skills: dict[str, tuple[ListedFile, ...]] | None) -> tuple[ListedFile, ...]:
     if skills is None:
         return skill_files(root, folder)
     if folder not in skills:
@@ -82,7 +82,7 @@ def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
     folder, _, name = rel_path.rpartition("/")
     if name != SKILL_FILE or find_envelope(data, ".md") is None:
         return None
-    files = tuple(SkillFile(each.path, each.mode, "") for each in scan_skill(root, folder))
+    files = tuple(ListedFile(each.path, each.mode, "") for each in scan_skill(root, folder))
     return Skill(folder, name, None, files)
 
 
@@ -138,7 +138,7 @@ def skill_status(root: Root, folder: str) -> FileStat:
     return 0, max(row.status[1] for row in rows), max(row.status[2] for row in rows), known
 
 
-def skill_files(root: Root, folder: str) -> tuple[SkillFile, ...]:
+def skill_files(root: Root, folder: str) -> tuple[ListedFile, ...]:
     """Return the files of a skill with their digests; without, over the limits and of what is no regular file.
 
     Raises:
@@ -147,7 +147,7 @@ def skill_files(root: Root, folder: str) -> tuple[SkillFile, ...]:
     found = list(scan_skill(root, folder))
     is_within = len(found) <= MAX_SKILL_FILES and sum(each.status[0] for each in found) <= MAX_SKILL_BYTES
     return tuple(
-        SkillFile(path, mode, _digest(root, f"{folder}/{path}", status) if is_within and mode in _REGULAR else "")
+        ListedFile(path, mode, _digest(root, f"{folder}/{path}", status) if is_within and mode in _REGULAR else "")
         for path, mode, status in found
     )
 
@@ -201,7 +201,7 @@ def read_item(
     item_id: str,
     *,
     read: Read = read_file,
-    skills: dict[str, tuple[SkillFile, ...]] | None = None,
+    skills: dict[str, tuple[ListedFile, ...]] | None = None,
 ) -> ReadItem:
     """Read, parse and inspect one file.
 

@@ -7,7 +7,7 @@ of one above it. It is opened once, never waiting for a pipe, and owner, mode an
 
 The user space is the same: its trusted keys and its settings count only if nobody else decides what they are.
 
-    >>> record_path("manifests", "/home/ada/project/.ai").name[:12]
+    >>> record_path("lists", "/home/ada/project/.ai").name[:12]
     'b3cc862924f2'
 """
 

@@ -11,7 +11,7 @@ from rye._text import Advice, column, inline
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import Contrast, Fixes, LoadedItem, ManifestReport, SearchResult, Signature
+    from rye.registry import Contrast, LoadedItem, SearchResult, Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -141,13 +141,6 @@ def repeated(hit: SearchResult) -> str:
     if preview.removeprefix(title).strip() in description:
         return "preview"
     return "description" if description in f"{title} {preview}" else ""
-
-
-def manifest_advice(report: ManifestReport, fixes: Fixes) -> list[tuple[str, Advice]]:
-    """Return the code of each finding of a manifest, with what fixes it in the space that was checked."""
-    space, _, bundle = report.source.partition(":")
-    codes = (found.code for found in report.findings)
-    return [(code, Advice.read(fixes.of_code(code, space, bundle, report.root))) for code in codes]
 
 
 def standing(states: Sequence[str], successor: str) -> str:

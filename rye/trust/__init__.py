@@ -40,9 +40,9 @@ from rye.trust.line import (
     sign_detached,
     unsigned_bytes,
 )
+from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, read_rows, sign_skill, unlistable
 from rye.trust.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
 from rye.trust.reasons import REASONS, Reason, reach_of, trust_status
-from rye.trust.skill import SKILL_SIGNATURE, Skill, SkillFile, read_list, sign_skill, unlistable
 from rye.trust.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_bytes, trust_file_name
 from rye.trust.trust_set import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
 from rye.trust.trust_store import (
@@ -66,6 +66,7 @@ __all__ = [
     "Coverage",
     "EnvelopeFormat",
     "Evidence",
+    "ListedFile",
     "Origin",
     "Ownership",
     "PublicKey",
@@ -74,7 +75,6 @@ __all__ = [
     "Signature",
     "SigningKey",
     "Skill",
-    "SkillFile",
     "TrustEntry",
     "TrustLoad",
     "TrustScope",
@@ -97,7 +97,7 @@ __all__ = [
     "ownership_of",
     "parse_trust_file",
     "reach_of",
-    "read_list",
+    "read_rows",
     "read_trust_bytes",
     "real_path",
     "refuse_key_text",

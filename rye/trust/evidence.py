@@ -26,8 +26,8 @@ from rye.trust.line import (
     placement_of,
     read_detached,
 )
+from rye.trust.list import Skill, difference, uncovered
 from rye.trust.model import Coverage, EnvelopeFormat, Evidence, Origin, Placement
-from rye.trust.skill import Skill, difference, uncovered
 
 _OPEN: Final = b"<directive"
 _CLOSE: Final = b"</directive>"
@@ -190,13 +190,11 @@ def inspect(
 
 
 def _unsigned(data: bytes, content: str, suffix: str) -> Evidence:
-    """Return the evidence of a file without a signature; where it can hold none, a manifest may list its digest."""
+    """Return the evidence of a file without a signature; it has a digest, by which the list of its space names it."""
     if number := line_elsewhere(data):
         return Evidence(content, "envelope-elsewhere", str(number))
-    if not suffix or suffix in COMMENT_MARKS:
-        return Evidence(content, "no-envelope")
-    digest = hashlib.sha256(data).hexdigest()
-    return Evidence(content, "no-envelope", digest=digest, placement=Placement.DETACHED)
+    digest = "" if content else hashlib.sha256(data).hexdigest()
+    return Evidence(content, "no-envelope", digest=digest, suffix=suffix)
 
 
 def _in_skill(

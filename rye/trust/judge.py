@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
 from rye.trust.line import signed_message
-from rye.trust.model import BY_MANIFEST, Coverage, EnvelopeFormat, Evidence, Origin, Signature
+from rye.trust.model import BY_LIST, Coverage, EnvelopeFormat, Evidence, Origin, Signature
 from rye.trust.reasons import REASONS, audience_words
 from rye.trust.trust_set import TrustEntry, TrustScope, TrustSet, as_utc
 
@@ -32,7 +32,7 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
 )
 
 _V2: Final = EnvelopeFormat.V2
-_GOOD: Final = MappingProxyType({str(_V2): "ok", BY_MANIFEST: "ok-manifest"})
+_GOOD: Final = MappingProxyType({str(_V2): "ok", BY_LIST: "ok-list"})
 _WHOLE: Final = Coverage.WHOLE
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
@@ -153,7 +153,7 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     """
     evidence = case.evidence
     place = case.signed_place if evidence.skill else case.origin
-    if evidence.format == BY_MANIFEST:  # whose signatures were checked when it was read
+    if evidence.format == BY_LIST:  # its signatures were checked when it was read
         return entries, ""
     if found := _holding(entries, case, place.item_type, place.signed_id or place.item_id):
         return found, ""

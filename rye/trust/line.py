@@ -60,7 +60,7 @@ _NEWER: Final = _commented(
     rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})(?::({_SUFFIX}))?(?::({_AUDIENCE}))?"
 )
 _V2: Final = EnvelopeFormat.V2
-_TOP, _INSIDE, _BESIDE, _ = Placement
+_TOP, _INSIDE, _BESIDE, *_ = Placement
 _SIGNS: Final = frozenset("-_")
 _LAST: Final = "AQgw"
 """What the 86th character of 64 bytes in base64 may be: the others have unused bits that are not zero."""
@@ -221,7 +221,7 @@ def signed_message(
 
         message = label part(type) part(id) part(time) part(digest) [part(suffix)] [part(audience)]
         label   = "rye:signed:v2" / "rye:signed:v2:front-matter" / "rye:signed:v2:detached"
-                / "rye:signed:v2:skill"
+                / "rye:signed:v2:skill" / "rye:signed:v2:list"
         part(s) = SP LEN(s) SP s
 
     where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space

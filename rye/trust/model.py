@@ -17,7 +17,7 @@ from rye.errors import SigningError
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-6"
+_RECORD: Final = "evidence-7"
 """First value of a record; another one is another layout."""
 
 
@@ -47,8 +47,8 @@ class EnvelopeFormat(StrEnum):
     RYEOS = "ryeos"
 
 
-BY_MANIFEST: Final = "manifest"
-"""The format of a signature that is the line of a manifest."""
+BY_LIST: Final = "list"
+"""The format of a signature that is made by the list of a space."""
 
 
 class Coverage(StrEnum):
@@ -68,6 +68,7 @@ class Placement(StrEnum):
     FRONT_MATTER = "front-matter"
     DETACHED = "detached"
     SKILL = "skill"
+    LIST = "list"
 
 
 class Origin(NamedTuple):
@@ -79,6 +80,7 @@ class Origin(NamedTuple):
         item_type, item_id: From the path.
         signed_id: The id that a signature binds; empty if that is ``item_id``. Of a file of a client it is a
             slash and the path from the top of the repository: no other file becomes the instructions of a folder.
+        folder: The folder of a client that it lies in, as in ``.claude/skills``; else empty.
     """
 
     space: str
@@ -86,6 +88,7 @@ class Origin(NamedTuple):
     item_type: str
     item_id: str
     signed_id: str = ""
+    folder: str = ""
 
 
 class Signature(NamedTuple):
@@ -98,7 +101,7 @@ class Signature(NamedTuple):
         signer: 64-hex fingerprint of the key when known, else the one in the line, else empty.
         owner: Owner named by the trust file of that key, else empty. Never taken from the line.
         signed_at: Time of the line (ISO 8601); only v2 signs it.
-        format: ``v1``, ``v2``, ``ryeos``, ``manifest`` for a file that a manifest signs in place of a line, or empty.
+        format: ``v1``, ``v2``, ``ryeos``, ``list`` for a file that only the list of its space signs, or empty.
         audience: The registry that the line names; empty for none, and where it is malformed.
     """
 
@@ -128,7 +131,7 @@ class Evidence(NamedTuple):
         misplaced: Words on how extension, type, id, name or category disagree with the path; empty when they agree.
         claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
-            Of a file that can hold no line and has no signature, of all its bytes, as a manifest may list them.
+            Of a file without a signature, of all its bytes if ``content_digest`` is empty.
         signature: 64 raw bytes, or empty.
         fingerprint: As written in the line (16 or 64 hex).
         signed_at: As written in the line.
@@ -156,8 +159,8 @@ class Evidence(NamedTuple):
 
     @property
     def may_be_listed(self) -> bool:
-        """Whether a manifest may sign the file in place of a line: it can hold none, and has no signature."""
-        return self.code == "no-envelope" and self.placement is Placement.DETACHED
+        """Whether the list of its space may sign the file: it has no signature of its own."""
+        return self.code == "no-envelope"
 
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""

@@ -26,6 +26,7 @@ _UNSIGNED: Final = (
 _WHOLE: Final = "# ask its signer for a version that is signed as a whole"
 _COUNTING: Final = "# get a version that its author signed with a key that counts here, and compare the two with diff"
 _ORIGINAL: Final = "# do not use it: get the signed file again from where it came from, and compare the two with diff"
+_NEW_LIST: Final = "# get the newest list from its owner; if it is yours: rye sign --list"
 _KNOWN_KEY: Final = "rye trust add {key}  # once its owner has confirmed the fingerprint; for one run: --trust FILE"
 
 
@@ -55,10 +56,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             Verdict.TRUSTED,
             "signed by {signer} over the whole file; this older format signs neither id nor time",
         ),
-        "ok-manifest": Reason(
-            Verdict.TRUSTED,
-            "listed by digest in the manifest, which {signer} signed; the file can hold no signature itself",
-        ),
+        "ok-list": Reason(Verdict.TRUSTED, "named by the list of its space, which {signer} signed"),
         "unknown-key": Reason(
             Verdict.UNTRUSTED,
             "signed with key {key}, which no trust file names: the digest is right, the signature cannot be checked"
@@ -175,6 +173,14 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "the content is not what was signed: its digest differs from the one in the signature line",
             _ORIGINAL,
         ),
+        "list-changed": Reason(Verdict.TAMPERED, "the file differs from the one on the signed list", _ORIGINAL),
+        "list-signature": Reason(
+            Verdict.TAMPERED, "the list of its space has a signature that does not match: {detail}", _ORIGINAL
+        ),
+        "list-malformed": Reason(Verdict.TAMPERED, "{detail}", _NEW_LIST),
+        "list-conflict": Reason(Verdict.TAMPERED, "{detail}", "# merge the files first; then: rye sign --list"),
+        "list-expired": Reason(Verdict.UNTRUSTED, "the list of its space expired on {detail}", _NEW_LIST),
+        "list-name": Reason(Verdict.UNTRUSTED, "{detail}", _NEW_LIST),
         "skill-changed": Reason(Verdict.TAMPERED, "the skill is not what was signed: {detail}", _ORIGINAL),
         "line-ends": Reason(
             Verdict.TAMPERED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rye._text import composed
 from rye.trust.keys import PublicKey
-from rye.trust.model import BY_MANIFEST, Evidence, Fingerprint, Origin
+from rye.trust.model import BY_LIST, Evidence, Fingerprint, Origin
 
 
 class TrustScope(StrEnum):
@@ -104,11 +104,28 @@ class TrustEntry:
         return self.namespaces is None or in_namespaces(self.namespaces, origin.item_type, origin.item_id)
 
 
-ListedRows = dict[tuple[str, str, str], tuple[str, str]]
-"""(type, id, SHA-256) → (fingerprint, audience) of files that can hold no signature, and a manifest signs by digest."""
+class ListedSpace(NamedTuple):
+    """What the list of a space says of the items that have no signature of their own.
 
-Listed = Callable[[str, str], ListedRows]
-"""Given space and bundle, returns the rows of its manifest; none unless that holds by the trust set."""
+    Attributes:
+        code: Why the list is not valid, as a reason code; empty if it is.
+        detail: The same in words.
+        fingerprint, signed_at, audience: Of the signature that counts, else of the first one.
+        digest: SHA-256 hex of the bytes that are signed.
+        items: (folder of a client, type, id, extension) → SHA-256 of the file. Empty if the list cannot be read.
+    """
+
+    code: str
+    detail: str
+    fingerprint: str
+    signed_at: str
+    audience: str
+    digest: str
+    items: Mapping[tuple[str, str, str, str], str]
+
+
+Listed = Callable[[str, str], ListedSpace | None]
+"""Given space and bundle, returns what its list says; None without a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +144,7 @@ class TrustSet:
     Attributes:
         entries: The trust files.
         audience: The registry that signatures on the items of projects must name; empty to accept any and none.
-        listed: Returns what the manifest of a space and bundle signs in place of a line.
+        listed: Returns what the list of a space or bundle says of files without a signature.
     """
 
     entries: tuple[TrustEntry, ...] = ()
@@ -218,12 +235,25 @@ class TrustSet:
         return self.audience if origin.space == "project" else ""
 
     def lists(self, evidence: Evidence, origin: Origin) -> Evidence:
-        """Return the evidence of a file by its manifest, if that signs it in place of a line; else as it is."""
-        rows = self.listed(origin.space, origin.bundle) if self.listed else {}
-        found = rows.get((origin.item_type, origin.item_id, evidence.digest))
-        if found is None:
+        """Return the evidence of a file by the list of its space, if it has no signature and is on the list."""
+        space = self.listed(origin.space, origin.bundle) if self.listed else None
+        if space is None:
             return evidence
-        return evidence._replace(code="", format=BY_MANIFEST, fingerprint=found[0], audience=found[1])
+        named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix))
+        if named is None and space.items:
+            return evidence
+        code, detail = space.code, space.detail
+        if not code and named != (evidence.digest or evidence.content_digest):
+            code = "list-changed"
+        return evidence._replace(
+            code=code,
+            detail=detail,
+            format=BY_LIST,
+            fingerprint=space.fingerprint,
+            signed_at=space.signed_at,
+            audience=space.audience,
+            suffix="",
+        )
 
     def digest(self, now: datetime) -> str:
         """Return the SHA-256 hex of everything that influences a verdict at ``now``.

@@ -19,9 +19,9 @@ from rye.spaces import ItemFile, Root
 from rye.spaces.read import Read
 from rye.spaces.signed import Detached, read_signed
 from rye.trust import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict, inspect, judge, with_declared
+from rye.trust.list import ListedFile, write_rows
 from rye.trust.model import Placement
 from rye.trust.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
-from rye.trust.skill import SkillFile, list_files
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
 _Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes, str]
@@ -60,7 +60,7 @@ class Verifier:
         every file would empty the processor's caches of both, and takes a tenth longer.
         """
         base = f"{root.path}/"
-        skills: dict[str, tuple[SkillFile, ...]] = {}
+        skills: dict[str, tuple[ListedFile, ...]] = {}
         contents = [(file, _content(root, file, read, skills)) for file in files]
         inspected = [_inspect(root, base + file.rel_path, file, content) for file, content in contents]
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
@@ -75,7 +75,7 @@ class Verifier:
             except ItemError as error:
                 return _unchecked(error, path)
             signature = judge(evidence, origin=origin, trust=trust, now=now)
-        space, bundle, kind, item_id, _ = origin
+        space, bundle, kind, item_id, *_ = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
         return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data), note)
@@ -85,7 +85,7 @@ _Content = tuple[bytes, Detached] | ItemError
 """What :func:`read_signed` returns, or why it cannot be read."""
 
 
-def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, tuple[SkillFile, ...]]) -> _Content:
+def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, tuple[ListedFile, ...]]) -> _Content:
     try:
         return read_signed(root, file.rel_path, read, skills=skills)
     except ItemError as error:
@@ -110,8 +110,8 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
 
 
 @lru_cache(4)
-def _listed(files: tuple[SkillFile, ...]) -> bytes:
-    return list_files(files)  # the items of one skill come one after the other
+def _listed(files: tuple[ListedFile, ...]) -> bytes:
+    return write_rows(files)  # the items of one skill come one after the other
 
 
 def _unchecked(error: ItemError, path: str) -> Unchecked:

@@ -22,25 +22,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye import spaces
 from rye._text import Advice, find_envelope, inline, quote
-from rye.errors import EnvironmentFault, ItemError, RyeError
+from rye.errors import EnvironmentFault, ItemError, RyeError, SigningError
 from rye.items import ItemType
 from rye.items.clients import OF_PROJECTS
-from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
 from rye.spaces import Root
-from rye.spaces.beside import FOLDER, is_listable
+from rye.spaces.lists import read_list
 from rye.spaces.read import is_detached, suffix_of
 from rye.spaces.signed import skill_files
-from rye.trust import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, read_list, system_clock
-from rye.trust.skill import MAX_LIST_BYTES
+from rye.trust import DETACHED_SUFFIX, REASONS, SKILL_SIGNATURE, Origin, TrustSet, Verdict, read_rows, system_clock
+from rye.trust.list import MAX_LIST_BYTES, MAX_SPACE_LIST, Change, ListedFile, parse_list
 from rye.verify.git import committed, is_blob, may_check_out, read_blob
+from rye.verify.lists import REMEDIES
 
 if TYPE_CHECKING:
-    from rye.manifest.model import ListedItem, ManifestFinding
     from rye.verify.reports import VerifiedItem, Violation
 
 _PATTERN: Final = re.compile(r"[*?\[]")
-_MANIFEST: Final = re.compile(r"rye manifest (?:write|refresh|check)")
-_WRITES: Final = re.compile(r"(?:# .*)?rye manifest (?:write|refresh)")
 _SAFELY: Final = "-c core.fsmonitor=false -c core.hooksPath=/dev/null"
 """Options of git, so that no program starts that the settings of a repository name."""
 
@@ -72,11 +69,6 @@ _OF_UNSIGNED_BUNDLE: Final = (
     "again from where it came from, and compare the two with diff -r"
 )
 
-_NOT_LISTED: Final = "# you have no key that may sign it: ask whoever writes the manifest; or put back what is listed"
-"""What to do about a violation that only a holder of a counting key may settle by writing the manifest anew."""
-
-_AS_LISTED: Final = "its manifest signs it as it is, but does not hold: rye manifest check says why"
-
 _COMMITTED: Final = frozenset(
     {
         "digest",
@@ -86,13 +78,11 @@ _COMMITTED: Final = frozenset(
         "signature",
         "skill-changed",
         "two-envelopes",
-        "item-changed",
-        "item-removed",
-        "item-rolled-back",
-        "item-swapped",
-        "manifest-gone",
-        "manifest-malformed",
-        "manifest-mixed",
+        "file-changed",
+        "file-removed",
+        "list-changed",
+        "list-gone",
+        "list-malformed",
     }
 )
 """Codes of files that were well before: what was committed may be what is wanted."""
@@ -145,10 +135,10 @@ class Fixes:
     audience: str = ""
     _restorable: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """Root → the files that git could restore below it."""
-    _signed: dict[str, tuple[Mapping[str, ListedItem], Mapping[str, str]]] = field(
+    _signed: dict[str, tuple[Mapping[str, ListedFile], Mapping[str, str]]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """Root → the files that its manifest lists, and the digests of those of the last commit."""
+    """Root → the files that its list names, and the digests of those of the last commit."""
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Fixes:
@@ -178,8 +168,6 @@ class Fixes:
         if key is None and item.space == "system" and template.startswith("# "):
             template = _OF_UNSIGNED_BUNDLE if code == "no-envelope" else _OF_BUNDLE
         path = item.path.removeprefix(f"{root}/")
-        if code == "no-envelope" and item.space != "system" and self._is_as_listed(root, path):
-            return Advice("", self.in_space(_AS_LISTED, item.space, root))
         if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(root, path):
             key, code = None, "digest"
             template = template if item.space == "system" else REASONS[code].remedy
@@ -194,20 +182,11 @@ class Fixes:
             fix = f"# {why}; fix that, then: {Advice.read(fix).command}"
         elif key is not None and item.verdict == Verdict.UNSIGNED and self._is_planted(root, path):
             then = Advice.read(fix).command
-            fix = f"# its manifest does not list it: find out where it came from and read it; then: {then}"
+            fix = f"# the list of its space does not name it: find out where it came from and read it; then: {then}"
         return Advice.read(self._restoring(code, root, path, fix, space=item.space))
 
-    def _is_as_listed(self, root: str, path: str) -> bool:
-        """Return whether the manifest of a root, good or not, signs a file with just these bytes in place of a line."""
-        listed, known = self._known(root)
-        if not is_detached(path) or f"{path}{DETACHED_SUFFIX}" in {*listed, *known} or path not in listed:
-            return False
-        with suppress(OSError, ValueError):
-            return hashlib.sha256(Path(root, path).read_bytes()).hexdigest() == listed[path].sha256
-        return False
-
     def _is_planted(self, root: str, path: str) -> bool:
-        """Return whether the manifest of a root lists other files, and not this one."""
+        """Return whether the list of a root names other files, and not this one."""
         listed = self._known(root)[0]
         return bool(listed) and path not in listed
 
@@ -225,33 +204,24 @@ class Fixes:
             return None
         return signers.option(Origin(item.space, item.bundle, item.type, item.id))
 
-    def of_manifest(self, violation: Violation, found: ManifestFinding) -> Advice:
-        """Return the fix for a finding of a manifest: about an item, or about the manifest itself."""
-        path = found.path or "config/manifest"
-        root = violation.path.removesuffix(f"/{path}")
-        fix = self.of_code(found.code, violation.space, violation.bundle, root)
-        if found.code == "uncovered" and not is_listable(path, FOLDER if os.path.isdir(violation.path) else ""):  # noqa: PTH112
-            return Advice("", "remove it, as no manifest can list it, or accept it in a policy")
-        if found.code == "uncovered" and violation.space != "system" and ".ai" not in Path(root).parts:
-            return Advice("", "remove it, or accept it in a policy: no manifest covers the files of other clients")
-        advice = Advice.read(self._restoring(found.code, root, path, fix, space=violation.space))
-        if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
-            then = advice.command or advice.words
-            return Advice("", f"a folder stands in the place of a file: remove {quote(violation.path)}; then: {then}")
-        return advice
+    def of_list(self, violation: Violation, change: Change) -> Advice:
+        """Return the fix for a finding about a list, or about a file that none names."""
+        remedy = REMEDIES[change.code]
+        root = violation.path.removesuffix(f"/{change.path}")
+        command = remedy.command if self._may_list(violation, root) else ""
+        where = f" --bundle {quote(root)}" if violation.space == "system" else self._project(violation.space, root)
+        where += " --space user" if violation.space == "user" else ""
+        where += f" --audience {quote(self.audience)}" if violation.space == "project" and self.audience else ""
+        then = f"; once you have reviewed it: {command}{where}" if command else ""
+        fix = f"# {remedy.words}{then}".replace("--forget", f"--forget{where}")
+        fix = remedy.words if "  # " in remedy.words else fix
+        return Advice.read(self._restoring(change.code, root, change.path, fix, space=violation.space))
 
-    def of_code(self, code: str, space: str, bundle: str, root: str) -> str:
-        """Return what fixes a code of a manifest's check: to write a manifest anew is for holders of a counting key."""
-        remedy = FINDINGS[code].remedy
-        may_write = self.signers().option(Origin(space, bundle, "manifest", "manifest")) is not None
-        return self.in_space(remedy if may_write or not _WRITES.match(remedy) else _NOT_LISTED, space, root)
-
-    def in_space(self, command: str, space: str, root: str) -> str:
-        """Return a command of ``rye manifest`` with the options that name a space, whose items are below ``root``."""
-        where = f" --bundle {quote(root)}" if space == "system" else self._project(space, root)
-        where += " --space user" if space == "user" else ""
-        where += f" --audience {quote(self.audience)}" if space == "project" and self.audience else ""
-        return _MANIFEST.sub(lambda match: match[0] + where, command)
+    def _may_list(self, violation: Violation, root: str) -> bool:
+        """Return whether the user holds a key that may sign the list of a folder."""
+        is_client = violation.space != "system" and Path(root).name != spaces.FOLDER
+        origin = Origin(violation.space, violation.bundle, "list", violation.bundle)
+        return not is_client and self.signers().option(origin) is not None
 
     def _project(self, space: str, root: str) -> str:
         """Return the option that names the project, where a command would not find it by itself."""
@@ -295,7 +265,7 @@ class Fixes:
             return False
 
     def was_signed(self, root: str, path: str) -> bool:
-        """Return whether the last commit or the manifest has another version of a file, which is signed."""
+        """Return whether the last commit or the list has another version of a file, which is signed."""
         listed, known = self._known(root)
         if is_detached(path) and (path in listed or f"{path}{DETACHED_SUFFIX}" in known):
             return True
@@ -305,26 +275,23 @@ class Fixes:
             content = Path(root, path).read_bytes() if path in listed or path in known else b""
         except (OSError, ValueError):
             return False
-        if path in listed and listed[path].signed_at and hashlib.sha256(content).hexdigest() != listed[path].sha256:
+        if path in listed and hashlib.sha256(content).hexdigest() != listed[path].sha256:
             return True
         if path not in known or is_blob(content, known[path]):
             return False
         return find_envelope(read_blob(Path(root), known[path]), suffix_of(path)) is not None
 
-    def _known(self, root: str) -> tuple[Mapping[str, ListedItem], Mapping[str, str]]:
-        """Return the files that a root's manifest lists, and the digests of the files last committed."""
+    def _known(self, root: str) -> tuple[Mapping[str, ListedFile], Mapping[str, str]]:
+        """Return the files that a root's list names, and the digests of the files last committed."""
         if root not in self._signed:
-            from rye.manifest.metadata import listed_files
-            from rye.manifest.store import read_manifest
-
-            files: Mapping[str, bytes] = {}
-            with suppress(EnvironmentFault):
-                files = read_manifest(Path(root))
-            self._signed[root] = listed_files(files), committed(Path(root))
+            files: Mapping[str, ListedFile] = {}
+            with suppress(EnvironmentFault, SigningError):
+                files = parse_list(read_list(Path(root)) or b"").files
+            self._signed[root] = files, committed(Path(root))
         return self._signed[root]
 
     def _is_restorable(self, space: str, root: str, path: str) -> bool:
-        """Return whether git has another content for a file, or any file of the manifest."""
+        """Return whether git has another content for a file."""
         if root not in self._restorable:
             may = may_check_out(Path(root), self._cloned(space, root))
             self._restorable[root] = self._known(root)[1] if may else {}
@@ -333,7 +300,7 @@ class Fixes:
             return any(name.startswith(f"{path}/") for name in known)
         place = Path(root, path)
         try:
-            if place.is_symlink() or not place.is_file() or place.stat().st_size > MAX_MANIFEST_FILE:
+            if place.is_symlink() or not place.is_file() or place.stat().st_size > MAX_SPACE_LIST:
                 return True
             return not is_blob(place.read_bytes(), known[path])
         except (OSError, ValueError):
@@ -349,13 +316,12 @@ def _changed_in_skill(root: str, path: str) -> tuple[list[str], list[str]]:
     folder = next((each for each in above if os.path.isfile(f"{root}/{each}/{SKILL_SIGNATURE}")), "")  # noqa: PTH113
     try:
         with Path(root, folder, SKILL_SIGNATURE).open("rb") as stream:
-            listed = read_list(stream.read(2 * MAX_LIST_BYTES).partition(b"\n")[2])
+            listed = read_rows(stream.read(2 * MAX_LIST_BYTES).partition(b"\n")[2])
         files = {each.path: each for each in skill_files(Root(spaces.Space.PROJECT, Path(root)), folder)}
     except (OSError, ItemError):
         return [], []
-    known = {name: (each.mode, each.sha256) for name, each in files.items()}
-    changed = sorted(name for name, entry in listed.items() if known.get(name) != entry)
-    added = sorted(f"{folder}/{name}" for name in known.keys() - listed.keys())
+    changed = sorted(name for name, entry in listed.items() if files.get(name) != entry)
+    added = sorted(f"{folder}/{name}" for name in files.keys() - listed.keys())
     return [f"{folder}/{name}" for name in changed or ([] if added else [SKILL_SIGNATURE])], added
 
 

@@ -128,7 +128,7 @@ class Policy:
         default: The demands on every item of its spaces; of all others, the verdict ``trusted`` is demanded.
         scoped: Demands on the items of a scope, in place of those.
         also: Demands of the caller on every item, in addition.
-        audience: The name for which the items of projects must have been signed; empty for any and none.
+        audience: The name for which the items and lists of projects must have been signed; empty for any and none.
         accepted: Findings that do not fail the verification.
     """
 

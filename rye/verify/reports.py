@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from rye._report import Report
 from rye._text import Advice
-from rye.manifest.model import ManifestReport
+from rye.spaces.lists import ListReport
 from rye.trust.model import Signature
 
 
@@ -55,14 +55,14 @@ class VerifiedItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Violation(Report):
-    """An item that is not as the manifest of its space lists it, or the manifest itself.
+    """A file that is not as the list of its space names it, a file that nothing covers, or the list itself.
 
     Attributes:
-        type, id: Of the item; empty for the manifest itself.
+        type: ``file`` or ``list``.
+        id: Always empty.
         space, bundle: Where it is.
-        path: The file, which may be gone, or the folder of the manifest.
-        digest: SHA-256 of the file, as it is listed where it is gone; or of all files of the manifest, of what was last
-            seen of it where it is gone. Empty where there never was any.
+        path: The file, which may be gone, or the list.
+        digest: SHA-256 hex of the file on disk; empty without one.
         line: Always 1.
         verdict: ``violation``, in the place of a verdict.
     """
@@ -78,8 +78,8 @@ class Violation(Report):
 
     @property
     def ref(self) -> str:
-        """``type:id``, or ``manifest``."""
-        return f"{self.type}:{self.id}" if self.id else "manifest"
+        """``file`` or ``list``."""
+        return self.type
 
     @property
     def source(self) -> str:
@@ -112,11 +112,11 @@ NOT_PLACED: Final = Accepted("", "", "", "")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An item that does not meet what is demanded, or a violation of a manifest.
+    """An item that does not meet what is demanded, or a violation of a list.
 
     Attributes:
         item: What it is about.
-        code: The reason code of the verdict, or that of the policy's demand, or that of the manifest's check.
+        code: The reason code of the verdict, or that of the policy's demand, or that of the list's check.
         reason: The same in words.
         fix: The command that fixes it, for a shell; empty where none does.
         note: What to know before it is run, or what to do instead. No shell should read it.
@@ -171,17 +171,17 @@ Outcome = VerifiedItem | Unchecked
 class VerifyReport(Report):
     """The result of a verification.
 
-    An item may be trusted and yet not be the one that is listed: all is well if no manifest has ``errors``.
+    An item may be trusted and yet not be the one that is listed: all is well if no list has ``errors``.
 
     Attributes:
         items: Every item asked for with its verdict; empty where a caller took them one by one.
         counts: Number of items by verdict.
-        findings: How many findings there are that the policy does not accept, those of manifests among them.
+        findings: How many findings there are that the policy does not accept, those about lists among them.
         accepted: How many it accepts.
-        unchecked: Files, targets and manifests that could not be checked.
+        unchecked: Files, targets and lists that could not be checked.
         warnings: Keys and bundles that could not be used, items that hide one of another signer, metadata that is not
-            YAML (counted by cause), notes on manifests.
-        manifests: What was found in the manifest of each space of which everything was asked for, if it has or had one.
+            YAML (counted by cause), notes on lists.
+        lists: What was found in the list of each space of which everything was asked for, if it has or had one.
         status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
     """
 
@@ -191,12 +191,12 @@ class VerifyReport(Report):
     accepted: int = 0
     unchecked: tuple[Unchecked, ...] = ()
     warnings: tuple[str, ...] = ()
-    manifests: tuple[ManifestReport, ...] = ()
+    lists: tuple[ListReport, ...] = ()
     status: int = 0
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """A sentence for each file, target or manifest that could not be checked."""
+        """A sentence for each file, target or list that could not be checked."""
         return tuple(each.message for each in self.unchecked)
 
     def to_dict(self) -> dict[str, Any]:

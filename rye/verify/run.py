@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rye.errors import ArgumentError
-from rye.manifest.model import ManifestReport
 from rye.parameters import COMMANDS, check
 from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
+from rye.spaces.lists import ListReport
 from rye.trust import system_clock
 from rye.trust.reasons import audience_words
 from rye.verify.fixes import Fixes
-from rye.verify.manifests import Manifests
+from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
 from rye.verify.reports import Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
@@ -32,7 +32,7 @@ class Verification:
         outcomes: The files with their verdicts.
         policy: What is demanded of them.
         now: The moment by which ages are judged.
-        checks: The manifests that are checked after the items.
+        checks: The lists that are checked after the items.
         base: The folder to which the paths of accepted findings are relative.
         named: Sources of the bundles and folders that the caller named, for which the policy is, too.
         audience: The name for which a project's items must have been signed; empty for any and none.
@@ -40,7 +40,7 @@ class Verification:
         counts: Number of items by verdict, so far.
         findings: How many findings the policy does not accept, so far.
         accepted: How many it accepts.
-        violations: How many of all findings are of manifests.
+        violations: How many of all findings are about lists and files that are no items.
         subject: Number of items that the policy is for, so far.
         unchecked: What could not be checked.
     """
@@ -48,7 +48,7 @@ class Verification:
     outcomes: OutcomeStream
     policy: Policy
     now: datetime
-    checks: Manifests
+    checks: ListChecks
     base: Path
     named: frozenset[str] = frozenset()
     audience: str = ""
@@ -67,13 +67,13 @@ class Verification:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on manifests."""
+        """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on lists."""
         unused = ("the policy is for no item that is verified; it names its spaces with 'spaces'",)
         return self.outcomes.warnings + self.checks.notes + (unused if self.items and not self.subject else ())
 
     @property
-    def manifests(self) -> tuple[ManifestReport, ...]:
-        """The results of the manifests that were checked; known in the end."""
+    def lists(self) -> tuple[ListReport, ...]:
+        """The results of the lists that were checked; known in the end."""
         return self.checks.reports
 
     @property
@@ -94,7 +94,7 @@ class Verification:
             else:
                 self.violations += 1
                 violation, found = each
-                advice = self.fixes.of_manifest(violation, found) if self.fixes else ("", "")
+                advice = self.fixes.of_list(violation, found) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, found.code, found.message, *advice))
 
     def _judged(self, outcome: Outcome) -> VerifiedItem | Finding | Unchecked:
@@ -116,6 +116,7 @@ class Verification:
         return outcome
 
     def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
+        self.checks.fail(item.path)
         advice = self.fixes.of_item(item, code, formats=formats) if self.fixes else ("", "")
         return self._counted(Finding(item, code, reason, *advice))
 
@@ -138,7 +139,7 @@ class Verification:
             accepted=self.accepted,
             unchecked=tuple(self.unchecked),
             warnings=self.warnings,
-            manifests=self.manifests,
+            lists=self.lists,
             status=self.status,
         )
 
@@ -172,7 +173,7 @@ def start_verification(
     named_trust: Sequence[Path] = (),
     without: Sequence[Path] | None = None,
     policy: Policy | Path | None = None,
-    require_manifest: bool = False,
+    require_list: bool = False,
     strict: bool = False,
     digests: bool = False,
     processes: int | None = 1,
@@ -196,7 +197,7 @@ def start_verification(
     )
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
-    checks = Manifests(outcomes, require_manifest, strict)
+    checks = ListChecks(outcomes, require_list, strict)
     fixes = Fixes.find(outcomes.named, layout.audience)
     base, named = layout.project or Path.cwd(), frozenset(root.source for root in outcomes.named)
     return Verification(outcomes, demanded, system_clock(), checks, base, named, layout.audience, fixes)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
 from rye import spaces
 from rye._process import cores
 from rye.errors import ItemError
-from rye.manifest import with_listed
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.beside import CACHE, MODULES, named_files, notes_warnings
 from rye.spaces.layout import Layout
+from rye.spaces.lists import with_lists
 from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.targets import Target, read_targets
 from rye.trust import system_clock
@@ -29,7 +29,6 @@ Progress = Callable[[int, int, str], None]
 _AHEAD = 4096
 """Files that are listed before they are verified: to go from the one to the other for each of them takes longer."""
 
-LeftOut = Callable[[Root, ItemFile], None]
 
 
 @dataclass(slots=True)
@@ -58,14 +57,7 @@ class OutcomeStream:
     _all_named: bool = True
     _found: bool = False
     _problems: list[Unchecked] = field(default_factory=list)
-    _left_out: LeftOut | None = None
-    _observed: tuple[Root, ...] = ()
     _beside: dict[Root, list[str]] = field(default_factory=dict)
-
-    def observe(self, left_out: LeftOut, roots: Sequence[Root]) -> None:
-        """Give every item its ``digest``, and call ``left_out`` with each file of some roots that was not named."""
-        self.verifier = replace(self.verifier, digests=True)
-        self._left_out, self._observed = left_out, tuple(roots)
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -143,8 +135,7 @@ class OutcomeStream:
             for file in with_duplicates(spaces.walk_along(root, beside, strays), root, pairs):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
-                    # a manifest is of all that is in the root, whatever was named
-                    if root not in self._observed and not any(target.covers(root, rel) for target in targets):
+                    if not any(target.covers(root, rel) for target in targets):
                         continue
                     path, empty = f"{root.path}/{rel}", False
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
@@ -156,7 +147,6 @@ class OutcomeStream:
                     asked = [*wider, *(target for target in near if root in target.roots)]
                     naming = [target.text for target in asked if target.accepts(root, file)]
                     if not naming:
-                        self._leave_out(root, file)
                         continue
                     matched.update(naming)
                 beside += uncovered_imports(root, file)
@@ -166,10 +156,6 @@ class OutcomeStream:
                 self.warnings += (f"{root.source}: no item is signed by {named_files(named)} [stray-signature]",)
             if empty:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
-
-    def _leave_out(self, root: Root, file: ItemFile) -> None:
-        if self._left_out is not None and root in self._observed:
-            self._left_out(root, file)
 
 
 def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:
@@ -210,7 +196,7 @@ def stream_outcomes(
     by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
     named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
     extended = layout._replace(roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
-    load = with_listed(extended.load_trust(named_trust), extended.roots)
+    load = with_lists(extended.load_trust(named_trust), extended.roots)
     unread = {each.message for each in load.unreadable}
     stream = OutcomeStream(
         extended,

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rye._text import quote
 from rye.errors import RyeError
 from rye.parameters import SpaceOptions
-from rye.surface.text import manifest_advice, warning_notes
+from rye.surface.text import warning_notes
 from rye.web.address import Visit, WebPage, hit_address, item_address, read_arguments
 
 if TYPE_CHECKING:
-    from rye.registry import ManifestReport, Registry, SearchResult, Signature, Stats, TrustedKey, TrustReport
+    from rye.registry import ListReport, Registry, SearchResult, Signature, Stats, TrustedKey, TrustReport
 
 _LISTED = 10
 _LOOKED_AT = 100
@@ -130,37 +130,33 @@ def _standings(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
 
 
 class TrustFacts(NamedTuple):
-    """Whose keys count, and the manifests of the spaces."""
+    """Whose keys count, and the lists of the spaces."""
 
     keys: TrustReport
-    manifests: tuple[ManifestReport, ...]
+    lists: tuple[ListReport, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the two answers of the registry beside each other."""
-        return self.keys.to_dict() | {"manifests": [each.to_dict() for each in self.manifests]}
+        return self.keys.to_dict() | {"lists": [each.to_dict() for each in self.lists]}
 
 
 def make_trust(visit: Visit) -> WebPage:
-    """Return every key, what it may speak for and where it comes from, and the manifests with when they expire.
+    """Return every key, what it may speak for and where it comes from, and the signed lists with when they expire.
 
     Raises:
-        RyeError: The trust files or manifests cannot be read, or an argument is unknown.
+        RyeError: The trust files or lists cannot be read, or an argument is unknown.
     """
     read_arguments(dict, visit.pairs)
-    from rye.registry import Fixes
-
     registry = visit.registry
-    found = TrustFacts(registry.trust_keys(), registry.check_manifests())
+    found = TrustFacts(registry.trust_keys(), registry.check_lists())
     alike: dict[tuple[str, ...], list[TrustedKey]] = {}
     for key in sorted(found.keys.keys, key=lambda each: (not each.is_anchor, not each.counts, each.scope, each.bundle)):
         alike.setdefault((key.owner, key.scope, key.bundle, key.code, key.reason, key.endorsed_by), []).append(key)
-    fixes = Fixes.find()
     return WebPage(
         "trust.html",
         found,
         {
             "groups": list(alike.values()),
-            "fixes": [dict.fromkeys(advice for _, advice in manifest_advice(each, fixes)) for each in found.manifests],
             "notes": list(warning_notes(found.keys.warnings)),
             "now": datetime.now(UTC),
         },

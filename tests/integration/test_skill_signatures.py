@@ -16,7 +16,7 @@ from rye.items.clients import OF_PROJECTS
 from rye.spaces import Root, Space, walk_along, walk_stat
 from rye.spaces.signed import read_signed, skill_files
 from rye.trust import SKILL_SIGNATURE, Origin, sign_skill
-from rye.trust.skill import list_files
+from rye.trust.list import write_rows
 from rye.verify.reports import Finding
 from tests.support.signed import EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -325,7 +325,7 @@ def test_a_skill_that_was_reviewed_is_signed_as_it_was(skills: Skills) -> None:
     """``expected`` names its folder and the digest of its list; any other file in it, and nothing is signed."""
     folder = str(skills.folder / "pdf")
     (skills.folder / "pdf" / SKILL_SIGNATURE).unlink()
-    reviewed = hashlib.sha256(list_files(skill_files(skills.root, "pdf"))).hexdigest()
+    reviewed = hashlib.sha256(write_rows(skill_files(skills.root, "pdf"))).hexdigest()
     script = skills.write("pdf/scripts/more.py", "evil\n")
     for expected, code in (({folder: reviewed}, "changed-meanwhile"), ({}, "bad-target")):
         with pytest.raises(RyeError) as caught:

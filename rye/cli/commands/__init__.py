@@ -59,7 +59,6 @@ _PLACES: Mapping[str, str] = {
     "verify": "verify.verify",
     "keys": "keys.keys",
     "trust": "trust.trust",
-    "manifest": "verify.manifest",
     "export": "create.export",
     "mcp": "service.mcp",
     "serve": "service.serve",
@@ -150,11 +149,6 @@ trust: Decide whose signatures count: add, remove, list, revoke, endorse.
     rye trust list                                     # every key, and why it counts or does not
     rye trust add bea.toml --namespace 'ops/*'         # trust bea's signatures on items below ops
     rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen  # nothing it ever signed counts
-manifest: Write, refresh or check the signed list of a space's items.
-    rye manifest write --key ci                         # list the project's items, signed with the key named ci
-    rye manifest refresh --key ci                       # say that it is still the newest, for seven days more
-    rye manifest check                                  # find what was removed, added, renamed or rolled back
-    rye manifest write --bundle dist --key release.pem  # the list of a bundle, before it is published
 export: Write skills as a web site publishes them.
     rye export well-known public                   # public/.well-known/agent-skills/index.json and its files
     rye export well-known public --bundle skills   # of a repository of skills

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rye._text import inline
 from rye.cli.options import Place, Refusal, command, only_one, params_of, progress_bar, refuse
 from rye.cli.terminal import (
     Terminal,
@@ -18,6 +19,7 @@ from rye.cli.terminal import (
     ask_passphrase,
     note,
     require_yes,
+    say,
     say_json,
     say_raw,
     show,
@@ -26,7 +28,7 @@ from rye.errors import NotFoundError, SigningError
 
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
-    from rye.registry import Keyring, Passphrase, SignReport
+    from rye.registry import Keyring, ListSigned, Passphrase, SignReport
 
 
 @command("sign", params=params_of("sign"))
@@ -35,9 +37,17 @@ def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
 
     Everything is validated first: if one item is invalid, nothing is written.
 
+    With --list, rye.list in the root of the space or bundle names every file below it, and is signed. It also covers
+    files that can hold no signature.
+
     Exit status: 0 signed, 1 --check found an item that is not signed, 2 error.
     """
     only_one("dry_run", "check")
+    if options.pop("as_list"):
+        return _sign_list(root, options)
+    refuse("add", "expires", "forget", "yes", "trust", because="without --list")
+    for name in ("add", "expires", "forget", "yes", "trust"):
+        del options[name]
     if options["check"]:
         refuse("force", because="with --check, which writes nothing")
     report = _sign_items(target, options) if root is None else _sign_bundle(root, options)
@@ -67,6 +77,44 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
             force=options["force"],
             passphrase=unlock(progress),
         )
+
+
+_NOT_OF_LISTS = ("target", "every", "form", "check", "force", "new_key", "owner")
+
+
+def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
+    """Sign the list of a space or bundle, and return the exit status."""
+    refuse(*_NOT_OF_LISTS, because="with --list, which names every file")
+    only_one("add", "expires", "forget")
+    if root is not None or options["space"] == "user":
+        refuse("audience", because="without --space project: an audience is of a project")
+    from rye.cli.render.keys import render_list
+    from rye.registry import Keyring, find_root, forget_seen, list_folder, sign_list
+
+    place = Place.take(options)
+    layout, where = find_root(place.layout(), space=options["space"], bundle=root)
+    if options["forget"]:
+        folder = list_folder(where) or where.path
+        if not options["yes"]:
+            hint = "ask the owner of the list whether it was begun anew; then: the same with --yes"
+            require_yes(f"Forget the last list that was seen in {inline(str(folder))}?", hint=hint)
+        say("forgotten" if forget_seen(folder) else "no list was seen here")
+        return 0
+    key = Keyring(layout, passphrase=ask_passphrase).signing_key(options["key"])
+
+    def confirm(plan: ListSigned) -> None:
+        if options["dry_run"]:
+            answer(plan, partial(render_list, dry_run=True), as_json=options["as_json"])
+            raise SystemExit(0)
+        foreign = any(plan.fingerprint not in each for each in plan.signers)
+        if (plan.action == "add" or (plan.changes and foreign)) and not options["yes"]:
+            show((), render_list(plan, Terminal.of(sys.stderr), dry_run=True))
+            require_yes("Sign this list?", hint="review the files; then: the same with --yes")
+
+    trust = layout.load_trust(place.trust).trust
+    done = sign_list(where, key=key, trust=trust, days=options["expires"], add=options["add"], confirm=confirm)
+    answer(done, partial(render_list, dry_run=options["dry_run"]), as_json=options["as_json"])
+    return 0
 
 
 def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:

@@ -13,7 +13,7 @@ from rye.cli.terminal import Terminal, cells, folded, pad
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import BundleSigners, KeyFacts, SignReport, TrustChange, TrustedKey, TrustReport
+    from rye.registry import BundleSigners, KeyFacts, ListSigned, SignReport, TrustChange, TrustedKey, TrustReport
 
 
 def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str]:
@@ -59,6 +59,26 @@ def _states(key: KeyFacts) -> list[str]:
     if key.unproven:
         states.append("fingerprint taken from its .pub file")
     return [*states, "trusted" if key.trusted else "not trusted by you"]
+
+
+_SHOWN = 20
+
+
+def render_list(done: ListSigned, terminal: Terminal, *, dry_run: bool) -> Iterator[str]:
+    """Yield who signed the present list, how the files differ from it, and what was or will be signed."""
+    for signer in done.signers:
+        yield f"signed by {inline(signer)}"
+    for change in done.changes[:_SHOWN]:
+        yield f"  {terminal.style(change.code, 'yellow')}  {inline(change.message)}"
+    if len(done.changes) > _SHOWN:
+        yield f"  and {plural(len(done.changes) - _SHOWN, 'more change')}"
+    what = f"list {inline(done.name)}, number {done.number}: {plural(done.listed, 'file')}"
+    doing = "signed already" if done.action == "unchanged" else "would be signed" if dry_run else "signed"
+    until = f"valid until {done.expires:%Y-%m-%d}"
+    yield f"{what}, {until} -- {doing} with key {done.fingerprint}"
+    yield terminal.dim(inline(done.path))
+    for text in done.warnings:
+        yield f"warning: {inline(text)}"
 
 
 def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:

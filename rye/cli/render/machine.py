@@ -78,7 +78,7 @@ def render_sarif(run: Verification) -> Iterator[str]:
 def _rule(code: str) -> dict[str, Any]:
     reason = REASONS.get(code)
     page = "signing-and-verdicts" if reason else "ci" if code in POLICY_REASONS else "trust-model"
-    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The manifest is violated")
+    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The list is violated")
     return {
         "id": code,
         "shortDescription": {"text": f"{text} ({code})"},

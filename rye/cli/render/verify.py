@@ -1,20 +1,19 @@
-"""Verdicts and manifests for a reader."""
+"""Verdicts and lists for a reader."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rye._text import column, inline
-from rye.cli.render.parts import item_name, location, named_audience
-from rye.cli.terminal import VERDICT_MARKS, Terminal, folded, note_line, warning_lines
-from rye.registry import Finding, Fixes, Unchecked, Violation
-from rye.surface.text import manifest_advice, plural, source_name
+from rye.cli.render.parts import item_name, location
+from rye.cli.terminal import VERDICT_MARKS, Terminal, folded, note_line
+from rye.registry import Finding, Unchecked, Violation
+from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import ManifestReport, ManifestWritten, Verification, VerifiedItem
+    from rye.registry import ListReport, Verification, VerifiedItem
 
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 
@@ -54,7 +53,7 @@ def render_text(
         yield from _finding(alike[0], terminal) if len(alike) == 1 else _findings(alike, terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
-    for report in run.manifests:
+    for report in run.lists:
         yield outcome(report, terminal)
     yield _summary(run, terminal)
 
@@ -109,70 +108,11 @@ def _summary(run: Verification, terminal: Terminal) -> str:
     return f"{counted} -- {terminal.style(words, 'red' if run.status else 'green')}"
 
 
-def render_written(report: ManifestWritten, terminal: Terminal) -> Iterator[str]:
-    """Yield what is new against the manifest before, then what was written and what it still lacks."""
-    for found in report.changes:
-        yield f"was: {terminal.style(found.code, 'yellow')}  {inline(found.message)}"
-    roles = ", ".join(map(inline, report.written)) or "signatures only"
-    whose = f" for {inline(report.audience)}" if report.audience else ""
-    yield f"{inline(report.source)}{whose}: version {report.version}, {plural(report.listed, 'item')} ({roles})"
-    yield terminal.dim(inline(report.folder))
-    if report.signed:
-        yield f"it signs what can hold no signature and has none: {', '.join(map(inline, report.signed))}"
-    root = str(Path(report.folder).parents[1])
-    write = Fixes.find(audience=named_audience()).in_space("rye manifest write", report.source.partition(":")[0], root)
-    for role, count in report.missing.items():
-        yield f"{inline(role)} still needs {plural(count, 'signature')}: {inline(write)} --cosign"
-    for role, count in report.pending.items():
-        if count:
-            yield f"{inline(role)} still needs {plural(count, 'signature')}: {inline(write)} --cosign"
-        yield f"{inline(role)} keeps its old version until the holder of a key of the manifest runs: {inline(write)}"
-    for role in report.waiting:
-        yield f"{inline(role)} is unchanged: its own key lists it"
-
-
-def render_checked(reports: Sequence[ManifestReport], terminal: Terminal) -> Iterator[str]:
-    """Yield a line per finding and one per space."""
-    if not reports:
-        yield "no space has a manifest"
-    for report in reports:
-        for found in report.findings:
-            colour = "red" if found in report.errors else "yellow"
-            yield f"{terminal.style(inline(found.code), colour)}  {inline(report.source)}  {inline(found.message)}"
-        yield outcome(report, terminal)
-        if report.version:
-            keys = ", ".join(map(inline, report.timestamp_keys))
-            words = f"{keys} may sign the timestamp alone" if keys else "the same keys sign list and timestamp"
-            yield terminal.dim(f"  {words}")
-
-
-def outcome(report: ManifestReport, terminal: Terminal) -> str:
-    """Return the line that sums a check up."""
-    expires = f", valid until {report.expires.date().isoformat()}" if report.expires else ""
-    whose = f"for {inline(report.audience)}" if report.audience else "for no audience"
+def outcome(report: ListReport, terminal: Terminal) -> str:
+    """Return the line that sums up how a folder differs from its list."""
     words = plural(len(report.errors), "violation") if report.errors else "no violations"
     words = terminal.style(words, "red" if report.errors else "green")
-    if not report.version:
-        return f"{inline(report.source)} has no manifest -- {words}"
-    what = f"version {report.version}, {plural(report.listed, 'item')} listed{expires}, {whose}"
-    return f"manifest of {inline(report.source)}: {what} -- {words}"
-
-
-def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], terminal: Terminal) -> Iterator[str]:
-    """Yield what could not be checked, and for each code that occurs in a space the command that fixes it there."""
-    for report in reports:
-        for text in report.problems:
-            yield note_line("not checked", text, terminal)
-    yield from warning_lines(warnings, terminal)
-    fixes = Fixes.find(audience=named_audience())
-    hints = [hint for report in reports for hint in manifest_advice(report, fixes)]
-    for code, advice in dict.fromkeys(hints):
-        yield from (note_line(label, text, terminal) for label, text in advice.labelled(f"hint[{code}]"))
-
-
-def checked_to_dict(report: ManifestReport) -> dict[str, Any]:
-    """Return the JSON of a check, in which each finding has the command for its space, as a reader is shown it."""
-    data, fixes = report.to_dict(), Fixes.find(audience=named_audience())
-    for finding, (_, advice) in zip(data["findings"], manifest_advice(report, fixes), strict=True):
-        finding["remedy"], finding["note"] = advice
-    return data
+    if report.expires is None:
+        return f"{inline(report.source)} has no list that can be read -- {words}"
+    what = f"number {report.number}, {plural(report.listed, 'file')}, valid until {report.expires:%Y-%m-%d}"
+    return f"list of {inline(report.source)}: {what} -- {words}"

@@ -93,7 +93,7 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
     wanted = sorted((item for item in plan.items if item.changed), key=lambda item: not _is_tampered(item))
     seen = {item.path: hashlib.sha256(Path(item.path).read_bytes()).hexdigest() for item in wanted}
     confirm, lines = work.call.confirm, []
-    known = None if confirm else _Known(root, plan.fingerprint, _unlike_manifest(registry, root), Fixes(""))
+    known = None if confirm else _Known(root, plan.fingerprint, _unlike_list(registry, root), Fixes(""))
     for item in wanted if confirm is None else wanted[:_SHOWN]:
         work.call.check()
         loaded = registry.load(item.type, item.id, str(root.space))
@@ -124,7 +124,7 @@ def _is_tampered(item: SignedItem) -> bool:
 
 
 class _Known(NamedTuple):
-    """A space, the key that is to sign, what contradicts the manifest there, and what git knows of it."""
+    """A space, the key that is to sign, what contradicts the list there, and what git knows of it."""
 
     root: Root
     fingerprint: str
@@ -144,7 +144,7 @@ def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known
     if altered := _ALTERED.get(signature.verdict):
         return altered, restore
     if signature.verdict == "unsigned" and (code := known.unlike.get(loaded.path) or known.unlike.get("")):
-        return f"contradicts the manifest of its space ({code})", restore
+        return f"contradicts the list of its space ({code})", restore
     root, is_own = str(known.root.path), signature.verdict == "trusted"
     path = loaded.path.removeprefix(f"{root}/")
     if not is_own and known.fixes.was_signed(root, path):
@@ -170,10 +170,14 @@ def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known
     return None
 
 
-def _unlike_manifest(registry: Registry, root: Root) -> dict[str, str]:
-    """Return what contradicts the manifest of a space: paths and codes; the manifest itself has an empty path."""
-    findings = (each for report in registry.check_manifests(str(root.space)) for each in report.errors)
-    return {each.path and str(root.path / each.path): each.code for each in findings if each.code != "item-unlisted"}
+def _unlike_list(registry: Registry, root: Root) -> dict[str, str]:
+    """Return the code of each file that differs from the list of a space, by its path; the list's own is empty."""
+    findings = ((report, each) for report in registry.check_lists(str(root.space)) for each in report.errors)
+    return {
+        "" if each.code.startswith("list-") else str(Path(report.root, each.path)): each.code
+        for report, each in findings
+        if each.code != "file-added"
+    }
 
 
 def _text(data: Mapping[str, Any], mark: Mark) -> str:

@@ -18,9 +18,9 @@ _LEFT_OUT = ("findings", "accepted", "unchecked", "status")
 """Keys that only matter with a policy, which a tool call does not have."""
 
 _DESCRIPTION = """\
-Verify the signatures of one item, a namespace or, with signed manifests, everything.
+Verify the signatures of one item, a namespace or, with signed lists, everything.
 Use it before you rely on several items; rye_search finds items. It only reads.
-It returns counts, violations of manifests, and the items with the worst verdict first: trusted; untrusted, when the \
+It returns counts, violations of lists, and the items with the worst verdict first: trusted; untrusted, when the \
 key does not count; partial or misplaced, when not all of it or not here; tampered; unsigned.
 Errors have a code and the valid values.
 Examples: {"item": "tool:demo/deploy"}; {"item": "directive", "space": "project"}"""
@@ -29,7 +29,7 @@ Examples: {"item": "tool:demo/deploy"}; {"item": "directive", "space": "project"
 def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     data = _page(_verify(work, registry, arguments), arguments["offset"], arguments["limit"])
     hide = work.projects.hide_paths
-    for part in (data, *data["manifests"]):
+    for part in (data, *data["lists"]):
         part["problems"] = [hide(text) for text in tidy(part["problems"])]
         for found in part.get("findings", ()):
             found["message"] = hide(found["message"])
@@ -78,10 +78,10 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     beyond = len(report.problems) - MAX_ENTRIES
     if beyond > 0:
         data["warnings"].append(f"{beyond} more problems are not listed; verify a namespace at a time")
-    for manifest in data["manifests"]:
-        manifest["violations"] = sum(found["severity"] == "error" for found in manifest["findings"])
-        if (beyond := len(manifest["findings"]) - MAX_ENTRIES) > 0:
-            data["warnings"].append(f"{beyond} more findings of the manifest of {manifest['source']} are not listed")
+    for row, listed_space in zip(data["lists"], report.lists, strict=True):
+        row["violations"] = len(listed_space.errors)
+        if (beyond := len(row["findings"]) - MAX_ENTRIES) > 0:
+            data["warnings"].append(f"{beyond} more findings of the list of {row['source']} are not listed")
     rest: dict[str, Any] = tidy(data)
     return rest | {
         "items": listed,
@@ -92,10 +92,10 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
 
 
 def _text(data: Mapping[str, Any], mark: Mark) -> str:
-    violations = sum(manifest["violations"] for manifest in data["manifests"])
-    counted = [*data["counts"].items(), *([("violations of manifests", violations)] if violations else [])]
+    violations = sum(row["violations"] for row in data["lists"])
+    counted = [*data["counts"].items(), *([("violations of lists", violations)] if violations else [])]
     counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
-    lines = [header(len(data["items"]), data["total"], "items", counts), *_manifest_lines(data["manifests"], mark)]
+    lines = [header(len(data["items"]), data["total"], "items", counts), *_list_lines(data["lists"], mark)]
     for item in data["items"]:
         facts = f"{reference(item)}  {verdict(item)}  {source(item)}"
         lines.append(facts if item["verdict"] == "trusted" else mark.line(f"{facts} ", item["reason"], 160))
@@ -106,14 +106,13 @@ def _text(data: Mapping[str, Any], mark: Mark) -> str:
     return mark.answer(lines)
 
 
-def _manifest_lines(manifests: Sequence[Mapping[str, Any]], mark: Mark) -> Iterator[str]:
-    for manifest in manifests:
-        name = as_word(manifest["source"])
-        errors = [found for found in manifest["findings"] if found["severity"] == "error"]
-        violations = [f"{name}: {found['message']} [{found['code']}]" for found in errors]
-        yield from listed_notes(mark, "violation", violations, "the structured answer lists them")
-        what = f"version {manifest['version']}, {manifest['listed']} items listed" if manifest["version"] else "none"
-        yield f"manifest of {name}: {what} -- violations: {manifest['violations']}"
+def _list_lines(lists: Sequence[Mapping[str, Any]], mark: Mark) -> Iterator[str]:
+    for row in lists:
+        name = as_word(row["source"])
+        findings = [f"{name}: {found['message']} [{found['code']}]" for found in row["findings"]]
+        yield from listed_notes(mark, "violation", findings, "the structured answer lists them")
+        what = f"number {row['number']}, {row['listed']} files" if row["number"] else "none"
+        yield f"list of {name}: {what} -- violations: {row['violations']}"
 
 
 def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +121,7 @@ def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
     listed = [
         picked(each, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(each) for each in data["items"]
     ]
-    rest = picked(data, ("counts", "total", "next_offset", "manifests", "problems", "warnings"))
+    rest = picked(data, ("counts", "total", "next_offset", "lists", "problems", "warnings"))
     return {"notice": data["notice"], "items": listed, **under_base(listed), "reasons": reasons, **rest}
 
 
@@ -133,7 +132,7 @@ TOOL = Tool(
     "VerifyReport",
     _answer,
     _text,
-    more={"total": NUMBER, "next_offset": NEXT, "manifests": {"type": "array"}, **SAID_ONCE},
+    more={"total": NUMBER, "next_offset": NEXT, "lists": {"type": "array"}, **SAID_ONCE},
     less=_LEFT_OUT,
     brief=_brief,
 )

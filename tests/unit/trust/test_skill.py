@@ -19,10 +19,10 @@ from rye.errors import SigningError
 from rye.trust import (
     EnvelopeFormat,
     Evidence,
+    ListedFile,
     Signature,
     SigningKey,
     Skill,
-    SkillFile,
     Verdict,
     inspect,
     judge,
@@ -30,7 +30,7 @@ from rye.trust import (
     sign_skill,
     unlistable,
 )
-from rye.trust.skill import MAX_SKILL_FILES, difference, list_files, uncovered
+from rye.trust.list import MAX_SKILL_FILES, difference, uncovered, write_rows
 from tests.support.independent_checker import verdict_on_skill
 from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, place, sign
 
@@ -49,9 +49,9 @@ PLACES = {
 }
 
 
-def listed(contents: Contents) -> tuple[SkillFile, ...]:
+def listed(contents: Contents) -> tuple[ListedFile, ...]:
     """Return the files of a folder."""
-    return tuple(SkillFile(path, mode, hashlib.sha256(data).hexdigest()) for path, (mode, data) in contents.items())
+    return tuple(ListedFile(path, mode, hashlib.sha256(data).hexdigest()) for path, (mode, data) in contents.items())
 
 
 def signature(contents: Contents = FILES, who: SigningKey = ANN, item_id: str = "pdf", audience: str = "") -> bytes:
@@ -87,7 +87,7 @@ def test_the_list_is_in_the_order_of_the_bytes_of_paths() -> None:
         b"%b %b %b\n" % (mode.encode(), hashlib.sha256(data).hexdigest().encode(), path.encode())
         for path, (mode, data) in FILES.items()
     )
-    assert all(list_files(files) == rows for files in permutations(listed(FILES)))
+    assert all(write_rows(files) == rows for files in permutations(listed(FILES)))
     assert signature().partition(b"\n")[2] == rows
 
 
@@ -120,17 +120,17 @@ def test_a_change_of_any_file_tampers_with_all(name: str) -> None:
 
 
 REFUSED = {
-    "link": (SkillFile("a", "120000", ""), "no regular files"),
-    "pipe": (SkillFile("a", "", ""), "no regular files"),
-    "over the bytes": (SkillFile("a", "100644", ""), "bytes"),
-    "invisible characters": (SkillFile("a\u200b.md", "100644", "0" * 64), "nobody sees"),
-    "filler": (SkillFile("\u3164", "100644", "0" * 64), "nobody sees"),
-    "direction": (SkillFile("a\u202egpj.py", "100644", "0" * 64), "nobody sees"),
-    "line break": (SkillFile("a\nb", "100644", "0" * 64), "nobody sees"),
-    "backslash": (SkillFile("a\\b", "100644", "0" * 64), "backslash"),
-    "not UTF-8": (SkillFile("a\udcff", "100644", "0" * 64), "nobody sees"),
-    "case collision": (SkillFile("skill.MD", "100644", "0" * 64), "are one"),
-    "another signature": (SkillFile("skill.sig", "100644", "0" * 64), "are one"),
+    "link": (ListedFile("a", "120000", ""), "no regular files"),
+    "pipe": (ListedFile("a", "", ""), "no regular files"),
+    "over the bytes": (ListedFile("a", "100644", ""), "bytes"),
+    "invisible characters": (ListedFile("a\u200b.md", "100644", "0" * 64), "nobody sees"),
+    "filler": (ListedFile("\u3164", "100644", "0" * 64), "nobody sees"),
+    "direction": (ListedFile("a\u202egpj.py", "100644", "0" * 64), "nobody sees"),
+    "line break": (ListedFile("a\nb", "100644", "0" * 64), "nobody sees"),
+    "backslash": (ListedFile("a\\b", "100644", "0" * 64), "backslash"),
+    "not UTF-8": (ListedFile("a\udcff", "100644", "0" * 64), "nobody sees"),
+    "case collision": (ListedFile("skill.MD", "100644", "0" * 64), "are one"),
+    "another signature": (ListedFile("skill.sig", "100644", "0" * 64), "are one"),
 }
 
 
@@ -147,10 +147,10 @@ def test_what_no_skill_may_hold_is_named_even_where_it_is_listed(name: str) -> N
 
 def test_a_huge_folder_is_no_skill() -> None:
     """Nor one with long names."""
-    many = tuple(SkillFile(f"{number}", "100644", "0" * 64) for number in range(MAX_SKILL_FILES + 1))
+    many = tuple(ListedFile(f"{number}", "100644", "0" * 64) for number in range(MAX_SKILL_FILES + 1))
     assert "files" in unlistable(many)
     assert unlistable(many[1:]) == ""
-    assert "list" in unlistable(tuple(SkillFile(f"{'a' * 2000}{number}", "100644", "0" * 64) for number in range(500)))
+    assert "list" in unlistable(tuple(ListedFile(f"{'a' * 2000}{number}", "100644", "0" * 64) for number in range(500)))
 
 
 def test_a_signature_belongs_to_one_skill() -> None:
@@ -164,7 +164,7 @@ def test_a_signature_belongs_to_one_skill() -> None:
         detached=Skill("doc", "SKILL.md", signature(), listed(FILES)),
     )
     assert judge(moved, origin=place("doc", "directive"), trust=TRUST, now=NOW).code == "signed-elsewhere"
-    rows = list_files(listed(FILES))
+    rows = write_rows(listed(FILES))
     as_file = sign_detached(rows, origin=PLACES["SKILL.md"], key=ANN, now=SIGNED_AT)
     assert {each.code for each in verdicts(as_file + rows)} == {"signature"}
     whole = signature()
@@ -192,7 +192,7 @@ def test_a_line_in_the_file_of_a_skill_covers_that_file() -> None:
     """With the others named; where there are none, it covers the skill."""
     data = sign(TEXT, origin=PLACES["SKILL.md"], suffix=".md")
     for names, code in (((), "ok"), (("b", "a\u200b"), "outside-skill")):
-        files = tuple(SkillFile(name, "100644", "") for name in ("SKILL.md", *names))
+        files = tuple(ListedFile(name, "100644", "") for name in ("SKILL.md", *names))
         skill = Skill("pdf", "SKILL.md", None, files)
         evidence = inspect(data, origin=PLACES["SKILL.md"], declared={}, suffix=".md", detached=skill)
         found = judge(evidence, origin=PLACES["SKILL.md"], trust=TRUST, now=NOW)

@@ -1,0 +1,232 @@
+"""Sign the list of a space or bundle, or add a signature to one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from rye._files import write_atomically
+from rye._report import Report
+from rye.errors import ArgumentError, EnvironmentFault, SigningError
+from rye.keyring.trust_changes import refuse_link
+from rye.parameters import ParameterError
+from rye.spaces import Root, Space, check_writable, named_bundle
+from rye.spaces.layout import Layout
+from rye.spaces.lists import files_below, find_signers, last_seen, list_folder, read_list, save_seen
+from rye.trust import SigningKey, TrustSet, system_clock
+from rye.trust.list import (
+    LIST_FILE,
+    Change,
+    ListedFile,
+    SpaceList,
+    add_signature,
+    compare,
+    parse_list,
+    write_list,
+)
+
+DAYS = 90
+MAX_DAYS = 3650
+"""For how many days a list is valid by default, and at most."""
+
+_NUMBER = re.compile(rb"^number: ([1-9]\d{0,8})$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ListSigned(Report):
+    """What signing a list did, or will do.
+
+    Attributes:
+        action: ``write``, ``add`` or ``unchanged``.
+        source, path: The space, and the file of the list.
+        name, number, expires: As the list says.
+        listed: How many files it names.
+        fingerprint: Of the key that signs.
+        signers: Owner and fingerprint of every key that has signed the present list and may do so.
+        changes: How the files differ from the present list.
+        warnings: Why the list may not count for this user.
+    """
+
+    action: str
+    source: str
+    path: str
+    name: str
+    number: int
+    expires: datetime
+    listed: int
+    fingerprint: str
+    signers: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+Confirm = Callable[[ListSigned], None]
+"""Given what will be done before anything is written; an exception from it prevents that."""
+
+
+def sign_list(
+    root: Root,
+    *,
+    key: SigningKey,
+    trust: TrustSet,
+    days: int | None = None,
+    add: bool = False,
+    confirm: Confirm = lambda _: None,
+) -> ListSigned:
+    """Write the list of a folder as the next number, signed with a key; or add a signature to the present list.
+
+    A list is always made of the files on disk. A signature is added only if the present list is good, a key that
+    counts has signed it, and the files are those that it names.
+
+    Args:
+        root: A root in the folder.
+        key: Who signs.
+        trust: The keys of this run, and the audience that is demanded.
+        days: For how many days the list is valid; None for :data:`DAYS`, and to leave a good list with the same files
+            as it is.
+        add: Whether to add a signature.
+        confirm: As :data:`Confirm`.
+
+    Raises:
+        ArgumentError: ``bad-expiry``; ``nothing-to-sign`` where there is no list to add a signature to.
+        SigningError: ``unreadable-items``, ``unlistable``; with ``add``, ``list-differs`` or the fault of the list.
+        EnvironmentFault: ``unsafe-owner``, ``project-elsewhere``, ``cannot-write``.
+    """
+    if days is not None and not 1 <= days <= MAX_DAYS:
+        raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
+    folder, now = list_folder(root) or root.path, system_clock()
+    files = _read_all(root, folder)
+    data = read_list(folder) or b""
+    work = _Work(root, folder, data, files, key, trust, now)
+    done, content = work.add() if add else work.write(days)
+    if done.action == "unchanged":
+        return done
+    confirm(done)
+    if (read_list(folder) or b"") != data or _read_all(root, folder) != files:
+        message = "the files changed after they were shown, so nothing was signed"
+        raise SigningError("changed-meanwhile", message, hint="look at them again")
+    refuse_link(folder / LIST_FILE)
+    write_atomically(folder / LIST_FILE, content)
+    listed = parse_list(content)
+    signers = find_signers(listed, root.origin("list", listed.name), trust, now)
+    if signers.code:
+        return replace(done, warnings=(f"the list does not count here: {signers.detail} [{signers.code}]",))
+    with suppress(EnvironmentFault):  # the next check says what cannot be kept
+        save_seen(folder, listed)
+    return replace(done, signers=signers.counting)
+
+
+def _read_all(root: Root, folder: Path) -> dict[str, ListedFile]:
+    files, problems = files_below(folder, root)
+    if problems:
+        message = f"{len(problems)} file(s) cannot be listed: {'; '.join(each.message for each in problems)}"
+        raise SigningError("unreadable-items", message, hint="fix or remove them; nothing was written")
+    check_writable(root, [path for path in files if folder == root.path])
+    return files
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is signed: the bytes of the present list, the files on disk, the key, and the moment."""
+
+    root: Root
+    folder: Path
+    data: bytes
+    files: dict[str, ListedFile]
+    key: SigningKey
+    trust: TrustSet
+    now: datetime
+
+    def write(self, days: int | None) -> tuple[ListSigned, bytes]:
+        """Return what writing the next list does, and its bytes."""
+        present = None
+        with suppress(SigningError):  # one that cannot be read is replaced by a list of the files on disk
+            present = parse_list(self.data) if self.data else None
+        name = present.name if present and not self.root.bundle else _name(self.root)
+        done = self._plan("write", name, present)
+        if present and not done.changes and days is None and self.now < present.expires and self._is_mine(present):
+            return replace(done, action="unchanged"), self.data
+        seen = last_seen(self.folder)
+        known = [*map(int, _NUMBER.findall(self.data[:65_536])), seen.number if seen else 0]
+        number, expires = 1 + max(known), (self.now + timedelta(days=days or DAYS)).replace(microsecond=0)
+        content = self._sign(name, write_list(name, number, expires, list(self.files.values())))
+        return replace(done, number=number, expires=expires), content
+
+    def add(self) -> tuple[ListSigned, bytes]:
+        """Return what adding a signature does, and the bytes of the list; the present one is verified before."""
+        if not self.data:
+            message = f"there is no {LIST_FILE} in {self.folder}"
+            raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign --list")
+        present = parse_list(self.data)
+        signers = find_signers(present, self.root.origin("list", present.name), self.trust, self.now)
+        if signers.code:
+            message = f"the present list is not signed by a key that counts: {signers.detail} [{signers.code}]"
+            raise SigningError(signers.code, message, hint="check whose list it is: rye verify")
+        _refuse_older(self.folder, present)
+        done = self._plan("add", present.name, present)
+        if done.changes:
+            message = f"the files are not those of the list: {done.changes[0].message}"
+            raise SigningError("list-differs", message, hint="see all with rye verify; nothing was signed")
+        if self._is_mine(present):
+            return replace(done, action="unchanged"), self.data
+        return done, self._sign(present.name, self.data)
+
+    def _plan(self, action: str, name: str, present: SpaceList | None) -> ListSigned:
+        origin = self.root.origin("list", name)
+        return ListSigned(
+            action,
+            self.root.source,
+            str(self.folder / LIST_FILE),
+            name,
+            present.number if present else 0,
+            present.expires if present else self.now,
+            len(self.files),
+            str(self.key.public.fingerprint),
+            find_signers(present, origin, self.trust, self.now).counting if present else (),
+            compare(present.files, self.files) if present else (),
+        )
+
+    def _is_mine(self, present: SpaceList) -> bool:
+        """Return whether the key has signed a list for the audience that is demanded."""
+        public, audience = self.key.public, self.trust.demanded(self.root.origin("list", present.name))
+        lines = [line for line in present.lines if line.fingerprint == public.fingerprint and line.audience == audience]
+        return any(present.holds(line, public) for line in lines)
+
+    def _sign(self, name: str, data: bytes) -> bytes:
+        origin = self.root.origin("list", name)
+        return add_signature(data, origin=origin, key=self.key, audience=self.trust.demanded(origin), now=self.now)
+
+
+def _refuse_older(folder: Path, present: SpaceList) -> None:
+    seen = last_seen(folder)
+    if seen and (present.number, present.digest) != (seen.number, seen.digest) and present.number <= seen.number:
+        message = f"the list has number {present.number}, and number {seen.number} was seen before"
+        raise SigningError("list-rollback", message, hint="get the newest files from their owner")
+
+
+def _name(root: Root) -> str:
+    """Return the name of a root in its list: that of the bundle or of the project's folder, or ``user``."""
+    return root.bundle or (root.path.absolute().parent.name if root.space is Space.PROJECT else str(root.space))
+
+
+def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:
+    """Return a root in the folder that a caller means, and the layout with it.
+
+    Raises:
+        ArgumentError: ``bad-space`` when it is not one space, ``bad-target`` when the folder holds no one bundle.
+    """
+    if bundle is None:
+        roots = layout.in_space(space) if space in {"project", "user"} else ()
+        if not roots:
+            if space == "project":
+                raise ArgumentError("bad-space", "there is no project here", hint=layout.describe_empty(space))
+            hint = "use project or user with --space, or name a bundle's folder with --bundle"
+            raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is not a single space", hint=hint)
+        return layout, roots[0]
+    named: Sequence[Root] = named_bundle(bundle)
+    known = [root for root in layout.roots if root.path == named[0].path]
+    return (layout, known[0]) if known else (layout._replace(roots=(*layout.roots, *named)), named[0])

@@ -1,0 +1,420 @@
+"""The signed list of a space or bundle on disk: what it says of the items, and how the folder differs from it.
+
+The list ``rye.list`` lies in the root of a project's or user's ``.ai``, or of a bundle, and covers every file below
+that folder. The number of the last good list is kept in the user's state, so that an older one is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rye._report import Report
+from rye.errors import EnvironmentFault, ItemError, SigningError
+from rye.items import TYPE_OF_FOLDER, is_item_file
+from rye.spaces.beside import (
+    CACHE,
+    FOLDER,
+    LINK,
+    MAX_FILES,
+    FileMode,
+    all_files,
+    beside_warning,
+    is_listable,
+    runnable_beside,
+)
+from rye.spaces.bundles import is_own
+from rye.spaces.model import ItemFile, Root, Space
+from rye.spaces.read import read_chunks
+from rye.spaces.state import read_record, record_path, remove_record, save_record
+from rye.trust import Origin, TrustLoad, TrustSet, real_path, system_clock
+from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, Change, ListedFile, SpaceList, compare, parse_list
+from rye.trust.reasons import audience_words
+from rye.trust.trust_set import ListedSpace
+
+_KIND: Final = "lists"
+_FIRST: Final = "list-first-use"
+_UNSAVED: Final = "list-unsaved"
+
+NOTES: Final = frozenset({_FIRST, _UNSAVED})
+"""Codes of findings that do not fail a check."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListReport(Report):
+    """How the folder of a space differs from its signed list, and what is wrong with the list itself.
+
+    Attributes:
+        source: The space or bundle.
+        root: The folder.
+        name, number, expires: As the list says; empty, 0 and None without one that can be read.
+        listed: How many files it names.
+        signers: Owner and fingerprint of each key that signed it and may do so.
+        findings: A change for each file, and faults of the list itself under the path ``rye.list``.
+        problems: What could not be read.
+    """
+
+    source: str
+    root: str
+    name: str = ""
+    number: int = 0
+    expires: datetime | None = None
+    listed: int = 0
+    signers: tuple[str, ...] = ()
+    findings: tuple[Change, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Change, ...]:
+        """The findings that fail a check."""
+        return tuple(each for each in self.findings if each.code not in NOTES)
+
+
+class Seen(NamedTuple):
+    """The last good list of a space: its number, and the SHA-256 hex of what was signed."""
+
+    number: int
+    digest: str
+
+
+class Signers(NamedTuple):
+    """Who signed a list.
+
+    Attributes:
+        counting: Owner and fingerprint of each key that signed it and may do so.
+        code: Why the list does not count, as a reason code; empty if it does.
+        detail: The same in words.
+        line: The place among the signature lines of the one that counts, else 0.
+    """
+
+    counting: tuple[str, ...]
+    code: str = ""
+    detail: str = ""
+    line: int = 0
+
+
+def list_folder(root: Root) -> Path | None:
+    """Return the folder whose list covers a root; None for a client's folder in a project or user space."""
+    if root.client is None:
+        return root.path
+    return root.around if root.space is Space.SYSTEM else None
+
+
+def read_list(folder: Path) -> bytes | None:
+    """Return the bytes of the list in a folder, None if there is none.
+
+    Raises:
+        SigningError: ``list-malformed`` when it is a link, no regular file, or longer than any list.
+        EnvironmentFault: ``unreadable``.
+    """
+    path = folder / LIST_FILE
+    try:
+        chunks = read_chunks(Root(Space.PROJECT, folder), LIST_FILE, MAX_SPACE_LIST + 1)
+        data = None if path.is_symlink() else next(chunks, b"")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ItemError:
+        data = None
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise EnvironmentFault("unreadable", message, hint="check its permissions") from error
+    if data is None or len(data) > MAX_SPACE_LIST:
+        message = f"{path} is not a regular file of at most {MAX_SPACE_LIST:,} bytes"
+        raise SigningError("list-malformed", message, hint="put the list itself in its place")
+    return data
+
+
+def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[ItemError, ...]]:
+    """Return every file below a folder that a list names, by its path, and what could not be read.
+
+    The list itself is left out, and so are the user's private keys, half-written files and ``.git`` in the folder
+    itself. Byte code of rye's own tools is left out, too: installers make it.
+
+    Args:
+        folder: As :func:`list_folder` returns it.
+        root: A root in it.
+    """
+    place, files, problems = Root(root.space, folder), dict[str, ListedFile](), list[ItemError]()
+    for file in all_files(place):
+        try:
+            if isinstance(file, OSError):
+                path = os.path.relpath(str(file.filename), folder)
+                raise file
+            path = file.path
+            if path in (LIST_FILE, ".git") or not is_listable(path) or (CACHE in path.split("/") and is_own(root)):
+                continue
+            if len(files) == MAX_FILES:
+                message = f"more than {MAX_FILES:,} files are below {folder}"
+                problems.append(ItemError("too-many-files", message, hint="keep other files elsewhere", path="."))
+                break
+            files[path] = ListedFile(path, file.mode, file_digest(place, file))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror}"
+            problems.append(ItemError("unreadable", message, hint="check its permissions", path=path))
+        except ItemError as error:
+            problems.append(error)
+    return files, tuple(problems)
+
+
+def file_digest(place: Root, file: FileMode) -> str:
+    """Return the SHA-256 hex of a file below a root, of a link that of its target; empty for a pipe or a folder.
+
+    Raises:
+        ItemError, OSError: As :func:`rye.spaces.read.read_chunks`.
+    """
+    if file.mode in {"", FOLDER}:
+        return ""
+    if file.mode == LINK:
+        return hashlib.sha256(os.fsencode(os.readlink(place.path / file.path))).hexdigest()  # noqa: PTH115 - keeps "./"
+    digest = hashlib.sha256()
+    for chunk in read_chunks(place, file.path):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def find_signers(listed: SpaceList, origin: Origin, trust: TrustSet, now: datetime) -> Signers:
+    """Return who signed a list, and whether it counts: one key that signed it may sign a list at ``origin``.
+
+    Args:
+        listed: The list.
+        origin: Space and bundle of the folder; the rest is not looked at.
+        trust: The keys of this run.
+        now: The moment by which keys and the list expire.
+    """
+    place = origin._replace(item_type="list", item_id=listed.name)
+    counting, first, unknown = list[str](), 0, list[str]()
+    for number, line in enumerate(listed.lines):
+        publics = {entry.fingerprint: entry for entry in trust.named(line.fingerprint)}
+        entry = next((each for each in publics.values() if listed.holds(line, each.public)), None)
+        if publics and entry is None:
+            return Signers((), "list-signature", f"key {line.fingerprint[:16]}", number)
+        if entry is None or not trust.may_sign(entry.fingerprint, place, now):
+            unknown.append(line.fingerprint)
+            continue
+        first = first if counting else number
+        counting.append(f"{entry.owner} {entry.fingerprint}".strip())
+    wanted = trust.demanded(origin)
+    if origin.bundle and origin.space == Space.SYSTEM and listed.name != origin.bundle:
+        code, words = "list-name", f"the list is that of {listed.name!r}, this is {origin.bundle!r}"
+        return Signers(tuple(counting), code, words, first)
+    if wanted and counting and listed.lines[first].audience != wanted:
+        return Signers(tuple(counting), "list-name", audience_words(listed.lines[first].audience, wanted), first)
+    if now > listed.expires:
+        return Signers(tuple(counting), "list-expired", f"{listed.expires:%Y-%m-%d}", first)
+    if not counting:
+        return Signers((), "list-signer", f"no key that may sign it: {', '.join(unknown)}", 0)
+    return Signers(tuple(counting), line=first)
+
+
+def with_lists(load: TrustLoad, roots: Iterable[Root]) -> TrustLoad:
+    """Return a trust set that knows what the lists of some roots say of files without a signature."""
+    return load._replace(trust=replace(load.trust, listed=_Lists(load.trust, roots)))
+
+
+class _Lists:
+    """Reads the list of a space when a file without a signature is judged first, once in a run."""
+
+    def __init__(self, trust: TrustSet, roots: Iterable[Root]) -> None:
+        self._trust = trust
+        self._roots: dict[tuple[str, str], list[Root]] = {}
+        for root in roots:
+            if list_folder(root) is not None:
+                self._roots.setdefault((str(root.space), root.bundle), []).append(root)
+        self._read: dict[tuple[str, str], ListedSpace | None] = {}
+
+    def __call__(self, space: str, bundle: str) -> ListedSpace | None:
+        place = space, bundle
+        if place not in self._read:
+            roots = self._roots.get(place, [])
+            folder = list_folder(roots[0]) if roots else None
+            self._read[place] = None if folder is None else _listed_space(folder, roots, self._trust)
+        return self._read[place]
+
+
+def _listed_space(folder: Path, roots: list[Root], trust: TrustSet) -> ListedSpace | None:
+    try:
+        data = read_list(folder)
+        if data is None:
+            return None
+        listed = parse_list(data)
+    except (SigningError, EnvironmentFault) as error:
+        code = error.code if isinstance(error, SigningError) else "list-malformed"
+        return ListedSpace(code, error.message, "", "", "", error.message, {})
+    found = find_signers(listed, roots[0].origin("list", listed.name), trust, system_clock())
+    line = listed.lines[found.line]
+    code = "" if found.code == "list-signer" else found.code  # the key decides the verdict
+    rows = {key: row.sha256 for key, row in _items_of(listed, folder, roots)}
+    return ListedSpace(code, found.detail, line.fingerprint, line.signed_at, line.audience, listed.digest, rows)
+
+
+def _items_of(
+    listed: SpaceList, folder: Path, roots: Iterable[Root]
+) -> Iterator[tuple[tuple[str, str, str, str], ListedFile]]:
+    """Yield the items that a list names: folder of a client, type, id and extension, and the row of the file."""
+    for root in roots:
+        inside = os.path.relpath(root.path, folder)
+        prefix = "" if inside == os.curdir else f"{inside}/"
+        for path, row in listed.files.items():
+            if path.startswith(prefix) and (file := _item_at(root, path.removeprefix(prefix))):
+                yield (root.folder, str(file.item_type), file.item_id, file.suffix), row
+
+
+def _item_at(root: Root, path: str) -> ItemFile | None:
+    if root.client is not None:
+        return root.file(path) if root.client.identify(path) else None
+    top, _, name = path.partition("/")[0], "", path.rpartition("/")[2]
+    kind = TYPE_OF_FOLDER.get(top)
+    return ItemFile.at(path) if kind and "/" in path and is_item_file(kind, name) else None
+
+
+def check_list(
+    root: Root, *, trust: TrustSet, now: datetime, required: bool = False, remember: bool = True
+) -> ListReport:
+    """Compare a folder with its signed list.
+
+    Args:
+        root: A root in the folder.
+        trust: The keys of this run.
+        now: The moment of checking.
+        required: Whether a folder without a list is a finding, and a record that cannot be kept one as well.
+        remember: Whether to look at the last list that was seen, and to keep the number of this one if it is good.
+
+    Raises:
+        EnvironmentFault: The list or the record of the last one cannot be read.
+    """
+    folder = list_folder(root) or root.path
+    report = ListReport(root.source, str(folder))
+    seen = last_seen(folder) if remember else None
+    try:
+        data = read_list(folder)
+        if data is None:
+            return replace(report, findings=tuple(_without_list(folder, seen, required=required)))
+        listed = parse_list(data)
+    except SigningError as error:
+        return replace(report, findings=(_fault(error.code, error.message),))
+    signers = find_signers(listed, root.origin("list", listed.name), trust, now)
+    faults = [_fault(signers.code, _words(signers))] if signers.code else []
+    faults += _rollback(listed, seen)
+    files, problems = files_below(folder, root)
+    unread = [str(error.details["path"]) for error in problems]
+    changes = [each for each in compare(listed.files, files) if not _is_below(each.path, unread)]
+    if remember and not faults:
+        faults += _remember(folder, listed, seen, required=required)
+    return replace(
+        report,
+        name=listed.name,
+        number=listed.number,
+        expires=listed.expires,
+        listed=len(listed.files),
+        signers=signers.counting,
+        findings=(*faults, *changes),
+        problems=tuple(error.message for error in problems),
+    )
+
+
+def _without_list(folder: Path, seen: Seen | None, *, required: bool) -> Iterator[Change]:
+    if seen:
+        yield _fault("list-gone", f"{folder} had the list number {seen.number}, and it is gone")
+    elif required:
+        yield _fault("list-missing", f"{folder} has no signed list")
+
+
+def _words(signers: Signers) -> str:
+    words = {
+        "list-signature": f"a signature of the list does not match: {signers.detail}",
+        "list-signer": f"the list is signed with {signers.detail}",
+        "list-expired": f"the list expired on {signers.detail}",
+    }
+    return words.get(signers.code, signers.detail)
+
+
+def _rollback(listed: SpaceList, seen: Seen | None) -> Iterator[Change]:
+    if seen and listed.number < seen.number:
+        yield _fault("list-rollback", f"the list has number {listed.number}, and number {seen.number} was seen before")
+    elif seen and listed.number == seen.number and listed.digest != seen.digest:
+        yield _fault("list-rollback", f"another list with number {listed.number} was seen before")
+
+
+def _fault(code: str, message: str) -> Change:
+    return Change(code, LIST_FILE, message)
+
+
+def _is_below(path: str, others: Iterable[str]) -> bool:
+    return any(other in {".", path} or path.startswith(f"{other}/") for other in others)
+
+
+def _remember(folder: Path, listed: SpaceList, seen: Seen | None, *, required: bool) -> Iterator[Change]:
+    if seen is None:
+        yield _fault(_FIRST, f"the list has number {listed.number}; none was seen here before")
+    try:
+        save_seen(folder, listed)
+    except EnvironmentFault as error:
+        code = "list-unrecorded" if required else _UNSAVED
+        yield _fault(code, f"the number of the list could not be kept: {error.message}")
+
+
+def last_seen(folder: Path) -> Seen | None:
+    """Return the last good list of a folder, None if there was none.
+
+    Raises:
+        EnvironmentFault: As :func:`rye.spaces.state.read_record`.
+    """
+    record = read_record(record_path(_KIND, real_path(folder)))
+    if not isinstance(record, Mapping):
+        return None
+    number, digest = record.get("number"), record.get("digest")
+    return Seen(number, digest) if isinstance(number, int) and isinstance(digest, str) else None
+
+
+def save_seen(folder: Path, listed: SpaceList) -> None:
+    """Keep number and digest of a good list.
+
+    Raises:
+        EnvironmentFault: As :func:`rye.spaces.state.save_record`.
+    """
+    path = record_path(_KIND, real_path(folder))
+    if (last := last_seen(folder)) != (Seen(listed.number, listed.digest)) or last is None:
+        save_record(path, {"number": listed.number, "digest": listed.digest})
+
+
+def has_list(root: Root) -> bool:
+    """Return whether a root has a list or had one before; True also where that cannot be seen."""
+    folder = list_folder(root)
+    if folder is None:
+        return False
+    try:
+        return os.path.lexists(folder / LIST_FILE) or last_seen(folder) is not None
+    except EnvironmentFault:
+        return True
+
+
+def keys_of_list(folder: Path) -> set[str]:
+    """Return the fingerprints of the keys that a folder's list is signed with; empty if it cannot be read."""
+    try:
+        data = read_list(folder)
+        return {line.fingerprint for line in parse_list(data).lines} if data else set()
+    except SigningError:
+        return set()
+
+
+def forget_seen(folder: Path) -> bool:
+    """Forget the last good list of a folder; return whether there was one.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``.
+    """
+    return remove_record(record_path(_KIND, real_path(folder)))
+
+
+def warn_beside(root: Root, *tools: str) -> list[str]:
+    """Return a warning that names what tools may run or import, unless a list covers the root."""
+    if not (paths := runnable_beside(root, *tools)) or has_list(root):
+        return []
+    return [f"{root.source}: {beside_warning(paths)}"]

@@ -1,0 +1,302 @@
+"""Signed lists of files: of a skill (``SKILL.sig`` in its folder), and of a space or bundle (``rye.list`` in its root).
+
+A list is text. Signature lines of format v2 stand first, each over every byte below them. In the list of a space, three
+lines follow: ``name``, ``number`` and ``expires``. Then comes a line for each file below the folder, ``MODE SP SHA256
+SP PATH LF``, in the order of the paths' bytes. Modes are written as git writes them.
+
+    >>> body = write_list("demo", 1, datetime(2027, 1, 1, tzinfo=UTC), [ListedFile("a.md", "100644", "0" * 64)])
+    >>> body.decode().splitlines()[:3]
+    ['name: demo', 'number: 1', 'expires: 2027-01-01T00:00:00Z']
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple, Unpack
+
+from rye._text import has_invisible
+from rye.errors import SigningError
+from rye.trust.keys import PublicKey
+from rye.trust.line import ParsedLine, SigningTerms, decode_signature, parse_line, sign_detached, signed_message
+from rye.trust.model import EnvelopeFormat, Placement
+from rye.trust.trust_set import as_utc
+
+SKILL_SIGNATURE: Final = "SKILL.sig"
+"""The file in the folder of a skill that holds its list."""
+
+LIST_FILE: Final = "rye.list"
+"""The file in the root of a space or bundle that holds its list."""
+
+MAX_SKILL_FILES: Final = 2_000
+MAX_SKILL_BYTES: Final = 1 << 28
+MAX_LIST_BYTES: Final = 1_000_000
+"""How many files a signed skill may have, bytes in all of them, and bytes in their list."""
+
+MAX_SPACE_LIST: Final = 1 << 25
+"""Bytes of the list of a space."""
+
+MODES: Final = frozenset({"100644", "100755", "120000"})
+"""The modes that a list may name: a file, a file that may be executed, and a link."""
+
+_REGULAR: Final = MODES - {"120000"}
+_ROW: Final = re.compile(r"([0-7]{6}) ([0-9a-f]{64}) (.+)")
+_HEADER: Final = re.compile(r"name: (.{1,200})\nnumber: ([1-9]\d{0,8})\nexpires: (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\n")
+_CONFLICT: Final = re.compile(rb"^(?:<<<<<<<|>>>>>>>) ", re.MULTILINE)
+_SIGNATURE: Final = b"rye:signed:"
+_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
+_MAX_SIGNATURES: Final = 64
+_NAMED: Final = 5
+
+
+class ListedFile(NamedTuple):
+    """A file of a list: its path below the folder, its mode as git writes it, and the SHA-256 of its bytes.
+
+    Of a link, the SHA-256 is that of its target. It is empty where no bytes were read: of a pipe or device, and in a
+    skill over the limits.
+    """
+
+    path: str
+    mode: str
+    sha256: str
+
+
+class Skill(NamedTuple):
+    """A skill as it is on disk, to verify one of its items by.
+
+    Attributes:
+        id: Of its directive.
+        path: The file of the item to verify, below the folder of the skill.
+        data: The bytes of ``SKILL.sig``; None without one, where the item has a line of its own.
+        files: All files in the folder but that one, each with its digest if there is a ``SKILL.sig``.
+    """
+
+    id: str
+    path: str
+    data: bytes | None
+    files: tuple[ListedFile, ...]
+
+
+class SpaceList(NamedTuple):
+    """The list of a space or bundle, as its bytes state it; :meth:`holds` says whether a signature is good.
+
+    Attributes:
+        name: Of the space or bundle; every signature binds it.
+        number: Grows by one with each new version.
+        expires: The moment after which the list no longer counts.
+        files: Path → file.
+        lines: The signature lines.
+        digest: SHA-256 hex of the bytes that they sign.
+    """
+
+    name: str
+    number: int
+    expires: datetime
+    files: Mapping[str, ListedFile]
+    lines: tuple[ParsedLine, ...]
+    digest: str
+
+    def holds(self, line: ParsedLine, key: PublicKey) -> bool:
+        """Return whether a signature line of the list is a signature by a key."""
+        signature = decode_signature(line.signature, line.format)
+        message = signed_message(
+            line.format,
+            line.digest,
+            item_type="list",
+            item_id=self.name,
+            signed_at=line.signed_at,
+            audience=line.audience,
+            placement=Placement.LIST,
+        )
+        return signature is not None and line.digest == self.digest and key.verify(signature, message)
+
+
+class Change(NamedTuple):
+    """How a file differs from a list.
+
+    Attributes:
+        code: ``file-added``, ``file-removed``, ``file-changed`` or ``file-mode``.
+        path: The file, below the folder.
+        message: The same in words.
+        sha256: Of the file on disk; empty without one.
+    """
+
+    code: str
+    path: str
+    message: str
+    sha256: str = ""
+
+
+def write_rows(files: Iterable[ListedFile]) -> bytes:
+    """Return the line of each file, in the order of the paths' bytes."""
+    rows = sorted((path.encode("utf-8", "surrogateescape"), mode, digest) for path, mode, digest in files)
+    return b"".join(b"%b %b %b\n" % (mode.encode(), digest.encode(), path) for path, mode, digest in rows)
+
+
+def read_rows(rows: bytes) -> dict[str, ListedFile]:
+    """Return the files of a list by their paths; lines that name no file are left out."""
+    matches = (_ROW.fullmatch(row) for row in rows.decode("utf-8", "surrogateescape").split("\n")[:-1])
+    return {row[3]: ListedFile(row[3], row[1], row[2]) for row in matches if row}
+
+
+def sign_skill(files: Iterable[ListedFile], **terms: Unpack[SigningTerms]) -> bytes:
+    """Return the content of ``SKILL.sig``: one signature line, and the list of the files.
+
+    Arguments and errors as for :func:`rye.trust.sign_detached`; ``origin`` is that of the skill's directive.
+    """
+    rows = write_rows(files)
+    return sign_detached(rows, placement=Placement.SKILL, **terms) + rows
+
+
+def write_list(name: str, number: int, expires: datetime, files: Sequence[ListedFile]) -> bytes:
+    """Return the bytes of a space's list that its signatures cover.
+
+    Raises:
+        SigningError: ``unlistable``: a name or a file cannot be listed.
+    """
+    why = (
+        _unlistable_names([*files, ListedFile(LIST_FILE, "100644", "")])
+        if _is_clear(name) and len(name) <= 200
+        else f"the name {name!r} cannot be written"
+    )
+    if why or (unread := [file.path for file in files if file.mode not in MODES]):
+        why = why or f"pipes, sockets and devices cannot be listed: {_named(unread)}"
+        raise SigningError("unlistable", why, hint="rename or remove them, and sign again")
+    header = f"name: {name}\nnumber: {number}\nexpires: {as_utc(expires).strftime(_TIME)}\n"
+    return header.encode() + write_rows(files)
+
+
+def add_signature(data: bytes, **terms: Unpack[SigningTerms]) -> bytes:
+    """Return a list with one more signature line above; ``origin`` has the type ``list`` and the list's name as id."""
+    body = data[_end_of_signatures(data) :]
+    return sign_detached(body, placement=Placement.LIST, **terms) + data
+
+
+def _end_of_signatures(data: bytes) -> int:
+    at = 0
+    while data.startswith(_SIGNATURE, at) and (end := data.find(b"\n", at)) >= 0:
+        at = end + 1
+    return at
+
+
+def parse_list(data: bytes) -> SpaceList:
+    """Read the list of a space.
+
+    Raises:
+        SigningError: ``list-conflict`` when git has left the marks of a merge conflict in it, ``list-malformed``.
+    """
+    if _CONFLICT.search(data):
+        message = f"{LIST_FILE} holds the marks of a merge conflict"
+        raise SigningError("list-conflict", message, hint="merge the files first, then: rye sign --list")
+    start = _end_of_signatures(data)
+    lines = [parse_line(f"# {row}") for row in data[:start].decode("utf-8", "replace").splitlines()]
+    body = data[start:]
+    digest = hashlib.sha256(body).hexdigest()
+    header = _HEADER.match(body.decode("utf-8", "surrogateescape"))
+    good = [line for line in lines if line and line.format is EnvelopeFormat.V2 and line.digest == digest]
+    if header is None or len(good) != len(lines) or not 0 < len(lines) <= _MAX_SIGNATURES:
+        what = "its header is not name, number and expires" if header is None else "a signature line is not of its text"
+        raise _malformed(what)
+    head = header[0].encode("utf-8", "surrogateescape")
+    files = read_rows(body[len(head) :])
+    if head + write_rows(files.values()) != body or any(file.mode not in MODES for file in files.values()):
+        raise _malformed("its rows are not MODE SHA256 PATH, each path once and in the order of their bytes")
+    try:
+        expires = datetime.strptime(header[3], _TIME).replace(tzinfo=UTC)
+    except ValueError:
+        raise _malformed(f"{header[3]} is not a time") from None
+    return SpaceList(header[1], int(header[2]), expires, files, tuple(good), digest)
+
+
+def _malformed(what: str) -> SigningError:
+    hint = f"get {LIST_FILE} again from its owner, or write it anew: rye sign --list"
+    return SigningError("list-malformed", f"{LIST_FILE} cannot be read: {what}", hint=hint)
+
+
+def compare(listed: Mapping[str, ListedFile], found: Mapping[str, ListedFile]) -> tuple[Change, ...]:
+    """Return how the files of a folder differ from a list, one change for each file, in the order of the paths.
+
+    Args:
+        listed: The files of the list by their paths.
+        found: The files on disk by their paths.
+    """
+    return tuple(filter(None, (_change(path, listed.get(path), found.get(path)) for path in sorted({*listed, *found}))))
+
+
+def _change(path: str, listed: ListedFile | None, found: ListedFile | None) -> Change | None:
+    shown = _named([path])
+    if listed is None:
+        return Change("file-added", path, f"{shown} is not on the list", found.sha256 if found else "")
+    if found is None:
+        return Change("file-removed", path, f"{shown} is on the list and is missing")
+    if found.sha256 != listed.sha256:
+        return Change("file-changed", path, f"{shown} differs from the file on the list", found.sha256)
+    if found.mode != listed.mode:
+        words = f"{shown} has mode {found.mode}, the list says {listed.mode}"
+        return Change("file-mode", path, words, found.sha256)
+    return None
+
+
+_WORDS: Final = {
+    "file-added": "added",
+    "file-removed": "removed",
+    "file-changed": "changed",
+    "file-mode": "mode changed",
+}
+
+
+def difference(rows: bytes, files: Sequence[ListedFile]) -> str:
+    """Return how the files of a skill differ from its signed list, by their names; empty where they do not."""
+    if wrong := unlistable(files):
+        return wrong
+    if write_rows(files) == rows:
+        return ""
+    changes = compare(read_rows(rows), {file.path: file for file in files})
+    groups = {word: [each.path for each in changes if each.code == code] for code, word in _WORDS.items()}
+    words = "; ".join(f"{word}: {_named(paths)}" for word, paths in groups.items() if paths)
+    return words or "the list of its files is not in canonical form"
+
+
+def unlistable(files: Sequence[ListedFile]) -> str:
+    """Return why a folder with these files cannot be a signed skill; empty if it can."""
+    if len(files) > MAX_SKILL_FILES:
+        return f"it has more than {MAX_SKILL_FILES:,} files"
+    if len(write_rows(files)) > MAX_LIST_BYTES:
+        return f"the list of its files has more than {MAX_LIST_BYTES:,} bytes"
+    if others := [file.path for file in files if file.mode not in _REGULAR]:
+        return f"links and other things that are no regular files cannot be signed: {_named(others)}"
+    if not all(file.sha256 for file in files):
+        return f"its files have more than {MAX_SKILL_BYTES:,} bytes"
+    return _unlistable_names([*files, ListedFile(SKILL_SIGNATURE, "100644", "")])
+
+
+def _unlistable_names(files: Iterable[ListedFile]) -> str:
+    """Return which names cannot stand in a list: those that deceive, and those that are one where case is ignored."""
+    paths = [file.path for file in files]
+    if unclear := [path for path in paths if not _is_clear(path)]:
+        return f"names have characters that nobody sees, or a backslash: {_named(unclear)}"
+    seen: dict[str, str] = {}
+    for path in paths:
+        if (other := seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)) != path:
+            return f"where case is ignored, these names are one: {_named([other, path])}"
+    return ""
+
+
+def uncovered(skill: Skill) -> str:
+    """Return in words which files the signature of one file of a skill leaves out; empty where it is the only one."""
+    others = sorted(file.path for file in skill.files if file.path != skill.path)
+    count = "1 file of the skill is" if len(others) == 1 else f"{len(others)} files of the skill are"
+    return f"{count} not covered: {_named(others)}" if others else ""
+
+
+def _is_clear(path: str) -> bool:
+    return path.isprintable() and "\\" not in path and not has_invisible(path)
+
+
+def _named(paths: Sequence[str]) -> str:
+    """Return the first few paths, in escapes where their letters may deceive, and how many more there are."""
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(path if path.isascii() and path.isprintable() else ascii(path) for path in paths[:_NAMED]) + more
