@@ -15,6 +15,7 @@ from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring.trust_changes import refuse_link
 from rye.parameters import ParameterError
 from rye.spaces import Root, Space, check_writable, named_bundle
+from rye.spaces.beside import FOLDER, is_listable
 from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, find_signers, last_seen, list_folder, read_list, save_seen
 from rye.trust import SigningKey, TrustSet, system_clock
@@ -125,7 +126,8 @@ def _read_all(root: Root, folder: Path) -> dict[str, ListedFile]:
     if problems:
         message = f"{len(problems)} file(s) cannot be listed: {'; '.join(each.message for each in problems)}"
         raise SigningError("unreadable-items", message, hint="fix or remove them; nothing was written")
-    check_writable(root, [path for path in files if folder == root.path])
+    files = {path: file for path, file in files.items() if file.mode != FOLDER and is_listable(path)}
+    check_writable(root, list(files) if folder == root.path else ())
     return files
 
 

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         write_atomically,
     )
     from rye.verify.fixes import Fixes
+    from rye.verify.lists import REMEDIES
     from rye.verify.policy import (
         EVERY_SPACE,
         POLICY_REASONS,
@@ -87,25 +88,21 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "DEFAULT_KEY", "EVERY_SPACE", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS",
-    "REASONS", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "BundleSigners", "Changed", "Choice", "Clause",
-    "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
+    "REASONS", "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "BundleSigners", "Changed", "Choice",
+    "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
     "LoadedItem", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
-    "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats",
-    "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict",
-    "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all",
-    "check_audience",
+    "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus",
+    "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
+    "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all", "check_audience",
     "check_project",
-    "check_signers", "chosen_index", "contrast", "copy_item",
-    "declared_inputs",
-    "dump", "export_skills", "find_bundle", "find_project", "find_root",
-    "forget_seen", "hide_keys", "import_files", "last_moment", "list_folder", "load_policy",
-    "may_be_skill", "new_item", "parse", "parse_scope",
-    "pin_bundle", "read_key_file", "read_signers_of",
-    "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri", "split_name",
-    "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically",
+    "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "dump", "export_skills",
+    "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys", "import_files",
+    "last_moment", "list_folder", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope", "pin_bundle",
+    "read_key_file", "read_signers_of", "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri",
+    "split_name", "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically",
     "write_secret",
 ]
 
@@ -149,6 +146,7 @@ _NAMES = {
     "rye.spaces.layout": "Layout",
     "rye.spaces.lists": "ListReport forget_seen list_folder",
     "rye.verify.fixes": "Fixes",
+    "rye.verify.lists": "REMEDIES",
     "rye.verify.policy": "EVERY_SPACE POLICY_REASONS Demand Policy accept_findings check_signers load_policy",
     "rye.verify.reports": "Finding Unchecked VerifiedItem VerifyReport Violation",
     "rye.verify.run": "Verification start_verification",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,17 +23,18 @@ from rye.spaces.beside import (
     FOLDER,
     LINK,
     MAX_FILES,
+    PLAIN,
+    PRIVATE_KEYS,
     FileMode,
     all_files,
     beside_warning,
-    is_listable,
     runnable_beside,
 )
 from rye.spaces.bundles import is_own
 from rye.spaces.model import ItemFile, Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.state import read_record, record_path, remove_record, save_record
-from rye.trust import Origin, TrustLoad, TrustSet, real_path, system_clock
+from rye.trust import DETACHED_SUFFIX, Origin, TrustLoad, TrustSet, real_path, system_clock
 from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, Change, ListedFile, SpaceList, compare, parse_list
 from rye.trust.reasons import audience_words
 from rye.trust.trust_set import ListedSpace
@@ -40,6 +42,11 @@ from rye.trust.trust_set import ListedSpace
 _KIND: Final = "lists"
 _FIRST: Final = "list-first-use"
 _UNSAVED: Final = "list-unsaved"
+
+_MAX_KEY: Final = 1 << 16
+_KEY: Final = re.compile(
+    rb"-----BEGIN ((?:(?:ENCRYPTED )?PRIVATE|PUBLIC) KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----\s*"
+)
 
 NOTES: Final = frozenset({_FIRST, _UNSAVED})
 """Codes of findings that do not fail a check."""
@@ -130,10 +137,10 @@ def read_list(folder: Path) -> bytes | None:
 
 
 def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[ItemError, ...]]:
-    """Return every file below a folder that a list names, by its path, and what could not be read.
+    """Return every file below a folder by its path, and what could not be read.
 
-    The list itself is left out, and so are the user's private keys, half-written files and ``.git`` in the folder
-    itself. Byte code of rye's own tools is left out, too: installers make it.
+    The list itself is left out, and so are ``.git`` in the folder itself, the user's private keys, and byte code of
+    rye's own tools, which installers make. A folder ``.git`` further down stands for what is in it.
 
     Args:
         folder: As :func:`list_folder` returns it.
@@ -146,7 +153,7 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
                 path = os.path.relpath(str(file.filename), folder)
                 raise file
             path = file.path
-            if path in (LIST_FILE, ".git") or not is_listable(path) or (CACHE in path.split("/") and is_own(root)):
+            if path in (LIST_FILE, ".git") or is_private(place, root, file):
                 continue
             if len(files) == MAX_FILES:
                 message = f"more than {MAX_FILES:,} files are below {folder}"
@@ -161,6 +168,20 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
         except ItemError as error:
             problems.append(error)
     return files, tuple(problems)
+
+
+def is_private(place: Root, root: Root, file: FileMode) -> bool:
+    """Return whether a file is a key of the user's and nothing else, or byte code of rye's own tools."""
+    folder, _, name = file.path.rpartition("/")
+    if CACHE in folder.split("/"):
+        return is_own(root)
+    if root.space is not Space.USER or f"{folder}/" != PRIVATE_KEYS or file.mode != PLAIN:
+        return False
+    try:
+        data = next(read_chunks(place, file.path, _MAX_KEY), b"")
+    except (OSError, ItemError):
+        return False
+    return name.endswith((".pem", ".pub")) and len(data) < _MAX_KEY and _KEY.fullmatch(data) is not None
 
 
 def file_digest(place: Root, file: FileMode) -> str:
@@ -244,12 +265,15 @@ def _listed_space(folder: Path, roots: list[Root], trust: TrustSet) -> ListedSpa
         if data is None:
             return None
         listed = parse_list(data)
+        older = next(_rollback(listed, last_seen(folder)), None)
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
-        return ListedSpace(code, error.message, "", "", "", error.message, {})
+        return ListedSpace(code, error.message, "", "", "", error.message, None)
     found = find_signers(listed, roots[0].origin("list", listed.name), trust, system_clock())
     line = listed.lines[found.line]
     code = "" if found.code == "list-signer" else found.code  # the key decides the verdict
+    if older and not code:
+        found, code = found._replace(detail=older.message), older.code
     rows = {key: row.sha256 for key, row in _items_of(listed, folder, roots)}
     return ListedSpace(code, found.detail, line.fingerprint, line.signed_at, line.audience, listed.digest, rows)
 
@@ -257,12 +281,17 @@ def _listed_space(folder: Path, roots: list[Root], trust: TrustSet) -> ListedSpa
 def _items_of(
     listed: SpaceList, folder: Path, roots: Iterable[Root]
 ) -> Iterator[tuple[tuple[str, str, str, str], ListedFile]]:
-    """Yield the items that a list names: folder of a client, type, id and extension, and the row of the file."""
+    """Yield the items that a list names: folder of a client, type, id and extension, and the row of the file.
+
+    What has a signature file on the list is left out: where that file is taken away, the list does not stand in for it.
+    """
     for root in roots:
         inside = os.path.relpath(root.path, folder)
         prefix = "" if inside == os.curdir else f"{inside}/"
         for path, row in listed.files.items():
-            if path.startswith(prefix) and (file := _item_at(root, path.removeprefix(prefix))):
+            if f"{path}{DETACHED_SUFFIX}" in listed.files or not path.startswith(prefix):
+                continue
+            if file := _item_at(root, path.removeprefix(prefix)):
                 yield (root.folder, str(file.item_type), file.item_id, file.suffix), row
 
 
@@ -361,12 +390,27 @@ def _remember(folder: Path, listed: SpaceList, seen: Seen | None, *, required: b
 
 
 def last_seen(folder: Path) -> Seen | None:
-    """Return the last good list of a folder, None if there was none.
+    """Return the last good list of a folder, None if there was none, or if the user has no home folder for records.
 
     Raises:
         EnvironmentFault: As :func:`rye.spaces.state.read_record`.
     """
-    record = read_record(record_path(_KIND, real_path(folder)))
+    try:
+        return max(filter(None, map(_seen_at, _records(folder))), default=None)
+    except EnvironmentFault as error:
+        if error.code == "no-home":
+            return None
+        raise
+
+
+def _records(folder: Path) -> tuple[Path, ...]:
+    """Return the records of a folder: by the path as written, and by where a link there leads."""
+    names = {os.path.abspath(folder): None, real_path(folder): None}  # noqa: PTH100 - links stay
+    return tuple(record_path(_KIND, name) for name in names)
+
+
+def _seen_at(path: Path) -> Seen | None:
+    record = read_record(path)
     if not isinstance(record, Mapping):
         return None
     number, digest = record.get("number"), record.get("digest")
@@ -379,9 +423,10 @@ def save_seen(folder: Path, listed: SpaceList) -> None:
     Raises:
         EnvironmentFault: As :func:`rye.spaces.state.save_record`.
     """
-    path = record_path(_KIND, real_path(folder))
-    if (last := last_seen(folder)) != (Seen(listed.number, listed.digest)) or last is None:
-        save_record(path, {"number": listed.number, "digest": listed.digest})
+    new = Seen(listed.number, listed.digest)
+    for path in _records(folder):
+        if _seen_at(path) != new:
+            save_record(path, new._asdict())
 
 
 def has_list(root: Root) -> bool:
@@ -410,7 +455,7 @@ def forget_seen(folder: Path) -> bool:
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
-    return remove_record(record_path(_KIND, real_path(folder)))
+    return any(list(map(remove_record, _records(folder))))
 
 
 def warn_beside(root: Root, *tools: str) -> list[str]:

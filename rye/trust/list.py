@@ -121,13 +121,17 @@ class Change(NamedTuple):
         code: ``file-added``, ``file-removed``, ``file-changed`` or ``file-mode``.
         path: The file, below the folder.
         message: The same in words.
-        sha256: Of the file on disk; empty without one.
+        sha256: Of the file on disk, or of a missing one as the list has it; empty without either.
     """
 
     code: str
     path: str
     message: str
     sha256: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the attributes by their names."""
+        return self._asdict()
 
 
 def write_rows(files: Iterable[ListedFile]) -> bytes:
@@ -231,7 +235,7 @@ def _change(path: str, listed: ListedFile | None, found: ListedFile | None) -> C
     if listed is None:
         return Change("file-added", path, f"{shown} is not on the list", found.sha256 if found else "")
     if found is None:
-        return Change("file-removed", path, f"{shown} is on the list and is missing")
+        return Change("file-removed", path, f"{shown} is on the list and is missing", listed.sha256)
     if found.sha256 != listed.sha256:
         return Change("file-changed", path, f"{shown} differs from the file on the list", found.sha256)
     if found.mode != listed.mode:

@@ -57,6 +57,9 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "signed by {signer} over the whole file; this older format signs neither id nor time",
         ),
         "ok-list": Reason(Verdict.TRUSTED, "named by the list of its space, which {signer} signed"),
+        "list-expired": Reason(Verdict.UNTRUSTED, "the list of its space expired on {detail}", _NEW_LIST),
+        "list-name": Reason(Verdict.UNTRUSTED, "the list of its space is for another one: {detail}", _NEW_LIST),
+        "list-rollback": Reason(Verdict.UNTRUSTED, "the list of its space is an older one: {detail}", _NEW_LIST),
         "unknown-key": Reason(
             Verdict.UNTRUSTED,
             "signed with key {key}, which no trust file names: the digest is right, the signature cannot be checked"
@@ -177,10 +180,12 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "list-signature": Reason(
             Verdict.TAMPERED, "the list of its space has a signature that does not match: {detail}", _ORIGINAL
         ),
-        "list-malformed": Reason(Verdict.TAMPERED, "{detail}", _NEW_LIST),
-        "list-conflict": Reason(Verdict.TAMPERED, "{detail}", "# merge the files first; then: rye sign --list"),
-        "list-expired": Reason(Verdict.UNTRUSTED, "the list of its space expired on {detail}", _NEW_LIST),
-        "list-name": Reason(Verdict.UNTRUSTED, "{detail}", _NEW_LIST),
+        "list-malformed": Reason(Verdict.TAMPERED, "the list of its space cannot be read: {detail}", _NEW_LIST),
+        "list-conflict": Reason(
+            Verdict.TAMPERED,
+            "the list of its space is not merged: {detail}",
+            "# merge the files first; then: rye sign --list",
+        ),
         "skill-changed": Reason(Verdict.TAMPERED, "the skill is not what was signed: {detail}", _ORIGINAL),
         "line-ends": Reason(
             Verdict.TAMPERED,

@@ -112,7 +112,7 @@ class ListedSpace(NamedTuple):
         detail: The same in words.
         fingerprint, signed_at, audience: Of the signature that counts, else of the first one.
         digest: SHA-256 hex of the bytes that are signed.
-        items: (folder of a client, type, id, extension) → SHA-256 of the file. Empty if the list cannot be read.
+        items: (folder of a client, type, id, extension) → SHA-256 of the file. None if the list cannot be read.
     """
 
     code: str
@@ -121,7 +121,7 @@ class ListedSpace(NamedTuple):
     signed_at: str
     audience: str
     digest: str
-    items: Mapping[tuple[str, str, str, str], str]
+    items: Mapping[tuple[str, str, str, str], str] | None
 
 
 Listed = Callable[[str, str], ListedSpace | None]
@@ -239,10 +239,11 @@ class TrustSet:
         space = self.listed(origin.space, origin.bundle) if self.listed else None
         if space is None:
             return evidence
-        named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix))
-        if named is None and space.items:
-            return evidence
-        code, detail = space.code, space.detail
+        named, code, detail = "", space.code, space.detail
+        if space.items is not None:
+            named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix), "")
+            if not named:
+                return evidence
         if not code and named != (evidence.digest or evidence.content_digest):
             code = "list-changed"
         return evidence._replace(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError
 from rye.items import TYPE_OF_FOLDER, is_item_file
-from rye.spaces import Root, Space, is_own
+from rye.spaces import Root, Space
 from rye.spaces.alias import own_path
 from rye.spaces.beside import (
     CACHE,
@@ -23,10 +23,9 @@ from rye.spaces.beside import (
     FileMode,
     all_files,
     beside_warning,
-    is_listable,
 )
 from rye.spaces.client_walker import folders_alike, is_found_elsewhere
-from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, list_folder
+from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_folder
 from rye.spaces.model import LIBRARY, is_of_ryeos, is_within
 from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.read import is_detached, skill_of
@@ -82,20 +81,21 @@ class ListChecks:
         require: Whether a project, user space or named bundle without a list is a finding, and lists are checked where
             only a part was named, too.
         strict: Whether a file that is no item and that no list names is a finding.
-        reports: What was found in each folder, once it was looked for.
+        reports: How each folder with a list differs from it, once it was looked for.
+        found: Every finding, once it was looked for.
     """
 
     stream: OutcomeStream
     require: bool = False
     strict: bool = False
     reports: tuple[ListReport, ...] = ()
+    found: list[Change] = field(default_factory=list)
     finished: bool = False
     _items: dict[Root, set[str]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        demanded = [root for root in self.stream.roots if self._demands(root)]
-        self._items = {root: set() for root in demanded if self.strict}
+        self._items = {root: set() for root in self.stream.roots if self._demands(root)} if self.strict else {}
 
     def _demands(self, root: Root) -> bool:
         """Return whether all files of a root must be covered."""
@@ -135,6 +135,12 @@ class ListChecks:
 
     def __iter__(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each finding about a list or a file that nothing covers, and what could not be read."""
+        for entry in self._look():
+            if not isinstance(entry, Unchecked):
+                self.found.append(entry[1])
+            yield entry
+
+    def _look(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
         self.finished = True
         checked = dict[Path, bool]()
         for root in self.stream.roots if self.require or self.strict else self.stream.whole:
@@ -200,15 +206,15 @@ class ListChecks:
 
 def _violation(root: Root, path: str, change: Change) -> Violation:
     kind = "list" if change.code.startswith("list-") else "file"
-    return Violation(kind, "", str(root.space), root.bundle, path, change.sha256)
+    return Violation(kind, change.path, str(root.space), root.bundle, path, change.sha256)
 
 
 def _is_covered(root: Root, file: FileMode) -> bool:
     """Return whether a file is a trust file, an item under another name, or part of a signed skill."""
     path = file.path
-    if not is_listable(path) or (path.startswith(f"{TRUSTED_FOLDER.as_posix()}/") and path.lower().endswith(".toml")):
+    if path.rpartition("/")[0] == TRUSTED_FOLDER.as_posix() and path.lower().endswith(".toml"):
         return True
-    if CACHE in path.split("/") and is_own(root):
+    if is_private(root, root, file):
         return True
     if (skill := skill_of(root, path)) and path != f"{skill}/.git":
         return True

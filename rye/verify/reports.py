@@ -59,10 +59,10 @@ class Violation(Report):
 
     Attributes:
         type: ``file`` or ``list``.
-        id: Always empty.
+        id: Its path below the folder of the list, or below the root.
         space, bundle: Where it is.
         path: The file, which may be gone, or the list.
-        digest: SHA-256 hex of the file on disk; empty without one.
+        digest: SHA-256 hex of the file; of a missing one as the list has it, of a list that of what is signed.
         line: Always 1.
         verdict: ``violation``, in the place of a verdict.
     """
@@ -78,8 +78,8 @@ class Violation(Report):
 
     @property
     def ref(self) -> str:
-        """``file`` or ``list``."""
-        return self.type
+        """``file:PATH`` or ``list:rye.list``."""
+        return f"{self.type}:{self.id}"
 
     @property
     def source(self) -> str:

@@ -30,7 +30,6 @@ _AHEAD = 4096
 """Files that are listed before they are verified: to go from the one to the other for each of them takes longer."""
 
 
-
 @dataclass(slots=True)
 class OutcomeStream:
     """The files that the texts name: iterate over it once for a verdict, or the reason for none, on each.

@@ -63,8 +63,8 @@ WORKS = (
     Work("sign --all --force"),
     Work("sign tool:demo/*", _add),
     Work("sign .claude/skills/travel", _skill),
-    Work("manifest write", _add),
-    Work("manifest refresh"),
+    Work("sign --list", _add),
+    Work("sign --list --expires 30"),
     Work("keys generate third --owner cora", again=2),
     Work("trust add SECOND --yes", again=2),
     Work("trust revoke SECOND --reason lost"),
@@ -132,7 +132,7 @@ class Interrupted:
             self.counts[f"status {done.status}"] += 1
         held = trial.files()
         for name, data in files.items():
-            if "manifest" not in name and held.get(name) != data and name in names:
+            if "rye.list" not in name and held.get(name) != data and name in names:
                 self._changed(name, data, held.get(name))
         state = trial.state(keys=work.about_keys)
         if done.status == 0 and state != after:

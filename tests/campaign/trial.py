@@ -113,7 +113,7 @@ class Trial:
             "keys generate --owner ada",
             "keys generate second --owner bea",
             "sign --all",
-            "manifest write",
+            "sign --list",
             "search deploy",
         )
         for step in steps:
@@ -146,14 +146,14 @@ class Trial:
         return found
 
     def state(self, *, keys: bool = False) -> dict[str, str]:
-        """Return what rye says of everything, a word for each thing: items, hits, the manifest; also keys and trust."""
+        """Return what rye says of everything, a word for each thing: items, hits, the list; also keys and trust."""
         verified = self.answer("verify", "--space", "project")
         hits = self.answer("search", "*", "--space", "project", "--limit", "100")
         found = {f"{one['type']}:{one['id']}": one["verdict"] for one in verified["items"]}
         found |= {f"hit {one['type']}:{one['id']}": one["signature"]["verdict"] for one in hits["results"]}
-        for manifest in verified["manifests"]:
-            found |= {f"manifest {one['code']} {one['path']}": one["severity"] for one in manifest["findings"]}
-        found.pop("manifest manifest-first-use ", None)  # by the folder, and every trial has its own
+        for each in verified["lists"]:
+            found |= {f"list {one['code']} {one['path']}": "error" for one in each["findings"]}
+        found.pop("list list-first-use rye.list", None)  # by the folder, and every trial has its own
         for name in [name for name in found if name.endswith(".tmp")]:  # left by a killed process, and said to be
             del found[name]
         if keys:

@@ -20,7 +20,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -160,26 +159,23 @@ def _trust() -> Target:
     return Target(check, seeds)
 
 
-def _manifest() -> Target:
-    """Whatever stands in one file of a manifest, there are findings, and no list but the signed one is believed."""
-    from rye.manifest.check import check_manifest
-    from rye.manifest.model import ListedItem, SpaceName
-    from rye.manifest.write import write_manifest
-    from rye.trust import TrustSet
-    from tests.support.signed import ANN, NOW, entry
+def _list() -> Target:
+    """A list is read or refused, whatever stands in it, and only the signed bytes have a good signature."""
+    from rye.errors import RyeError
+    from rye.trust import Origin
+    from rye.trust.list import ListedFile, add_signature, parse_list, write_list
+    from tests.support.signed import ANN, NOW
 
-    items = (ListedItem("tools/demo/hello.py", "tool", "demo/hello", 1, "0" * 64, ""),)
-    trust = TrustSet((entry(ANN),))
-    files = dict(write_manifest({}, items, signers=(ANN,), now=NOW - timedelta(days=1)).files)
-    names = sorted(files)
+    body = write_list("demo", 1, NOW, [ListedFile("tools/demo/hello.py", "100644", "0" * 64)])
+    origin = Origin("project", "", "list", "demo")
+    good = add_signature(body, origin=origin, key=ANN, now=NOW)
 
     def check(data: bytes) -> None:
-        changed = files | {names[data[0] % len(names)]: data[1:]} if data else files
-        found = check_manifest(changed, items, place=SpaceName("project"), trust=trust, now=NOW)
-        assert {one.code for one in found.findings} >= {"manifest-first-use"} or found.errors
-        assert not [one for one in found.errors if one.code.startswith("item-")]
+        found = outcome(partial(parse_list, data))
+        if not isinstance(found, RyeError):
+            assert data.endswith(body) or not any(found.holds(line, ANN.public) for line in found.lines)
 
-    return Target(check, [bytes([number]) + files[name] for number, name in enumerate(names)])
+    return Target(check, [good, body, b"<<<<<<< ours\n" + good])
 
 
 def _query() -> Target:
@@ -394,7 +390,7 @@ def _json_rpc() -> Target:
 TARGETS: Mapping[str, Callable[[], Target]] = {
     "envelope": _envelope,
     "trust": _trust,
-    "manifest": _manifest,
+    "list": _list,
     "query": _query,
     "yaml": _yaml,
     "markdown": _markdown,

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
@@ -26,9 +25,8 @@ from mcp import Client
 from rye._text import Advice, inline
 from rye.cli import main
 from rye.errors import ItemError, SigningError
-from rye.manifest.space import observe
-from rye.manifest.write import write_manifest
 from rye.mcp.text import Mark, sections_text
+from rye.spaces.lists import files_below
 from rye.trust import (
     TRUSTED_FOLDER,
     EnvelopeFormat,
@@ -39,6 +37,7 @@ from rye.trust import (
     trust_file_bytes,
     trust_file_name,
 )
+from rye.trust.list import add_signature, write_list
 from rye.verify.fixes import Fixes
 from rye.verify.pool import SERIAL_BELOW
 from rye.verify.reports import Finding
@@ -244,7 +243,7 @@ def line_in_data_beside_its_signature(arena: Arena) -> Found:
 
 @attack
 def detached_signature_removed(arena: Arena) -> Found:
-    """So that a holder of a counting key signs the item by its fix; neither git nor the manifest is asked in vain."""
+    """So that a holder of a counting key signs the item by its fix; neither git nor the list is asked in vain."""
     signature = arena.sim.add("project", DATA, DATA_TEXT).with_name("data.json.sig")
     arena.list_items()
     signature.unlink()
@@ -358,7 +357,7 @@ def line_re_dated(arena: Arena) -> Found:
 
 @attack
 def older_line_re_dated(arena: Arena) -> Found:
-    """Another time in an older line, whose signature does not cover it: the verdict holds, the manifest differs."""
+    """Another time in an older line, whose signature does not cover it: the verdict holds, the list differs."""
     arena.sim.write("project", HELLO, TEXT)
     arena.sim.sign("project", HELLO, form=V1)
     arena.list_items()
@@ -395,7 +394,7 @@ def signer_fingerprint_forged(arena: Arena) -> Found:
 
 @attack
 def signature_from_another_context(arena: Arena) -> Found:
-    """Signatures ann made for something else, an endorsement and a manifest's root, put into a v2 line."""
+    """Signatures ann made for something else, an endorsement, put into a v2 line."""
     line, _, rest = arena.hello.read_bytes().partition(b"\n")
     from rye.trust import endorse
 
@@ -445,23 +444,12 @@ def tool_for_no_registry_in_one_that_demands_it(arena: Arena) -> Found:
 
 @attack
 def project_in_place_of_another(arena: Arena) -> Found:
-    """All of another registry, items and manifest, before a checker that has seen neither."""
+    """All of another registry, items and list, before a checker that has seen neither."""
     arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/shop"))
     arena.list_items(audience="acme/shop")
-    assert arena.verify("--require-manifest", "--audience", "acme/shop").status == 0
+    assert arena.verify("--require-list", "--audience", "acme/shop").status == 0
     shutil.rmtree(os.environ["RYE_STATE_DIR"])
-    return arena.verify("--require-manifest", "--audience", "acme/ops")
-
-
-@attack
-def list_of_another_registry(arena: Arena) -> Found:
-    """The list of another registry, by the same key and of the same version, under the snapshot of this one."""
-    arena.list_items(audience="acme/shop")
-    other = arena.manifest()
-    shutil.rmtree(os.environ["RYE_STATE_DIR"], ignore_errors=True)
-    arena.list_items(audience="acme/ops", new=True)
-    arena.put_manifest(arena.manifest() | {"1.targets.json": other["1.targets.json"]})
-    return arena.verify()
+    return arena.verify("--require-list", "--audience", "acme/ops")
 
 
 @attack
@@ -518,13 +506,13 @@ def item_copied(arena: Arena) -> Found:
 
 @attack
 def older_item_copied(arena: Arena) -> Found:
-    """A file with an older line that says nothing of itself, at a second place: the manifest alone tells."""
+    """A file with an older line that says nothing of itself, at a second place: the list alone tells."""
     _copy_older(arena, listed=True)
     return arena.verify()
 
 
 @attack
-def older_item_copied_without_manifest(arena: Arena) -> Found:
+def older_item_copied_without_list(arena: Arena) -> Found:
     """The same where no list says what there is: nothing in the file contradicts its new name."""
     _copy_older(arena, listed=False)
     return arena.verify()
@@ -549,7 +537,7 @@ def items_swapped(arena: Arena) -> Found:
 
 @attack
 def older_items_swapped(arena: Arena) -> Found:
-    """The same with older lines in files that say nothing of themselves: the manifest alone tells."""
+    """The same with older lines in files that say nothing of themselves: the list alone tells."""
     for rel, text in ((HELLO, "print(1)\n"), (OTHER, "print(2)\n")):
         arena.sim.write("project", rel, text)
         arena.sim.sign("project", rel, form=V1)
@@ -600,14 +588,14 @@ def extension_of_another_language(arena: Arena) -> Found:
 
 @attack
 def extension_with_the_same_mark(arena: Arena) -> Found:
-    """A Python tool is called a shell script, where a manifest tells as well."""
+    """A Python tool is called a shell script, where a list tells as well."""
     arena.list_items()
     arena.sim.move("project", HELLO, "tools/demo/hello.sh")
     return arena.verify()
 
 
 @attack
-def extension_with_the_same_mark_without_manifest(arena: Arena) -> Found:
+def extension_with_the_same_mark_without_list(arena: Arena) -> Found:
     """The same where nothing but the line tells; whose key it is gets no command that signs it."""
     arena.sim.move("project", HELLO, "tools/demo/hello.sh")
     registry = arena.sim.registry()
@@ -704,7 +692,7 @@ def item_rolled_back(arena: Arena) -> Found:
 
 
 @attack
-def item_rolled_back_without_manifest(arena: Arena) -> Found:
+def item_rolled_back_without_list(arena: Arena) -> Found:
     """The same where nothing says which version is the newest."""
     old = arena.hello.read_bytes()
     _sign_later(arena)
@@ -738,32 +726,27 @@ def extra_item(arena: Arena) -> Found:
 
 
 @attack
-def old_manifest_served_again(arena: Arena) -> Found:
-    """The whole space as it was, manifest and all, after the newer one was seen."""
+def old_list_served_again(arena: Arena) -> Found:
+    """The whole space as it was, list and all, after the newer one was seen."""
     arena.list_items()
-    old_files, old_item = arena.manifest(), arena.hello.read_bytes()
+    old_list, old_item = arena.list.read_bytes(), arena.hello.read_bytes()
     _sign_later(arena)
     arena.list_items()
     assert arena.verify().status == 0
-    arena.put_manifest(old_files)
+    arena.list.write_bytes(old_list)
     arena.hello.write_bytes(old_item)
     return arena.verify()
 
 
 @attack
-def old_manifest_served_to_its_writer(arena: Arena) -> Found:
-    """The same on the machine that wrote or refreshed the newest, and looked at nothing since."""
-    command = ["--project", str(arena.sim.project)]
-    assert main(["manifest", "write", *command]) == 0
-    old_files, old_item = arena.manifest(), arena.hello.read_bytes()
-    assert main(["manifest", "refresh", *command]) == 0
-    refreshed = arena.manifest()
-    arena.put_manifest(old_files)
-    assert arena.verify().codes == {"manifest-rollback"}
-    arena.put_manifest(refreshed)
+def old_list_served_to_its_writer(arena: Arena) -> Found:
+    """The same on the machine that signed the newest list, and looked at nothing since."""
+    command = ["sign", "--list", "--project", str(arena.sim.project)]
+    assert main(command) == 0
+    old_list, old_item = arena.list.read_bytes(), arena.hello.read_bytes()
     _sign_later(arena)
-    assert main(["manifest", "write", *command]) == 0
-    arena.put_manifest(old_files)
+    assert main(command) == 0
+    arena.list.write_bytes(old_list)
     arena.hello.write_bytes(old_item)
     return arena.verify()
 
@@ -776,9 +759,9 @@ def old_space_behind_a_link(arena: Arena) -> Found:
 
 
 @attack
-def manifest_removed_behind_a_link(arena: Arena) -> Found:
-    """The same, and the manifest taken out of the copy."""
-    shutil.rmtree(_link_to_an_old_copy(arena) / "config")
+def list_removed_behind_a_link(arena: Arena) -> Found:
+    """The same, and the list taken out of the copy."""
+    (_link_to_an_old_copy(arena) / "rye.list").unlink()
     return arena.verify()
 
 
@@ -795,21 +778,21 @@ def _link_to_an_old_copy(arena: Arena) -> Path:
 
 
 @attack
-def old_manifest_on_first_use(arena: Arena) -> Found:
+def old_list_on_first_use(arena: Arena) -> Found:
     """The same to somebody who has seen none: the check says that it trusts what it sees."""
     arena.list_items()
-    old_files, old_item = arena.manifest(), arena.hello.read_bytes()
+    old_list, old_item = arena.list.read_bytes(), arena.hello.read_bytes()
     _sign_later(arena)
     arena.list_items()
-    arena.put_manifest(old_files)
+    arena.list.write_bytes(old_list)
     arena.hello.write_bytes(old_item)
     return arena.verify()
 
 
-def _list_data(arena: Arena, *signers: SigningKey, **options: Any) -> None:
-    """Have the manifest sign a JSON tool that has no signature itself."""
+def _list_data(arena: Arena, *signers: SigningKey, audience: str = "") -> None:
+    """Have the list sign a JSON tool that has no signature itself."""
     arena.sim.write("project", DATA, DATA_TEXT)
-    arena.list_items(*signers, **options)
+    arena.list_items(*signers, audience=audience)
 
 
 def _trusted(arena: Arena) -> set[str]:
@@ -825,9 +808,9 @@ def _trusted(arena: Arena) -> set[str]:
 
 @attack
 def listed_data_changed(arena: Arena) -> Found:
-    """JSON that the manifest signs in place of a line: its bytes, or those of another listed file."""
+    """JSON that only the list signs: its bytes, or those of another listed file."""
     _list_data(arena)
-    assert arena.verify().well == {"ok", "ok-manifest"}
+    assert arena.verify().well == {"ok", "ok-list"}
     assert _trusted(arena) == {"demo/data", "demo/hello"}
     arena.sim.write("project", DATA, DATA_TEXT.replace("Data", "Evil"))
     assert _trusted(arena) == {"demo/hello"}
@@ -845,32 +828,39 @@ def listed_data_swapped(arena: Arena) -> Found:
 
 
 @attack
-def manifest_that_signs_data_expired(arena: Arena) -> Found:
-    """A manifest that nobody refreshes any more."""
+def list_that_signs_data_expired(arena: Arena) -> Found:
+    """A list that nobody signs again."""
     arena.sim.write("project", DATA, DATA_TEXT)
-    items = observe(arena.root()[1]).all
-    arena.put_manifest(write_manifest({}, items, signers=(ANN,), now=datetime(2026, 1, 1, tzinfo=UTC)).files)
+    _list_in_the_past(arena)
     assert _trusted(arena) == {"demo/hello"}
     return arena.verify()
 
 
+def _list_in_the_past(arena: Arena) -> None:
+    """Put a list of the files as they are, which has expired, into the project."""
+    past = datetime(2026, 1, 1, tzinfo=UTC)
+    folder, root = arena.sim.root("project"), arena.root()[1]
+    body = write_list("project", 1, past, list(files_below(folder, root)[0].values()))
+    arena.list.write_bytes(add_signature(body, origin=root.origin("list", "project"), key=ANN, now=past))
+
+
 @attack
-def manifest_that_signs_data_rolled_back(arena: Arena) -> Found:
-    """What an older manifest listed, with that manifest, after a newer one was seen."""
+def list_that_signs_data_rolled_back(arena: Arena) -> Found:
+    """What an older list named, with that list, after a newer one was seen."""
     _list_data(arena)
-    old = arena.manifest()
+    old = arena.list.read_bytes()
     arena.sim.write("project", DATA, DATA_TEXT.replace("Data", "Fixed"))
     arena.list_items()
     assert arena.verify().status == 0
-    arena.put_manifest(old)
+    arena.list.write_bytes(old)
     arena.sim.write("project", DATA, DATA_TEXT)
     assert _trusted(arena) == {"demo/hello"}
     return arena.verify()
 
 
 @attack
-def manifest_of_a_stranger_signs_data(arena: Arena) -> Found:
-    """A manifest with a key of its own; that of a project's member would be the same."""
+def list_of_a_stranger_signs_data(arena: Arena) -> Found:
+    """A list with a key of its own; that of a project's member would be the same."""
     arena.sim.trust(EVE, "project")
     _list_data(arena, EVE)
     assert _trusted(arena) == {"demo/hello"}
@@ -878,18 +868,18 @@ def manifest_of_a_stranger_signs_data(arena: Arena) -> Found:
 
 
 @attack
-def manifest_of_another_project_signs_data(arena: Arena) -> Found:
-    """A file and the manifest that lists it, from a project with another audience."""
+def list_of_another_project_signs_data(arena: Arena) -> Found:
+    """A file and the list that names it, from a project with another audience."""
     arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/ops"))
     _list_data(arena, audience="acme/shop")
-    assert arena.sim.registry(audience="acme/shop").load("tool", "demo/data").signature.code == "ok-manifest"
-    assert arena.sim.registry(audience="acme/ops").load("tool", "demo/data").signature.code == "no-envelope"
+    assert arena.sim.registry(audience="acme/shop").load("tool", "demo/data").signature.code == "ok-list"
+    assert arena.sim.registry(audience="acme/ops").load("tool", "demo/data").signature.code == "list-name"
     return arena.verify("--audience", "acme/ops")
 
 
 @attack
-def revoked_signature_removed_for_the_manifest(arena: Arena) -> Found:
-    """The signature of a revoked key is taken away, so that the manifest alone would decide, which lists the file."""
+def revoked_signature_removed_for_the_list(arena: Arena) -> Found:
+    """The signature of a revoked key is taken away, so that the list alone would decide, which names the file."""
     arena.sim.trust(EVE)
     arena.sim.add("project", DATA, DATA_TEXT, EVE)
     arena.list_items()
@@ -902,29 +892,29 @@ def revoked_signature_removed_for_the_manifest(arena: Arena) -> Found:
 
 
 @attack
-def manifest_of_a_revoked_key_signs_data(arena: Arena) -> Found:
-    """The key that signed the manifest is revoked afterwards."""
+def list_of_a_revoked_key_signs_data(arena: Arena) -> Found:
+    """The key that signed the list is revoked afterwards."""
     arena.sim.trust(EVE)
     _list_data(arena, EVE)
-    assert arena.verify().well == {"ok", "ok-manifest"}
+    assert arena.verify().well == {"ok", "ok-list"}
     arena.sim.revoke(EVE)
     assert _trusted(arena) == {"demo/hello"}
     return arena.verify()
 
 
 @attack
-def manifest_removed(arena: Arena) -> Found:
-    """The manifest taken away after it was seen."""
+def list_removed(arena: Arena) -> Found:
+    """The list taken away after it was seen."""
     arena.list_items()
     assert arena.verify().status == 0
-    arena.put_manifest({})
+    arena.list.unlink()
     return arena.verify()
 
 
 @attack
-def manifest_removed_before_first_use(arena: Arena) -> Found:
+def list_removed_before_first_use(arena: Arena) -> Found:
     """The same before: it is demanded."""
-    return arena.verify("--require-manifest")
+    return arena.verify("--require-list")
 
 
 @attack
@@ -942,27 +932,12 @@ def accepted_removal_repeated(arena: Arena) -> Found:
 
 
 @attack
-def accepted_loss_of_the_manifest_repeated(arena: Arena) -> Found:
-    """A policy accepts that the manifest is gone; a new one was written and seen, and is taken away too."""
+def memory_of_the_list_reset(arena: Arena) -> Found:
+    """The list is taken away, and a script runs the command that forgets it: without a terminal it needs --yes."""
     arena.list_items()
     assert arena.verify().status == 0
-    arena.put_manifest({})
-    known = _accept(arena)
-    _sign_later(arena)
-    arena.list_items(new=True)
-    assert main(["manifest", "check", "--reset", "--yes", "--project", str(arena.sim.project)]) == 0
-    assert arena.verify("--policy", known).status == 0
-    arena.put_manifest({})
-    return arena.verify("--policy", known)
-
-
-@attack
-def memory_of_the_manifest_reset(arena: Arena) -> Found:
-    """The manifest is taken away, and somebody is talked into a check with --reset, or a script runs it."""
-    arena.list_items()
-    assert arena.verify().status == 0
-    arena.put_manifest({})
-    assert main(["manifest", "check", "--reset", "--project", str(arena.sim.project)]) == 2
+    arena.list.unlink()
+    assert main(["sign", "--list", "--forget", "--project", str(arena.sim.project)]) == 2
     return arena.verify()
 
 
@@ -1009,23 +984,34 @@ def _accept(arena: Arena) -> str:
 @attack
 def updates_withheld(arena: Arena) -> Found:
     """A state that was once right, served for ever: its time runs out."""
-    from rye.manifest.write import write_manifest
-
-    _, root = arena.root()
-    found = observe(root).found.values()
-    past = datetime(2020, 1, 1, tzinfo=UTC)
-    arena.put_manifest(write_manifest({}, found, signers=(ANN,), now=past).files)
+    _list_in_the_past(arena)
     return arena.verify()
 
 
 @attack
-def parts_of_two_releases_mixed(arena: Arena) -> Found:
-    """The list of one release under the timestamp of another."""
+def signature_added_to_a_planted_list(arena: Arena) -> Found:
+    """A list that names the attacker's files waits for the owner to add a signature: it is verified first."""
+    arena.sim.write("project", OTHER, TEXT)
+    for who in (EVE, ANN):
+        arena.list_items(who)
+        planted = arena.list.read_bytes()
+        if who is ANN:
+            arena.sim.write("project", OTHER, TEXT + "evil()\n")
+        words = ["sign", "--list", "--add", "--yes", "--project", str(arena.sim.project)]
+        assert main(words) == 2
+        assert arena.list.read_bytes() == planted
+        shutil.rmtree(arena.sim.folder / "her-state", ignore_errors=True)
+    return arena.verify()
+
+
+@attack
+def list_with_marks_of_a_conflict(arena: Arena) -> Found:
+    """A merge has left both versions of the list in it: neither counts, and the finding says what to do."""
+    arena.sim.write("project", DATA, DATA_TEXT)
     arena.list_items()
-    old = arena.manifest()
-    _sign_later(arena)
-    arena.list_items()
-    arena.put_manifest(arena.manifest() | {"2.targets.json": old["1.targets.json"]})
+    good = arena.list.read_bytes()
+    arena.list.write_bytes(b"<<<<<<< ours\n" + good + b"=======\n" + good + b">>>>>>> theirs\n")
+    assert _trusted(arena) == {"demo/hello"}
     return arena.verify()
 
 
@@ -1035,101 +1021,9 @@ def two_lists_under_one_version(arena: Arena) -> Found:
     arena.list_items()
     assert arena.verify().status == 0
     _sign_later(arena)
-    arena.list_items(new=True)
-    return arena.verify()
-
-
-@attack
-def fewer_signers_than_the_threshold(arena: Arena) -> Found:
-    """One of two signers alone."""
-    from rye.manifest.model import RootKeys
-
-    arena.list_items(ANN, OLD, root_keys=RootKeys((ANN.public, OLD.public), 2))
-    arena.sim.trust(OLD, owner="old")
-    assert arena.verify().status == 0
-    arena.list_items(ANN)
-    return arena.verify()
-
-
-def _list_with_job(arena: Arena) -> datetime:
-    """List the items with a timestamp that eve may sign: she has the key of the job that refreshes."""
-    from rye.manifest.model import RootKeys
-
-    arena.list_items(root_keys=RootKeys(timestamp=(EVE.public,)))
-    assert arena.verify().status == 0
-    return datetime.now(UTC)
-
-
-@attack
-def timestamp_key_signs_the_list(arena: Arena) -> Found:
-    """Everything but the root, signed with the key of the job that refreshes."""
-    from rye.manifest.write import write_manifest
-
-    now = _list_with_job(arena)
-    hers = write_manifest({}, (), signers=(EVE,), now=now, name="project").files
-    arena.put_manifest({**hers, "1.root.json": arena.manifest()["1.root.json"]})
-    return arena.verify()
-
-
-@attack
-def timestamp_key_signs_an_item(arena: Arena) -> Found:
-    """An item, signed with the key of the job that refreshes."""
-    _list_with_job(arena)
-    arena.sim.add("project", HELLO, TEXT.replace("hello", "hullo"), EVE)
-    return arena.verify()
-
-
-@attack
-def timestamp_key_trusted_for_items(arena: Arena) -> Found:
-    """A reader is talked into trusting the key of the job that refreshes."""
-    _list_with_job(arena)
-    arena.sim.trust(EVE, owner="the job")
-    return arena.verify()
-
-
-@attack
-def old_list_under_a_new_timestamp(arena: Arena) -> Found:
-    """Who has the key of the job shows an old state, under a timestamp of now, to somebody who has seen no other."""
-    from rye.manifest.write import refresh_manifest
-
-    now = _list_with_job(arena)
-    old = arena.manifest()
-    arena.sim.add("project", OTHER, TEXT)
+    shutil.rmtree(arena.sim.folder / "her-state")
+    arena.list.unlink()
     arena.list_items()
-    arena.sim.path("project", OTHER).unlink()
-    arena.put_manifest(refresh_manifest(old, signers=(EVE,), now=now, days=7).files)
-    shutil.rmtree(Path(os.environ["RYE_STATE_DIR"]))
-    return arena.verify()
-
-
-@attack
-def root_taken_over(arena: Arena) -> Found:
-    """A new root with eve's key, signed by eve alone."""
-    from rye.manifest.model import RootKeys
-    from rye.manifest.write import write_manifest
-
-    arena.list_items()
-    now = datetime.now(UTC)
-    hers = write_manifest({}, (), signers=(EVE,), now=now).files
-    hers = write_manifest(hers, (), signers=(EVE,), now=now, root=RootKeys((EVE.public,))).files
-    arena.put_manifest({**hers, "1.root.json": arena.manifest()["1.root.json"]})
-    return arena.verify()
-
-
-@attack
-def delegate_lists_what_is_not_theirs(arena: Arena) -> Found:
-    """Whoever may list ``other/*`` lists ``demo/hello``."""
-    from rye.manifest.model import Delegation
-
-    arena.sim.add("project", "tools/other/one.py", TEXT.replace("demo", "other"))
-    owned = [Delegation(("demo/*", "other/*"), (NARROW.public,))]
-    arena.list_items(ANN, NARROW, delegations=owned)
-    wide = arena.manifest()
-    (wide_list,) = [data for name, data in wide.items() if name.startswith("1.demo-")]
-    arena.list_items(ANN, NARROW, delegations=[Delegation(("other/*",), (NARROW.public,))], new=True)
-    files = arena.manifest()
-    (narrow,) = [name for name in files if name.startswith("1.other-")]
-    arena.put_manifest(files | {narrow: wide_list})
     return arena.verify()
 
 
@@ -1183,20 +1077,20 @@ def code_in_the_library_of_a_bundle(arena: Arena) -> Found:
 
 
 @attack
-def module_beside_a_tool_and_a_manifest(arena: Arena) -> Found:
-    """The same after the manifest was written, where one is demanded."""
+def module_beside_a_tool_and_a_list(arena: Arena) -> Found:
+    """The same after the list was signed, where one is demanded."""
     arena.list_items()
-    assert arena.verify("--require-manifest").status == 0
+    assert arena.verify("--require-list").status == 0
     _write_beside(arena)
-    return arena.verify("--require-manifest")
+    return arena.verify("--require-list")
 
 
 @attack
 def listed_module_edited(arena: Arena) -> Found:
-    """A helper of a tool that the manifest lists is edited; nothing but the default is asked for."""
+    """A helper of a tool that the list names is edited; nothing but the default is asked for."""
     _write_beside(arena)
     arena.list_items()
-    assert arena.verify("--require-manifest").status == 0
+    assert arena.verify("--require-list").status == 0
     arena.sim.write("project", "tools/demo/_helper.py", "do more evil\n")
     return arena.verify()
 
@@ -1209,7 +1103,7 @@ def listed_file_made_executable_or_a_link(arena: Arena) -> Found:
     arena.list_items()
     for path in (data, arena.hello):
         path.chmod(0o755)
-        assert arena.verify().codes == {"item-changed"}
+        assert arena.verify().codes == {"file-mode"}
         path.chmod(0o644)
         assert arena.verify().status == 0
     data.unlink()
@@ -1256,34 +1150,32 @@ def code_cache_that_is_a_link(arena: Arena) -> Found:
 
 @attack
 def files_where_rye_keeps_its_own(arena: Arena) -> Found:
-    """Beside the manifest and private keys, named as half written, below ``.git``, or a link named as an item."""
-    inner = ".manifest.0123456789abcdef.tmp/evil.py"
+    """Beside the private keys, named as half written, below ``.git``, or a link named as an item."""
+    inner = ".config.0123456789abcdef.tmp/evil.py"
     laid = (
-        "config/manifest/evil.py",
-        "config/manifest/9.targets.json",
         "config/keys/signing/evil.pem",
         f"config/{inner}",
     )
     rels = (*laid, "tools/demo/.hello.py.0123456789abcdef.tmp", "tools/demo/.git/hooks/evil")
     arena.list_items()
-    assert arena.verify("--strict").codes == arena.verify("--require-manifest").codes == frozenset()
+    assert arena.verify("--strict").codes == arena.verify("--require-list").codes == frozenset()
     (arena.sim.root("project") / "evil").mkdir()
     (arena.hello.parent / "evil.py").symlink_to("../../evil")
     for rel in rels:
         arena.sim.write("project", rel, "do evil\n")
     expected = sorted([*rels[:-1], "tools/demo/.git", "tools/demo/evil.py"])
     for strict in (True, False):
-        run = start_verification((), arena.root()[0], space="project", strict=strict, require_manifest=not strict)
+        run = start_verification((), arena.root()[0], space="project", strict=strict, require_list=not strict)
         found = [each for each in run if isinstance(each, Finding)]
         base = f"{arena.sim.root('project')}/"
         assert sorted(each.item.path.removeprefix(base) for each in found) == expected
     arena.list_items()
-    return arena.verify("--require-manifest")
+    return arena.verify("--require-list")
 
 
 @attack
 def file_among_the_private_keys(arena: Arena) -> Found:
-    """Code, or a key with code around it, in the folder of the user's keys, which no manifest lists."""
+    """Code, or a key with code around it, in the folder of the user's keys, which no list names."""
     arena.sim.add("user", HELLO, TEXT)
     keys = arena.sim.root("user") / "config/keys/signing"
     assert arena.verify("--strict", space="user").status == 0
@@ -1484,13 +1376,13 @@ def folder_that_may_not_be_read(arena: Arena) -> Found:
     """Nobody knows what a folder of trust files or compiled code holds that may only be entered, or not even that."""
     arena.list_items()
     assert arena.verify_unprivileged("--strict") == Found(0, frozenset(), frozenset({"ok"}))
-    for rel in ("config/keys/trusted", "tools/demo/__pycache__", "config/keys/signing", "config/manifest/x"):
+    for rel in ("config/keys/trusted", "tools/demo/__pycache__", "config/keys/signing", "config/x"):
         for mode in (0o000, 0o111):
             folder = arena.sim.root("project") / rel
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(mode)
             found = arena.verify_unprivileged("--strict")
-            assert found == arena.verify_unprivileged("--require-manifest")
+            assert found == arena.verify_unprivileged("--require-list")
             folder.chmod(0o755)
             assert found == Found(2, frozenset({"unreadable"}), frozenset({"ok"}))
             folder.rmdir()
@@ -1556,7 +1448,7 @@ def project_linked_to_another(arena: Arena) -> Found:
     pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
     with chdir(one):
         assert main(["sign", "--all"]) == main(["trust", "add", str(pem), "--space", "project", "--yes"]) == 2
-        assert main(["manifest", "write"]) == 2
+        assert main(["sign", "--list"]) == 2
     assert arena.verify().codes == {"no-envelope"}
     arena.sim.delete("project", OTHER)
     assert not (arena.sim.root("project") / "config").exists()
@@ -1573,8 +1465,8 @@ def bundle_linked_to_another(arena: Arena) -> Found:
     for inside, folder in ((one, "."), (one, ".ai"), (one, "items"), (one.parent, "one"), (one.parent, ".")):
         with chdir(inside):
             assert main(["sign", "--bundle", folder, "--new-key"]) == 2
-            assert main(["manifest", "write", "--bundle", folder]) == 2
-            assert main(["manifest", "write", "--cosign", "--bundle", folder]) == 2
+            assert main(["sign", "--list", "--bundle", folder]) == 2
+            assert main(["sign", "--list", "--add", "--yes", "--bundle", folder]) == 2
     assert not (arena.sim.root("project") / "config").exists()
     return arena.verify()
 
@@ -1619,7 +1511,7 @@ def of_one_hand(arena: Arena, place: str, who: SigningKey = PAT) -> Path:
 
 
 @attack
-def project_vouches_for_its_manifest(arena: Arena) -> Found:
+def project_vouches_for_its_list(arena: Arena) -> Found:
     """A list of the same hand."""
     arena.sim.trust(PAT, "project", owner="pat")
     arena.list_items(PAT)
@@ -1683,7 +1575,7 @@ def items_open_to_others(arena: Arena) -> Found:
         (project / place).unlink()
     arena.hello.chmod(0o666)
     with chdir(project):
-        assert main(["manifest", "write"]) == 2
+        assert main(["sign", "--list"]) == 2
     return arena.verify()
 
 
@@ -1794,8 +1686,8 @@ def revoked_key_still_shipped(arena: Arena) -> Found:
 
 @attack
 def project_revocation_rolled_back(arena: Arena) -> Found:
-    """The trust file of a project's key as it was before it was revoked, where a manifest lists trust files."""
-    _revoke_and_roll_back(arena, manifest=True)
+    """The trust file of a project's key as it was before it was revoked, where a list names trust files."""
+    _revoke_and_roll_back(arena, listed=True)
     return arena.verify()
 
 
@@ -1803,15 +1695,15 @@ def project_revocation_rolled_back(arena: Arena) -> Found:
 def project_revocation_removed(arena: Arena) -> Found:
     """The trust file that revokes taken away: another one of the user's vouches for the key."""
     arena.sim.trust(ENDORSED, owner="ed")
-    revoking = _revoke_and_roll_back(arena, manifest=True)
+    revoking = _revoke_and_roll_back(arena, listed=True)
     revoking.unlink()
     return arena.verify()
 
 
 @attack
-def project_revocation_rolled_back_without_manifest(arena: Arena) -> Found:
+def project_revocation_rolled_back_without_list(arena: Arena) -> Found:
     """The same where nothing says which trust file is the newest."""
-    _revoke_and_roll_back(arena, manifest=False)
+    _revoke_and_roll_back(arena, listed=False)
     return arena.verify()
 
 
@@ -1819,15 +1711,15 @@ def project_revocation_rolled_back_without_manifest(arena: Arena) -> Found:
 def project_revocation_rolled_back_after_the_user_revoked(arena: Arena) -> Found:
     """The same to a user who has revoked the key in the user space, too."""
     arena.sim.revoke(ENDORSED)
-    _revoke_and_roll_back(arena, manifest=False)
+    _revoke_and_roll_back(arena, listed=False)
     return arena.verify()
 
 
-def _revoke_and_roll_back(arena: Arena, *, manifest: bool) -> Path:
+def _revoke_and_roll_back(arena: Arena, *, listed: bool) -> Path:
     arena.sim.add("project", HELLO, TEXT, ENDORSED)
     before = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN).read_bytes()
     path = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN, revoked=Revocation("stolen", "2026-05-01"))
-    if manifest:
+    if listed:
         arena.list_items()
     assert "revoked" in arena.verify().codes
     path.write_bytes(before)
@@ -2123,7 +2015,7 @@ def verdict_imitated_by_metadata(arena: Arena) -> Found:
 
 @attack
 def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
-    """Neither fix nor note signs what the manifest or the last commit has signed, and no fix lists what was changed."""
+    """Neither fix nor note signs what the list or the last commit has signed, and no fix lists what was changed."""
     well = arena.hello.read_bytes()
     unsigned = well.partition(b"\n")[2] + b"import evil\n"
     os.environ["RYE_SIGNING_KEY"] = ANN.to_pem().decode()
@@ -2150,16 +2042,16 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
         arena.hello.write_bytes(well)
         arena.list_items()
         arena.hello.write_bytes(unsigned)
-        assert [each.command for each in advice()] == ["", ""]
-        assert not any("rye sign" in each.words for each in advice())
+        (only,) = advice()
+        assert (only.command, "rye sign" in only.words) == ("", False)
         arena.hello.write_bytes(well)
         arena.sim.write("project", OTHER, TEXT)
-        planted, unlisted = advice()
-        assert (planted.command, unlisted.command) == ("", "")
+        (planted,) = advice()
+        assert planted.command == ""
         assert planted.words.startswith(
-            "its manifest does not list it: find out where it came from and read it; then: "
+            "the list of its space does not name it: find out where it came from and read it; then: "
         )
-        assert arena.verify().codes == {"no-envelope", "item-unlisted"}
+        assert arena.verify().codes == {"no-envelope"}
         arena.sim.delete("project", OTHER)
         arena.hello.write_bytes(unsigned)
     finally:
@@ -2278,7 +2170,7 @@ def renamed_item_signed_by_an_agent(arena: Arena) -> Found:
 
 @attack
 def stripped_item_signed_by_an_agent(arena: Arena) -> Found:
-    """The signature line of an altered tool is taken away, where no manifest is: before the server starts, or later."""
+    """The signature line of an altered tool is taken away, where no list is: before the server starts, or later."""
     well = arena.hello.read_bytes()
     stripped = well.partition(b"\n")[2] + b"evil()\n"
     arena.hello.write_bytes(stripped)
@@ -2397,19 +2289,19 @@ def verdict_of_search_not_that_of_use(arena: Arena) -> Found:
 
 
 @attack
-def manifest_left_out_by_another_way_of_asking(arena: Arena) -> Found:
-    """An older trusted version, asked after by the Python API: its manifest says so there as well."""
+def list_left_out_by_another_way_of_asking(arena: Arena) -> Found:
+    """An older trusted version, asked after by the Python API: its list says so there as well."""
     old = arena.hello.read_bytes()
     _sign_later(arena)
     arena.list_items()
     arena.hello.write_bytes(old)
-    (report,) = arena.sim.registry().verify(space="project").manifests
-    assert [found.code for found in report.errors] == ["item-rolled-back"]
+    (report,) = arena.sim.registry().verify(space="project").lists
+    assert [found.code for found in report.errors] == ["file-changed"]
     return arena.verify()
 
 
 @attack
-def manifest_left_out_by_naming_the_project(arena: Arena) -> Found:
+def list_left_out_by_naming_the_project(arena: Arena) -> Found:
     """The same, and the command is given the project, in one of the ways in which a whole one can be named."""
     old = arena.hello.read_bytes()
     _sign_later(arena)
@@ -2454,7 +2346,6 @@ def code_beside_skills(arena: Arena) -> Found:
         assert main(["verify", "--space", "project", "--project", str(arena.sim.project), "--json"]) == 0
     assert all(each in out.getvalue() for each in ["node_modules/", "run.rb", "other/run.py", ".hidden/"])
     arena.list_items()
-    assert arena.verify("--require-manifest").codes == {"uncovered"}
     return arena.verify("--strict")
 
 
@@ -2521,13 +2412,14 @@ def skill_rolled_back(arena: Arena) -> Found:
 
 
 @attack
-def manifest_in_the_folder_of_a_client(arena: Arena) -> Found:
-    """The project's manifest and trust file, put below the skills to cover what lies there."""
+def list_in_the_folder_of_a_client(arena: Arena) -> Found:
+    """The project's list and trust file, put below the skills to cover what lies there."""
     skill = arena.sign_skill()
     arena.list_items()
-    shutil.copytree(arena.sim.root("project") / "config", skill.parent / "config")
+    shutil.copy(arena.list, skill.parent)
     lay(skill.parent / "config/keys/trusted", {"a.toml": arena.sim.trust(EVE, "project").read_bytes()})
     shutil.rmtree(arena.sim.root("project") / "config")
+    arena.list.unlink()
     return arena.verify("--strict", ".claude/skills", inside=arena.sim.project)
 
 
@@ -2736,7 +2628,7 @@ def test_without_an_attack_nothing_is_found(arena: Arena) -> None:
     """Without an attack nothing is found, so what is found is the attack's."""
     assert arena.verify() == Found(0, frozenset(), frozenset({"ok"}))
     arena.list_items()
-    assert arena.verify("--require-manifest") == Found(0, frozenset(), frozenset({"ok"}))
+    assert arena.verify("--require-list") == Found(0, frozenset(), frozenset({"ok"}))
 
 
 @pytest.mark.parametrize("name", sorted(ATTACKS))

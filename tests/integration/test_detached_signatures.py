@@ -13,6 +13,7 @@ from rye.registry import copy_item
 from rye.spaces import Root, walk_stat
 from rye.spaces.signed import read_item, read_signed
 from rye.trust import DETACHED_SUFFIX
+from rye.verify.reports import Finding, VerifiedItem
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
 
@@ -31,9 +32,10 @@ def sim(tmp_path: Path) -> SpaceSim:
 
 def code(registry: Registry, *texts: str, strict: bool = False) -> tuple[list[str], int, list[str]]:
     """Return the codes of items, the exit status and the codes of what may not be there."""
-    report = registry.check(*texts, space="project", strict=strict).complete()
-    beside = [each.code for manifest in report.manifests for each in manifest.errors]
-    return [item.signature.code for item in report.items], report.status, beside
+    run = registry.check(*texts, space="project", strict=strict)
+    entries = [entry.item if isinstance(entry, Finding) else entry for entry in run]
+    beside = [each.code for each in run.checks.found]
+    return [each.signature.code for each in entries if isinstance(each, VerifiedItem)], run.status, beside
 
 
 def test_signing_writes_the_signature_and_leaves_the_file(sim: SpaceSim) -> None:
@@ -120,20 +122,20 @@ def test_a_signature_without_its_item_is_named(sim: SpaceSim) -> None:
     assert code(sim.registry(), strict=True) == (["ok"], 1, ["uncovered"] * 4)
 
 
-def test_a_manifest_lists_the_signature(sim: SpaceSim) -> None:
+def test_a_list_names_the_signature(sim: SpaceSim) -> None:
     """It is a file of the space, so one that changes or goes is found, and one that comes is not covered."""
     registry = sim.registry()
     sim.sign("project", DATA)
-    registry.write_manifest()
+    registry.sign_list()
     assert code(registry, strict=True) == (["ok"], 0, [])
     kept = sim.path("project", SIG).read_bytes()
     sim.sign("project", DATA, EVE)
-    assert code(registry) == (["unknown-key"], 1, ["item-changed"])
+    assert code(registry) == (["unknown-key"], 1, ["file-changed"])
     sim.delete("project", SIG)
-    assert code(registry) == (["no-envelope"], 1, ["item-removed"])
-    registry.write_manifest()
+    assert code(registry) == (["no-envelope"], 1, ["file-removed"])
+    registry.sign_list()
     sim.write("project", SIG, kept)
-    assert code(registry, strict=True) == (["ok"], 1, ["uncovered"])
+    assert code(registry, strict=True) == (["ok"], 1, ["file-added"])
 
 
 def test_the_index_follows_the_signature(sim: SpaceSim) -> None:

@@ -8,16 +8,12 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from rye.cli import main
 from rye.keyring import key_store
-from rye.manifest.space import observe
-from rye.manifest.store import replace_manifest
-from rye.manifest.write import write_manifest
 from rye.trust import REASONS, Revocation, Verdict
 from tests.support.signed import (
     ANN,
@@ -94,7 +90,9 @@ def test_every_defect_that_signing_fixes_is_here() -> None:
     signing = {code for code, row in REASONS.items() if row.signing}
     assert {*DEFECTS, "audience", "misplaced", "outside-skill", "signed-elsewhere"} == signing
     assert {row.verdict for code, row in REASONS.items() if code in ALTERED} == {Verdict.TAMPERED}
-    assert {code for code, row in REASONS.items() if row.verdict is Verdict.TAMPERED} == {*ALTERED, "skill-changed"}
+    assert {code for code, row in REASONS.items() if row.verdict is Verdict.TAMPERED} == {*ALTERED, "skill-changed"} | {
+        code for code in REASONS if code.startswith("list-")
+    } - {"list-expired", "list-name", "list-rollback"}
 
 
 @pytest.mark.parametrize("space", ["project", "user"])
@@ -207,7 +205,7 @@ def test_the_git_command_of_a_fix_brings_the_file_back(sim: SpaceSim, rye: Rye, 
     path = "tools/demo/a.py"
     for name in (path, "tools/demo/c.py"):
         sim.add("project", name, '"""A."""\n\n__version__ = "1.0.0"\n')
-    assert rye("manifest", "write")[0] == 0
+    assert rye("sign", "--list")[0] == 0
     if change == "committed":
         sim.path("project", path).write_bytes(sim.path("project", path).read_bytes() + b"# more\n")
     commit(sim)
@@ -228,9 +226,9 @@ def test_the_git_command_of_a_fix_brings_the_file_back(sim: SpaceSim, rye: Rye, 
     assert left == {
         "edited": set(),
         "removed": set(),
-        "renamed": {"signature", "item-renamed"},
-        "copied": {"signature", "item-copied"},
-        "committed": {"digest", "item-changed"},
+        "renamed": {"signature"},
+        "copied": {"signature"},
+        "committed": {"digest"},
     }.get(change), left
 
 
@@ -292,70 +290,44 @@ def test_attack_a_text_in_what_is_said_of_a_fix(sim: SpaceSim, rye: Rye, text: s
     "repository",
     [pytest.param(True, marks=needs_git), False],
 )
-@pytest.mark.parametrize("damage", ["manifest-gone", "manifest-mixed", "manifest-malformed", "manifest-rollback"])
-def test_a_manifest_is_fixed_by_the_command_that_is_given(
+@pytest.mark.parametrize("damage", ["list-gone", "list-malformed", "list-rollback"])
+def test_a_list_is_fixed_by_the_command_that_is_given(
     sim: SpaceSim, rye: Rye, damage: str, *, repository: bool
 ) -> None:
-    """By git where that has it; else by what the words say: to get its files again, or to forget what was seen."""
-    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    folder = sim.root("project") / "config" / "manifest"
-    assert rye("manifest", "write")[0] == 0
-    old = {path: path.read_bytes() for path in folder.iterdir()}
-    assert rye("manifest", "write")[0] == 0
+    """By git where that has it; else by what the words say: to get the list again, or to forget what was seen."""
+    path = sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
+    place = sim.root("project") / "rye.list"
+    assert rye("sign", "--list")[0] == 0
+    old_list, old_item = place.read_bytes(), path.read_bytes()
+    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "2.0.0"\n')
+    assert rye("sign", "--list")[0] == 0
     assert findings(rye) == []
     if repository:
         commit(sim)
-    if damage == "manifest-mixed":
-        (folder / "2.targets.json").unlink()
-    elif damage == "manifest-malformed":
-        (folder / "timestamp.json").write_text("{", encoding="utf-8")
+    if damage == "list-malformed":
+        place.write_text("{", encoding="utf-8")
+    elif damage == "list-gone":
+        place.unlink()
     else:
-        shutil.rmtree(folder)
-    if damage == "manifest-rollback":
-        folder.mkdir()
-        for path, data in old.items():
-            path.write_bytes(data)
-    for row in (first := findings(rye)):
-        assert row["code"] == damage
-        assert row["fix"].startswith("git ") == (repository and damage != "manifest-rollback"), row
-    if damage in {"manifest-mixed", "manifest-malformed"} and not repository:
-        assert first[0]["note"].startswith("get all files of one version again from its owner")
+        place.write_bytes(old_list)
+        path.write_bytes(old_item)
+    (row,) = findings(rye)
+    assert row["code"] == damage
+    assert row["fix"].startswith("git ") == (repository and damage != "list-rollback"), row
+    if damage == "list-malformed" and not repository:
+        assert row["note"].startswith("get the newest version of all files from their owner")
         return
-    if not paste(rye, first[0]["fix"]):
-        words = shlex.split(first[0]["note"].rpartition(": ")[2])[1:]
-        assert words[:3] == ["manifest", "check", "--reset"]
-        rye(*words, "--yes")  # a person is asked
-    left = findings(rye)
-    assert [(row["code"], row["fix"]) for row in left] == []
+    if not paste(rye, row["fix"]):
+        words = shlex.split(row["note"].rpartition(": ")[2])[1:]
+        assert words[:3] == ["sign", "--list", "--forget"]
+        assert rye(*words, "--yes")[0] == 0  # a person is asked
+    assert findings(rye) == []
 
 
-@pytest.mark.parametrize("filled", [False, True])
-def test_a_folder_in_the_place_of_a_file_of_the_manifest_is_to_be_removed_first(
-    sim: SpaceSim, rye: Rye, *, filled: bool
-) -> None:
-    """Nothing can be written there: the fix names the folder, and says what to do once that is gone."""
-    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    assert rye("manifest", "write")[0] == 0
-    place = sim.root("project") / "config" / "manifest" / "timestamp.json"
-    version = {path: path.read_bytes() for path in place.parent.iterdir()}
-    place.unlink()
-    (place / "more" if filled else place).mkdir(parents=True)
-    status, out = rye("verify", "--space", "project", "--format", "jsonl")
-    (note,) = (row["note"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
-    what, then = note.split("; then: ")
-    assert (status, what) == (1, f"a folder stands in the place of a file: remove {shlex.quote(str(place))}")
-    assert rye("manifest", "write", "--new")[0] == 2
-    shutil.rmtree(place)
-    assert then.startswith("get all files of one version again from its owner")
-    for path, data in version.items():
-        path.write_bytes(data)
-    assert rye("verify", "--space", "project")[0] == 0
-
-
-def test_what_a_manifest_finds_is_fixed_by_the_command_in_the_note(sim: SpaceSim, rye: Rye) -> None:
+def test_what_a_list_finds_is_fixed_by_the_command_in_the_note(sim: SpaceSim, rye: Rye) -> None:
     """An item that is not listed, and one that is gone: listing is in the note alone, for once it is reviewed."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    assert rye("manifest", "write")[0] == 0
+    assert rye("sign", "--list")[0] == 0
     sim.add("project", "tools/demo/b.py", '"""B."""\n\n__version__ = "1.0.0"\n')
     for gone in ("", "tools/demo/a.py"):
         if gone:
@@ -367,18 +339,3 @@ def test_what_a_manifest_finds_is_fixed_by_the_command_in_the_note(sim: SpaceSim
         assert "once" in before
         assert rye(*shlex.split(command)[1:])[0] == 0
         assert rye("verify", "--space", "project")[0] == 0
-
-
-def test_what_an_expired_manifest_signed_is_no_altered_file(sim: SpaceSim, rye: Rye) -> None:
-    """The note leads to the manifest; once it is written anew, nothing is found. Another content is an altered file."""
-    sim.write("project", "tools/demo/a.json", '{"title": "A"}')
-    (root,) = (root for root in sim.registry().roots if root.space == "project")
-    replace_manifest(
-        root.path, write_manifest({}, observe(root).all, signers=(ANN,), now=datetime(2020, 1, 1, tzinfo=UTC)).files
-    )
-    note = "its manifest signs it as it is, but does not hold: rye manifest check says why"
-    assert note in rye("verify", "tool:demo/a")[1]
-    assert rye("manifest", "write")[0] == 0
-    assert rye("verify", "--space", "project")[0] == 0
-    sim.write("project", "tools/demo/a.json", '{"title": "B"}')
-    assert "get the signed file again" in rye("verify", "tool:demo/a")[1]

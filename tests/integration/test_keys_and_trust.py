@@ -379,7 +379,7 @@ def test_attack_a_key_on_the_command_line_is_in_no_error(shop: Workshop) -> None
     """The base64 alone, too, wherever a key, a file, a fingerprint or an item could be named."""
     body = EVE.to_pem().decode().splitlines()[1]
     for use in (
-        *("sign --all --key", "manifest write --key", "manifest write --root-key", "keys import", "keys export"),
+        *("sign --all --key", "sign --list --key", "keys import", "keys export"),
         *("trust add", "trust revoke", "trust endorse", "verify --signer", "verify --trust", "verify"),
     ):
         done = shop.run(*use.split(), body)

@@ -324,15 +324,15 @@ def _alter(sim: SpaceSim) -> None:
 
 def _strip(sim: SpaceSim) -> None:
     sim.add("project", PLANTED_REL, TEXT)
-    sim.registry().write_manifest()
+    sim.registry().sign_list()
     sim.write("project", PLANTED_REL, TEXT)
 
 
-@pytest.mark.parametrize(("change", "verdict"), [(_alter, "tampered (digest)"), (_strip, "unsigned")])
+@pytest.mark.parametrize(("change", "verdict"), [(_alter, "tampered (digest)"), (_strip, "tampered (list-changed)")])
 def test_a_client_that_cannot_ask_signs_nothing_altered(
     sim: SpaceSim, change: Callable[[SpaceSim], None], verdict: str
 ) -> None:
-    """A line added to an item of the user's own, or a signature taken away that the manifest lists."""
+    """A line added to an item of the user's own, or a signature taken away that the list names."""
     change(sim)
     before = sim.path("project", PLANTED_REL).read_bytes()
 

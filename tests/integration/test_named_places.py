@@ -280,8 +280,8 @@ def test_nothing_is_written_into_another_project_through_a_link(
         ("trust", "remove", PAT.public.fingerprint, "--space", "project"),
         ("trust", "endorse", PAT.public.fingerprint, "--yes"),
         ("trust", "endorse", f".ai/{TRUSTED_FOLDER}/{trust_file.name}", "--yes"),
-        ("manifest", "write"),
-        ("manifest", "write", "--cosign"),
+        ("sign", "--list"),
+        ("sign", "--list", "--add", "--yes"),
     ):
         capsys.readouterr()
         assert main(list(words)) == 2

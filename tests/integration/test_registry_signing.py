@@ -468,13 +468,12 @@ def test_what_is_offered_to_sign_is_signed_for_the_audience_demanded(
 def test_a_fix_names_the_audience_of_its_command_line(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``rye show`` and ``rye manifest check`` too: what is signed or written without it is refused here again."""
+    """``rye show`` and ``rye verify`` too: what is signed or written without it is refused here again."""
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
     monkeypatch.chdir(sim.project)
-    for command in (["show", "tool:demo/data"], ["manifest", "write"], ["manifest", "check"]):
+    for command in (["show", "tool:demo/data"], ["sign", "--list"], ["verify", "--require-list"]):
         shutil.rmtree(sim.folder / "state", ignore_errors=True)  # as on the machine of a reader
         main([*command, "--audience", "acme/ops"])
     said = "".join(capsys.readouterr())
     assert "rye sign tool:demo/data --audience acme/ops" in said
-    assert "rye manifest check --audience acme/ops" in said

@@ -14,14 +14,20 @@ import pytest
 
 from rye import RyeError
 from rye.cli import main
+from rye.keyring.lists import sign_list
 from rye.keyring.sign_items import SignReport, sign_bundle
-from rye.manifest.model import Delegation
-from rye.manifest.space import observe
-from rye.manifest.store import replace_manifest
-from rye.manifest.write import write_manifest
-from rye.trust import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_bytes, trust_file_name
+from rye.trust import (
+    TRUSTED_FOLDER,
+    Revocation,
+    SigningKey,
+    TrustEntry,
+    TrustScope,
+    TrustSet,
+    trust_file_bytes,
+    trust_file_name,
+)
 from tests.support.files import lay
-from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT
+from tests.support.signed import ANN, BEA, EVE, PAT
 from tests.support.spacesim import SpaceSim
 
 TOOL = '"""Deploy a build."""\n\n__version__ = "1.0.0"\n'
@@ -275,15 +281,15 @@ def test_two_branches_that_edit_different_items_merge(
     assert left - merged == {first}
 
 
-def test_the_keys_of_a_manifest_keep_their_trust_files(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its owner, and those it delegates to, signed no item: without their files nobody could believe the manifest."""
+def test_the_keys_of_a_list_keep_their_trust_files(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They signed no item: without their files nobody could tell whose list it is."""
     monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
     root = next(root for root in sim.registry().roots if root.bundle == "shop")
     for who in (BEA, PAT, EVE):
-        sim.trust(who, "system:shop", owner="of the manifest")
-    delegation = Delegation(("ops/*",), (PAT.public,), 1)
-    written = write_manifest({}, observe(root).all, signers=(BEA,), now=SIGNED_AT, delegations=(delegation,))
-    replace_manifest(root.path, written.files)
+        sim.trust(who, "system:shop", owner="of the list")
+    for number, who in enumerate((BEA, PAT)):
+        trust = TrustSet((TrustEntry(BEA.public, "bea", TrustScope.NAMED),))
+        sign_list(root, key=who, trust=trust, add=number > 0)
     report = sign_bundle(root.path, owner="shop")
     kept = {path.stem for path in (root.path / TRUSTED_FOLDER).iterdir()}
     assert {BEA.public.fingerprint, PAT.public.fingerprint} <= kept

@@ -32,7 +32,7 @@ source_boosts: {system: 9}
 
 @pytest.fixture
 def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
-    """A project with two signed tools and a manifest, whose first version is kept aside."""
+    """A project with two signed tools and a signed list, whose first version is kept aside."""
     sim = SpaceSim(tmp_path, bundles=())
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
@@ -41,10 +41,10 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     monkeypatch.chdir(sim.project)
     sim.save_user_key()
     sim.add("project", HELLO, TEXT)
-    assert main(["manifest", "write"]) == 0
+    assert main(["sign", "--list"]) == 0
     shutil.copytree(sim.root("project"), tmp_path / "older")
     sim.add("project", OTHER, TEXT)
-    assert main(["manifest", "write"]) == 0
+    assert main(["sign", "--list"]) == 0
     return sim
 
 
@@ -72,19 +72,19 @@ def verify(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 # Attack I: the state
 
 
-@pytest.mark.parametrize("place", ["state", "state/manifests", "record"])
+@pytest.mark.parametrize("place", ["state", "state/lists", "record"])
 def test_attack_state_of_another_user_hides_a_rollback(
     sim: SpaceSim, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A record of the older version, planted in a folder or as a file that others own, is not read."""
-    records = list((sim.folder / "state" / "manifests").iterdir())
+    records = list((sim.folder / "state" / "lists").iterdir())
     roll_back(sim)
     for record in records:
         record.unlink()
-    assert main(["manifest", "check"]) == 0  # writes what the attacker would have planted
+    assert main(["verify", "--space", "project"]) == 0  # writes what the attacker would have planted
     for path in records if place == "record" else [sim.folder / place]:
         give_away(path)
-    status, answer = verify(capsys, "--require-manifest")
+    status, answer = verify(capsys, "--require-list")
     assert (status, "state-unsafe" in answer) == (2, True)
 
 
@@ -95,44 +95,44 @@ def test_attack_folder_above_the_state_of_another_user(sim: SpaceSim, capsys: py
     (sim.folder / "state").rename(above / "state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RYE_STATE_DIR", str(above / "state"))
-        assert verify(capsys, "--require-manifest")[0] == 0
+        assert verify(capsys, "--require-list")[0] == 0
         give_away(above)
-        status, answer = verify(capsys, "--require-manifest")
+        status, answer = verify(capsys, "--require-list")
         assert (status, "state-unsafe" in answer, str(above) in answer) == (2, True, True)
         patch.setenv("RYE_SAFE_FOLDERS", str(above))
-        assert verify(capsys, "--require-manifest")[0] == 0
+        assert verify(capsys, "--require-list")[0] == 0
 
 
 def test_attack_state_removed_by_another_user(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
-    """A record that is gone cannot be kept there: an error where a manifest is demanded, else a warning."""
+    """A record that is gone cannot be kept there: an error where a list is demanded, else a warning."""
     roll_back(sim)
-    for record in (sim.folder / "state" / "manifests").iterdir():
+    for record in (sim.folder / "state" / "lists").iterdir():
         record.unlink()
     give_away(sim.folder / "state")
-    status, answer = verify(capsys, "--require-manifest")
-    assert (status, "manifest-unsaved" in answer) == (1, True)
+    status, answer = verify(capsys, "--require-list")
+    assert (status, "list-unrecorded" in answer) == (1, True)
     status, answer = verify(capsys)
-    assert (status, "manifest-unsaved" in answer, "state-unsafe" in answer) == (0, True, True)
+    assert (status, "list-unsaved" in answer, "state-unsafe" in answer) == (0, True, True)
 
 
-def test_attack_manifest_and_record_removed(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+def test_attack_list_and_record_removed(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
     """Where both are gone nothing is left to check; that the record could have been removed is a warning."""
-    shutil.rmtree(sim.root("project") / "config")
+    (sim.root("project") / "rye.list").unlink()
     shutil.rmtree(sim.folder / "state")
     status, answer = verify(capsys)
     assert (status, "state-unsafe" in answer) == (0, False)
-    (sim.folder / "state" / "manifests").mkdir(parents=True)
-    give_away(sim.folder / "state" / "manifests")
+    (sim.folder / "state" / "lists").mkdir(parents=True)
+    give_away(sim.folder / "state" / "lists")
     status, answer = verify(capsys)
     assert (status, "state-unsafe" in answer) == (0, True)
 
 
 def test_attack_pipe_in_place_of_a_record(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
     """It is refused at once: nobody waits until something is written to it."""
-    for record in (sim.folder / "state" / "manifests").iterdir():
+    for record in (sim.folder / "state" / "lists").iterdir():
         record.unlink()
         os.mkfifo(record, 0o600)
-    status, answer = verify(capsys, "--require-manifest")
+    status, answer = verify(capsys, "--require-list")
     assert (status, "state-unreadable" in answer) == (2, True)
 
 

@@ -115,7 +115,7 @@ def hooked(shop: Workshop, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 def test_a_commit_without_a_file_of_an_item_is_verified_too(shop: Workshop, tmp_path: Path, change: str) -> None:
     """pre-commit counts no file below ``.ai`` where items are only removed, or a link takes its place."""
     sign(shop)
-    words = [sys.executable, "-m", "rye", "manifest", "write"]
+    words = [sys.executable, "-m", "rye", "sign", "--list"]
     subprocess.run(words, cwd=shop.project, env={**shop.env, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
     commit(shop.project)
     passed = hooked(shop, tmp_path)

@@ -7,16 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rye.cli.app import main
-from rye.keyring import manifests as inventory
+from rye.keyring.lists import find_root, sign_list
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 from rye.trust import Origin, SigningKey
@@ -61,28 +60,21 @@ class Arena:
     def root(self) -> tuple[Layout, Root]:
         """Return the project's root."""
         layout = Layout.find(project=self.sim.project, user=self.sim.user, bundles=())
-        return inventory.find_root(layout)
+        return find_root(layout)
 
-    def list_items(self, *signers: SigningKey, **options: Any) -> None:
-        """Write the project's manifest, by default with ann's key, on a machine of hers: this one has not seen it."""
+    def list_items(self, *signers: SigningKey, audience: str = "", days: int | None = None) -> None:
+        """Sign the project's list, by default with ann's key, on a machine of hers: this one has not seen it."""
         layout, root = self.root()
-        trust = layout._replace(audience=options.pop("audience", "")).load_trust().trust
+        trust = layout._replace(audience=audience).load_trust().trust
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("RYE_STATE_DIR", str(self.sim.folder / "her-state"))
-            inventory.write_root(root, signers=signers or (ANN,), trust=trust, **options)
+            for number, key in enumerate(signers or (ANN,)):
+                sign_list(root, key=key, trust=trust, days=days, add=number > 0)
 
-    def manifest(self) -> dict[str, bytes]:
-        """Return the files of the project's manifest."""
-        return {path.name: path.read_bytes() for path in (self.sim.root("project") / "config/manifest").iterdir()}
-
-    def put_manifest(self, files: Mapping[str, bytes]) -> None:
-        """Put other files in place of the project's manifest."""
-        folder = self.sim.root("project") / "config" / "manifest"
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.iterdir():
-            path.unlink()
-        for name, data in files.items():
-            (folder / name).write_bytes(data)
+    @property
+    def list(self) -> Path:
+        """The project's list."""
+        return self.sim.root("project") / "rye.list"
 
     def verify(self, *options: str, space: str = "project", inside: Path | None = None) -> Found:
         """Run ``rye verify --json`` and return what it says; ``inside`` a folder, it is to find the project itself."""
@@ -129,8 +121,6 @@ def _read(status: int, text: str) -> Found:
     findings = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
     bad = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if is_finding}
     well = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if not is_finding}
-    for report in answer["manifests"]:
-        bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
     bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
     reported = {
         "bad-name",

@@ -10,7 +10,7 @@ from typing import Any
 from rye.spaces import Root
 from rye.trust import TrustSet
 from rye.verify.fixes import Fixes, Signers
-from rye.verify.manifests import Manifests
+from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy
 from rye.verify.reports import Outcome
 from rye.verify.run import Verification
@@ -44,7 +44,7 @@ def verification(*entries: Outcome, policy: Policy | None = None, **more: Any) -
         outcomes,
         policy or Policy(Demand(spaces=EVERY_SPACE)),
         now,
-        Manifests(outcomes),
+        ListChecks(outcomes),
         Path.cwd(),
         named,
         audience,

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
-from rye.registry import POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem, Violation
+from rye.registry import POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem
 
 _MEMORY = 1 << 20
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -34,12 +34,10 @@ def _elements(values: Iterable[Any]) -> Iterator[str]:
 
 
 def render_json(run: Verification) -> Iterator[str]:
-    """Yield one JSON object, an item on each line."""
+    """Yield one JSON object, an item or finding on each line."""
     entries = (entry for entry in run if not isinstance(entry, Unchecked))
     yield '{"items": ['
-    yield from _elements(
-        entry.to_dict() for entry in entries if not (isinstance(entry, Finding) and isinstance(entry.item, Violation))
-    )
+    yield from _elements(entry.to_dict() for entry in entries)
     rest = {key: value for key, value in run.report().to_dict().items() if key != "items"}
     yield f"], {_one(rest)[1:]}"
 
@@ -58,10 +56,11 @@ def _advised(finding: Finding) -> Iterator[str]:
 
 def render_sarif(run: Verification) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
-    from rye.registry import FINDINGS, Severity
+    from rye.registry import REMEDIES
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
-    codes += [*POLICY_REASONS, *(code for code, kind in FINDINGS.items() if kind.severity is Severity.ERROR)]
+    codes += [*POLICY_REASONS, *REMEDIES]
+    codes = [*dict.fromkeys(codes)]
     driver = {"name": "rye", "rules": [_rule(code) for code in codes]}
     yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
     yield f'"tool": {_one({"driver": driver})},'

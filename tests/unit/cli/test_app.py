@@ -56,7 +56,7 @@ def test_help_of_every_command_loads_no_third_party_but_click() -> None:
     subprocess.run([sys.executable, "-c", code, *COMMANDS], cwd=ROOT, capture_output=True, check=True)
 
 
-@pytest.mark.parametrize("command", ["verify items", "trust list", "keys list", "manifest check"])
+@pytest.mark.parametrize("command", ["verify items", "trust list", "keys list"])
 def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -> None:
     """A hook before every commit does not wait for it."""
     code = (
@@ -71,7 +71,7 @@ def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
         "search sections show open refs why similar list stats query index publish init new import sign verify "
-        "keys trust manifest export mcp serve completion help"
+        "keys trust export mcp serve completion help"
     )
     assert list(COMMANDS) == names.split()
     with root.make_context("rye", ["help"]) as context:
@@ -314,7 +314,7 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
         (["list", "--limit", "0"], "[bad-limit]: --limit is 0", "whole numbers of 1 or more"),
         (["verify", "--space", "usr"], "[bad-space]: --space is 'usr'", "did you mean 'user'?"),
         (["sign", "--all", "--space", "system"], "[bad-space]: --space is 'system'", "valid are project, user;"),
-        (["manifest", "check", "--space", "usr"], "[bad-space]: --space is 'usr'", "project or user"),
+        (["sign", "--list", "--space", "usr"], "[bad-space]: --space is 'usr'", "project or user"),
     ],
 )
 def test_an_error_names_the_option_that_was_typed(

@@ -15,7 +15,6 @@ COMMANDS = (
     ("list",),
     ("show", "tool:demo/deploy"),
     ("verify",),
-    ("manifest", "check"),
     ("trust", "list"),
     ("keys", "list"),
     ("refs", "tool:demo/deploy"),
@@ -60,10 +59,10 @@ def test_without_a_user_space_either_the_error_says_what_to_set(homeless: Worksh
     assert done.err == "error[no-home]: there is no home folder\nhint: set USER_SPACE or HOME\n"
 
 
-def test_a_manifest_is_checked_though_its_record_cannot_be_kept(homeless: Workshop) -> None:
+def test_a_list_is_checked_though_its_record_cannot_be_kept(homeless: Workshop) -> None:
     """State that cannot be kept is a note of the report; the check itself is not lost."""
     assert homeless.run("keys", "generate").status == 0
-    done = homeless.run("manifest", "write")
+    done = homeless.run("sign", "--list")
     assert done.status == 0, done.err
-    checked = homeless.run("manifest", "check")
+    checked = homeless.run("verify", "--space", "project")
     assert "no home folder" in checked.out + checked.err

@@ -14,8 +14,8 @@ from jsonschema import Draft4Validator
 from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
-from rye.manifest.model import FINDINGS, Severity
 from rye.trust import REASONS, Verdict
+from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
 from rye.verify.reports import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification
@@ -137,7 +137,7 @@ def test_sarif_names_rule_place_and_fingerprint() -> None:
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 2)
     ids = {rule["id"] for rule in rules}
     of_items = {code for code, each in REASONS.items() if each.verdict is not Verdict.TRUSTED} | set(POLICY_REASONS)
-    assert ids == of_items | {code for code, kind in FINDINGS.items() if kind.severity is Severity.ERROR}
+    assert ids == of_items | set(REMEDIES)
 
 
 def test_junit_has_a_case_for_each_item() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,9 @@ import pytest
 from rye import RyeError
 from rye.cli import main
 from rye.keyring.bundle_pins import find_bundle, pin_bundle, read_signers_of
+from rye.keyring.lists import sign_list
 from rye.keyring.trust_changes import TrustChange
 from rye.keyring.trust_files import Trust
-from rye.manifest.space import observe
-from rye.manifest.store import replace_manifest
-from rye.manifest.write import write_manifest
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 from rye.trust import TRUSTED_FOLDER, Revocation, SigningKey, reach_of, trust_file_name
@@ -237,16 +235,15 @@ def test_what_is_no_bundle_of_others_is_refused(sim: SpaceSim) -> None:
         assert (caught.value.code, bool(caught.value.hint)) == (code, True)
 
 
-def test_what_the_manifest_signs_is_shown_before_it_is_trusted(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON without a signature of its own counts for the key of the manifest, as it does once the bundle is pinned."""
+def test_what_the_list_signs_is_shown_before_it_is_trusted(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON without a signature of its own counts for the key of the list, as it does once the bundle is pinned."""
     monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
     sim.write("system:shop", "tools/demo/data.json", '{"title": "Data"}')
     _, trust, roots = parts(sim)
     assert read_signers_of(roots, trust.load().trust, now=NOW).others["no-envelope"] == 2
-    files = write_manifest({}, observe(roots[0]).all, signers=(SHOP,), now=datetime.now(UTC)).files
-    replace_manifest(roots[0].path, files)
+    sign_list(roots[0], key=SHOP, trust=trust.load().trust)
     found = read_signers_of(roots, trust.load().trust, now=NOW)
     (mine,) = (each for each in found.signers if each.entry.public == SHOP.public)
-    assert (mine.items, found.others["no-envelope"]) == ({"trusted": 3}, 1)
+    assert (mine.items, found.others) == ({"trusted": 4}, {})
     pin(sim, SHOP)
-    assert codes(sim)["tools/demo/data.json"] == "ok-manifest"
+    assert codes(sim)["tools/demo/data.json"] == "ok-list"

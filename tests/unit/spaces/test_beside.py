@@ -58,7 +58,7 @@ def test_what_a_tool_may_run_is_found_by_the_walk_and_beside_the_tool(tmp_path: 
 
 
 def test_the_library_of_a_bundle_of_ryeos_holds_code_and_no_items(tmp_path: Path) -> None:
-    """Every tool may run what is there; elsewhere, without the manifest or behind a link, such files are items."""
+    """Every tool may run what is there; elsewhere, or behind a link, such files are items."""
     lay(
         tmp_path,
         {
@@ -158,7 +158,6 @@ def test_all_files_are_listed_with_their_modes(tmp_path: Path) -> None:
         "tools/node_modules/m.js",
         "tools/__pycache__/z.pyc",
         "config/keys/trusted/k.toml",
-        "config/manifest/1.root.json",
         "config/keys/signing/private_key.pem",
         "tools/.x.py.0123456789abcdef.tmp",
     }
@@ -170,9 +169,8 @@ def test_all_files_are_listed_with_their_modes(tmp_path: Path) -> None:
     git = {FileMode(path, FOLDER) for path in (".git", "tools/.git")}
     assert {FileMode("a.txt", PROGRAM), FileMode("link", LINK), FileMode("pipe", ""), *git} < set(found)
     assert {each.path for each in found if isinstance(each, FileMode)} == kept | {"link", "pipe", ".git", "tools/.git"}
-    unlisted = {path for path in kept if not is_listable(path, PLAIN)}
-    assert unlisted == {path for path in kept if path.endswith((".json", ".pem", ".tmp"))}
-    assert not is_listable(".git", FOLDER)
+    unlisted = {path for path in kept if not is_listable(path)}
+    assert unlisted == {path for path in kept if path.endswith((".pem", ".tmp"))}
     assert sum(isinstance(each, FileMode) and each.mode == PLAIN for each in found) == len(kept) - 1
 
 

@@ -53,7 +53,7 @@ def test_a_project_of_others_is_searched_with_a_warning_and_not_signed_in(
     assert response.total == 1
     for warnings in (response.warnings, registry.verify().warnings):
         assert sum("nothing is signed or written there" in text for text in warnings) == 1
-    for words in (["sign", "--all"], ["sign", "--all", "--project", str(sim.project)], ["manifest", "write"]):
+    for words in (["sign", "--all"], ["sign", "--all", "--project", str(sim.project)], ["sign", "--list"]):
         assert main(words) == 2
         assert "unsafe-owner" in capsys.readouterr().err
     assert sim.path("project", HELLO).read_text(encoding="utf-8") == TEXT
@@ -133,7 +133,7 @@ def test_a_file_or_folder_of_others_in_an_own_project_is_named(
         (named,) = [text for text in warnings if "unsafe-owner" in text]
         assert f"in {sim.root('project')}, {place} " in named
     assert main(["sign", "--all"]) == 2
-    assert main(["manifest", "write"]) == 2
+    assert main(["sign", "--list"]) == 2
     monkeypatch.setenv("RYE_SAFE_FOLDERS", str(sim.root("project") / "tools"))
     assert not any("unsafe-owner" in text for text in (*registry.verify().warnings, *registry.search("hello").warnings))
     assert main(["sign", "--all"]) == 0

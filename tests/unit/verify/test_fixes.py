@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import rye._text
 from rye._text import Advice, inline, quote
 from rye.cli.app import root
-from rye.manifest.model import FINDINGS
-from rye.manifest.model import ManifestFinding as Found
 from rye.trust import REASONS, TrustSet, Verdict
+from rye.trust.list import Change
 from rye.verify.fixes import Fixes, Signers
+from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.reports import VerifiedItem, Violation
 from tests.support.outcomes import HOLDER
@@ -84,12 +84,11 @@ def item(code: str, name: str = "demo/a", *, space: str = "project", base: str =
     return VerifiedItem("tool", name, space, bundle, path, signature(verdict, code=code, signer=ANN.public.fingerprint))
 
 
-def violation(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Violation, Found]:
-    """Return what a manifest has against an item, or against itself."""
-    path = f"tools/{name}.py" if code.startswith("item-") else ""
-    found = Found(code, "words", path, "tool", name)
-    full = f"{base}/.ai/{path or 'config/manifest'}"
-    return Violation("tool", name, space, "shop" if space == "system" else "", full, ""), found
+def violation(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Violation, Change]:
+    """Return how a file differs from a list, or what is wrong with the list."""
+    path = "rye.list" if code.startswith("list-") else f"tools/{name}.py"
+    found = Violation("file", path, space, "shop" if space == "system" else "", f"{base}/.ai/{path}", "")
+    return found, Change(code, path, "words")
 
 
 def run(shell: str, script: str, folder: Path, **variables: str) -> str:
@@ -117,8 +116,8 @@ def commands(name: str = "demo/a") -> Iterator[tuple[str, Advice]]:
                 yield code, fixes.of_item(item(code, name, space=space), code)
             for code in POLICY_REASONS:
                 yield code, fixes.of_item(item(code, name, space=space), code, formats=("v1",))
-            for code in FINDINGS:
-                yield code, fixes.of_manifest(*violation(code, name, space=space))
+            for code in REMEDIES:
+                yield code, fixes.of_list(*violation(code, name, space=space))
 
 
 def parse(words: list[str]) -> Mapping[str, object]:
@@ -145,7 +144,7 @@ def test_every_fix_is_a_command_that_parses() -> None:
             assert words[0] in {"rye", "export"}, fix
             assert words[0] != "rye" or parse(words[1:]), fix
         assert all(parse(shlex.split(part)[1:]) for part in fix.words.split(": ") if part.startswith("rye ")), fix
-    assert seen == {*CODES, *POLICY_REASONS, *FINDINGS}
+    assert seen == {*CODES, *POLICY_REASONS, *REMEDIES}
 
 
 def test_a_command_that_does_not_parse_is_noticed() -> None:
@@ -165,8 +164,11 @@ def test_options_lead_to_where_the_item_is() -> None:
     bundle = here.of_item(item("no-envelope", space="system", base="/b b"), "no-envelope")
     assert bundle.command == ""
     assert bundle.words.startswith("nobody answers for it: read it before you follow it")
-    written = here.of_manifest(*violation("item-unlisted", space="user"))
-    assert written == ("", "once reviewed: rye manifest write --space user")
+    added = here.of_list(*violation("file-added", space="user"))
+    assert added == (
+        "",
+        "find out where it came from, and remove it; once you have reviewed it: rye sign --list --space user",
+    )
     assert here.of_item(item("envelope"), "format", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
     assert here.of_item(item("ok"), "ok") == ("", "")
 
@@ -193,7 +195,7 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
         assert theirs.command.startswith("rye sign") == (verdict is Verdict.UNSIGNED)
         assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer"})
         for advice in (mine, theirs):
-            assert verdict is not Verdict.TAMPERED or "again from where it came from" in advice.words
+            assert verdict is not Verdict.TAMPERED or "list" in code or "again from where it came from" in advice.words
     limited = Signers(HOLDER.keys, TrustSet((entry(ANN, namespaces=("other/*",)),)), NOW)
     assert not replace(nobody, signers=lambda: limited).of_item(item("no-envelope"), "no-envelope").command
     named = Signers({EVE.public.fingerprint: "", ANN.public.fingerprint: " --key release"}, HOLDER.trust, NOW)
@@ -201,9 +203,9 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
     assert fix.command == "rye sign tool:demo/a --key release"
     own = held("/p", "/p").of_item(item("audience"), "audience")
     assert (own.command, "--audience" in own.words) == ("rye sign tool:demo/a", True)
-    for code in FINDINGS:
-        assert "rye manifest write" not in nobody.of_manifest(*violation(code)).command
-        assert "rye manifest write" not in held("/p", "/p").of_manifest(*violation(code)).command
+    for code in REMEDIES:
+        assert "rye sign" not in nobody.of_list(*violation(code)).command
+        assert "rye sign" not in held("/p", "/p").of_list(*violation(code)).command
 
 
 @needs_git

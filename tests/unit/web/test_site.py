@@ -19,11 +19,10 @@ from starlette.testclient import TestClient
 
 from rye import Registry
 from rye._text import quote
-from rye.keyring.manifests import find_root
-from rye.manifest.space import observe
-from rye.manifest.store import replace_manifest
-from rye.manifest.write import write_manifest
+from rye.keyring.lists import find_root
 from rye.spaces.layout import Layout
+from rye.spaces.lists import files_below
+from rye.trust.list import add_signature, write_list
 from rye.web import app
 from rye.web.gate import SAFE_HEADERS
 from rye.web.markup import LinkedItem, code_lines, rendered
@@ -153,8 +152,8 @@ def test_every_page_has_a_twin(client: TestClient, registry: Registry) -> None:
     found = client.get("/overview.json?space=project").json()
     ages = [each.pop("index_age") for answer in (stats, found) for each in answer["spaces"]]
     assert (found, len(ages)) == (json.loads(json.dumps(stats)), 6)
-    manifests = [each.to_dict() for each in registry.check_manifests()]
-    assert client.get("/trust.json").json() == registry.trust_keys().to_dict() | {"manifests": manifests}
+    lists = [each.to_dict() for each in registry.check_lists()]
+    assert client.get("/trust.json").json() == registry.trust_keys().to_dict() | {"lists": lists}
     assert PAGES.keys() == {"search", "why", "item", "refs", "similar", "diff", "overview", "trust"}
 
 
@@ -476,26 +475,25 @@ def test_the_overview_gives_the_reasons_of_every_verdict(tmp_path: Path) -> None
     assert "and 95 more" in page
 
 
-def test_a_manifest_that_has_expired_has_the_command_that_renews_it(
-    tmp_path: Path,
-) -> None:
-    """The page says since when, what was found, and what is to be done; of a good one, until when it is valid."""
+def test_a_list_that_has_expired_says_since_when(tmp_path: Path) -> None:
+    """The page says when it expired, and what to do; of a good list, until when it is valid and who signed it."""
     sim = SpaceSim(tmp_path, bundles=())
     sim.add("project", "knowledge/a.md", "# A\n")
     sim.add("user", "knowledge/b.md", "# B\n")
     layout = Layout.find(project=sim.project, user=sim.user, bundles=())
-    for space, days in (("project", 40), ("user", 1)):
-        _, root = find_root(layout, space=space)
-        then = datetime.now(UTC) - timedelta(days=days)
-        update = write_manifest({}, observe(root).all, signers=[ANN], now=then, fresh=7)
-        replace_manifest(root.path, update.files)
+    for space, days in (("project", -40), ("user", 40)):
+        root, until = find_root(layout, space=space)[1], datetime.now(UTC) + timedelta(days=days)
+        body = write_list("x", 1, until, list(files_below(root.path, root)[0].values()))
+        signed = add_signature(body, origin=root.origin("list", "x"), key=ANN, now=datetime.now(UTC))
+        (root.path / "rye.list").write_bytes(signed)
     with TestClient(app(sim.registry())) as client:
         page = client.get("/trust").text
     good, bad = page.partition("<h3>user ")[2], page.partition("<h3>project ")[2].partition("<h3>user ")[0]
-    assert "Version 1 lists 1 item and expired on" in bad
-    assert "timestamp.json expired at" in bad
-    assert "rye manifest" in bad
-    assert "Version 1 lists 1 item and expires on" in good
+    assert "Number 1 names 1 file and expired on" in bad
+    assert "the list expired on" in bad
+    assert '<code tabindex="0">rye verify</code>' in bad
+    assert "and expires on" in good
+    assert ANN.public.fingerprint in good
 
 
 def test_a_key_has_the_command_that_does_something_about_it(tmp_path: Path) -> None:
