@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +32,10 @@ logger = logging.getLogger(__name__)
 
 VERDICT_NAMES = tuple(str(verdict) for verdict in Verdict)
 VERDICT_NUMBER = {name: number for number, name in enumerate(VERDICT_NAMES)}
+
+
+MAX_COLUMNS = 4
+"""Trust sets whose verdicts are kept for a segment: people, CI and ``--trust`` use a few by turns."""
 
 
 class VerdictColumn(NamedTuple):
@@ -60,8 +65,21 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
     if column is None or len(column.verdicts) != segment.docs:
         arrays = _judge_all(segment, root, trust, now)
         _keep(path, arrays, {})
+        _remove_oldest(path)
         column = _column(arrays, memoryview(arrays["signer.buffer"].tobytes()))
     return column
+
+
+def _remove_oldest(path: Path) -> None:
+    """Remove the oldest verdicts on the segment of a file, those of trust sets long gone; the newest few stay."""
+    names = re.compile(rf"{re.escape(path.name.partition('.')[0])}\.[0-9a-f]{{16}}\.ryx")
+    try:
+        kept = [each for each in path.parent.iterdir() if names.fullmatch(each.name)]
+        kept.sort(key=lambda each: each.stat().st_mtime_ns, reverse=True)
+        for old in kept[MAX_COLUMNS:]:
+            old.unlink(missing_ok=True)
+    except OSError as error:  # another process removes the same ones
+        logger.info("old verdicts beside %s stay: %s", path.name, error)
 
 
 def column_name(root: Root, trust: TrustSet, digest: str) -> str:

@@ -2,7 +2,7 @@
 
 A search needs none of it, so nothing is imported here::
 
-    from rye.keyring.keyring import Keyring
+    from rye.keyring.private import Keyring
 """
 
 __all__ = ()

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from rye._files import write_atomically
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
-from rye.keyring.trust_changes import refuse_link
+from rye.keyring.changes import write_file
 from rye.parameters import ParameterError
 from rye.spaces import Root, Space, check_writable, named_bundle
 from rye.spaces.beside import FOLDER, is_listable
@@ -110,8 +109,7 @@ def sign_list(
     if (read_list(folder) or b"") != data or _read_all(root, folder) != files:
         message = "the files changed after they were shown, so nothing was signed"
         raise SigningError("changed-meanwhile", message, hint="look at them again")
-    refuse_link(folder / LIST_FILE)
-    write_atomically(folder / LIST_FILE, content)
+    write_file(folder / LIST_FILE, content)
     listed = parse_list(content)
     signers = find_signers(listed, root.origin("list", listed.name), trust, now)
     if signers.code:
@@ -167,7 +165,7 @@ class _Work:
         signers = find_signers(present, self.root.origin("list", present.name), self.trust, self.now)
         if signers.code:
             message = f"the present list is not signed by a key that counts: {signers.detail} [{signers.code}]"
-            raise SigningError(signers.code, message, hint="check whose list it is: rye verify")
+            raise SigningError("list-untrusted", message, hint="check whose list it is: rye verify")
         _refuse_older(self.folder, present)
         done = self._plan("add", present.name, present)
         if done.changes:

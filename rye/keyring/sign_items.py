@@ -14,8 +14,8 @@ from typing import TypeVar, Unpack
 from rye import spaces
 from rye._report import Report
 from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
-from rye.keyring.keyring import Keyring
-from rye.keyring.trust_changes import unlink, write_trust_file
+from rye.keyring.changes import write_file
+from rye.keyring.private import Keyring
 from rye.keyring.validate import faults, program_problems
 from rye.parameters import COMMANDS, check
 from rye.spaces import ItemFile, Root
@@ -24,6 +24,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import keys_of_list
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
+from rye.spaces.state import SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
 from rye.trust import (
     DETACHED_SUFFIX,
@@ -39,6 +40,7 @@ from rye.trust import (
     judge,
     leads_out,
     load_trust,
+    read_trust_bytes,
     sign_bytes,
     sign_detached,
     sign_skill,
@@ -197,7 +199,7 @@ def sign_targets(
     jobs = _read_all(found, missed, progress, validate=mode is not SignMode.CHECK)
     if mode is not SignMode.CHECK:
         _refuse_others(jobs)
-    secret = keyring.signing_key(key) if mode is SignMode.WRITE else None
+    secret = keyring.signing_key(key, force=force) if mode is SignMode.WRITE else None
     public = secret.public if secret else _public(keyring, key, mode)
     trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
     audience = layout.audience if space == "project" else ""
@@ -254,7 +256,7 @@ def sign_bundle(
     force: bool = False,
     progress: Progress = None,
 ) -> SignReport:
-    """Sign each item of a bundle that is not validly signed, skills as wholes.
+    """Sign each item of a bundle that is not validly signed, skills as wholes, and its settings for ranking.
 
     Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
     branches differ in nothing else. A trust file goes when neither an item nor the list needs it any more, unless
@@ -285,21 +287,28 @@ def sign_bundle(
     _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
-    load, needed = load_trust(bundles={bundle: home}, vouching=home), keys_of_list(home)
+    load, needed = load_trust(bundles={bundle: home}, built_in=home), keys_of_list(home)
     for job in jobs:
         job.judge(load.trust, envelope)
     fingerprint = trust_file = ""
     rows = [job.row(changed=False) for job in jobs]
-    if force or any(job.code for job in jobs):
+    settings = read_trust_bytes(home / SETTINGS) if (home / SETTINGS).is_file() else b""
+    known = judge_settings(bundle, settings, trust=load.trust, now=system_clock())
+    stale = bool(settings) and (force or known.verdict is not Verdict.TRUSTED)
+    if force or stale or any(job.code for job in jobs):
         secret = key or SigningKey.generate()
         entry = trust_file_bytes(secret.public, owner=owner, short=True)
         signed = _sign(jobs, secret, envelope, force=force)
         # before the items, so that whatever is signed when this is interrupted is trusted too
         if not load.trust.named(secret.public.fingerprint):
             trust_file = str(trusted / trust_file_name(secret.public))
-            write_trust_file(Path(trust_file), entry, ())
+            write_file(Path(trust_file), entry)
         rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
-    needed |= {fingerprint, *(job.signer for job in jobs if not (job.code or force))}
+        if stale:
+            place = settings_place(bundle)
+            settings = sign_bytes(settings, suffix=".yaml", origin=place, key=secret, now=system_clock())
+            write_file(home / SETTINGS, settings)
+    needed |= {fingerprint, "" if stale else known.signer, *(job.signer for job in jobs if not (job.code or force))}
     return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, _remove_unneeded(load.trust, needed))
 
 
@@ -310,7 +319,7 @@ def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
     """
     unneeded = [entry.source for entry in trust.entries if not entry.bars and entry.fingerprint not in needed]
     for path in unneeded:
-        unlink(Path(path))
+        write_file(Path(path), None)
     return tuple(unneeded)
 
 

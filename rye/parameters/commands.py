@@ -134,9 +134,18 @@ _AUDIENCE = _PLACES["audience"]
 _TARGETS = _named(target=_words("What is meant", completes="target"))
 _NAME = _named(name=Parameter("The key", flags="argument", completes="key"))
 _KEYS = _named(key=_words("The keys", required=True, completes="trusted"))
-_OWNER = _named(owner=Parameter("Who the trust file says it belongs to; by default your login", metavar="NAME"))
+_OWNER = _named(
+    owner=Parameter(
+        "Who the trust file says it belongs to; by default `user.name` of your git settings, else your login",
+        metavar="NAME",
+    )
+)
 _LIMITS = _named(
-    namespaces=_many("It may sign only such ids; repeatable", flags="--namespace", metavar="PATTERN"),
+    patterns=_many(
+        "It may sign only such items: `tool:ops/*`, or all of a bundle: `bundle:NAME`; repeatable",
+        flags="--for",
+        metavar="PATTERN",
+    ),
     not_after=Parameter("Last day, or moment, on which it counts", metavar="DATE"),
 )
 _OWN_TRUST = _named(
@@ -157,7 +166,9 @@ _NOT_BUNDLES = "a bundle's items are its publisher's"
 _YES = _named(yes=_flag("Do not ask: the fingerprint has been compared", flags="--yes -y"))
 _trust_space = partial(_space, hint="a bundle's trust files are its publisher's")
 _TRUST_SPACE = _named(
-    space=_trust_space("`user`; or `project`, where it counts for others once endorsed", "user", "project")
+    space=_trust_space(
+        "`user`; or `project`, where it counts for others once your key has signed it", "user", "project"
+    )
 )
 
 
@@ -272,7 +283,7 @@ COMMANDS: Mapping[str, _Table] = {
             yes=_flag("Do not ask", flags="--yes -y"),
             dry_run=_flag("List all that would be done and change nothing"),
             sign=_flag("Sign nothing and make no key", default=True, flags="--no-sign"),
-            owner=Parameter("Who a new key's trust file says it belongs to; by default your login", metavar="NAME"),
+            owner=_OWNER["owner"],
             ci=_many(
                 "Write the job that verifies each change for `github`, `gitlab` or `pre-commit`; repeatable",
                 metavar="SERVER",
@@ -443,6 +454,15 @@ COMMANDS: Mapping[str, _Table] = {
         | _LOSE
         | _of()
     ),
+    "keys rotate": (
+        _NAME
+        | _named(
+            reason=Parameter("Why, in a line; every verdict on the old key repeats it", "rotated", metavar="TEXT"),
+            sign=_flag("Sign again what the old key validly signed in the project and in your user space"),
+            yes=_flag("Do not ask", flags="--yes -y"),
+        )
+        | _of("project")
+    ),
     "trust list": _of("project", "bundles", "trust"),
     "trust add": (
         _KEYS
@@ -457,7 +477,7 @@ COMMANDS: Mapping[str, _Table] = {
         _named(
             bundle=_argument("Its id, or its folder"),
             fingerprints=_many(
-                "Pin it to this key (64 hex digits) without asking; repeatable", flags="--fingerprint", metavar="FP"
+                "Trust this key (64 hex digits) without asking; repeatable", flags="--fingerprint", metavar="FP"
             ),
         )
         | _of()

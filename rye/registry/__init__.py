@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
-    from rye.keyring.bundle_pins import BundleSigners, find_bundle, pin_bundle, read_signers_of
-    from rye.keyring.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
-    from rye.keyring.keyring import KeyFacts, Keyring, Passphrase
+    from rye.keyring.bundles import BundleSigners, find_bundle, read_signers_of, trust_bundle
+    from rye.keyring.changes import TrustChange, change_all
+    from rye.keyring.key_files import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
     from rye.keyring.lists import ListSigned, find_root, sign_list
+    from rye.keyring.private import KeyFacts, Keyring, Passphrase, Rotated
     from rye.keyring.sign_items import SignReport, sign_bundle
-    from rye.keyring.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
+    from rye.keyring.trust_list import TrustedKey, TrustReport
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
     from rye.registry.live import Changed, Live
@@ -92,17 +93,19 @@ __all__ = [
     "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
     "LoadedItem", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
-    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
+    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
+    "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
     "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus",
     "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
     "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all", "check_audience",
     "check_project",
     "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "dump", "export_skills",
-    "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys", "import_files",
-    "last_moment", "list_folder", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope", "pin_bundle",
+    "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys",
+    "import_files", "last_moment", "list_folder", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope",
     "read_key_file", "read_signers_of", "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri",
-    "split_name", "start_verification", "system_clock", "to_dict", "user_space", "walk", "write_atomically",
+    "split_name", "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space", "walk",
+    "write_atomically",
     "write_secret",
 ]
 
@@ -115,12 +118,13 @@ _NAMES = {
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",
-    "rye.keyring.bundle_pins": "BundleSigners find_bundle pin_bundle read_signers_of",
-    "rye.keyring.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
-    "rye.keyring.keyring": "KeyFacts Keyring Passphrase",
+    "rye.keyring.bundles": "BundleSigners find_bundle read_signers_of trust_bundle",
+    "rye.keyring.key_files": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
     "rye.keyring.lists": "ListSigned find_root sign_list",
+    "rye.keyring.private": "KeyFacts Keyring Passphrase Rotated",
     "rye.keyring.sign_items": "SignReport sign_bundle",
-    "rye.keyring.trust_changes": "TrustChange TrustReport TrustedKey change_all",
+    "rye.keyring.changes": "TrustChange change_all",
+    "rye.keyring.trust_list": "TrustReport TrustedKey",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
     "rye.registry.live": "Changed Live",

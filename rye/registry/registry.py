@@ -51,10 +51,10 @@ from rye.trust import system_clock
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
     from rye.index.vector_report import VectorReport
-    from rye.keyring.keyring import Passphrase
     from rye.keyring.lists import ListSigned
+    from rye.keyring.private import Passphrase
     from rye.keyring.sign_items import SignReport
-    from rye.keyring.trust_changes import TrustReport
+    from rye.keyring.trust_list import TrustReport
     from rye.registry.relations import Relations
     from rye.registry.remote import RemoteRegistry
     from rye.registry.reports import LoadedItem, SpaceStatus
@@ -471,7 +471,7 @@ class Registry:
             SigningError: An item is not valid, or the key cannot be used.
             ArgumentError: A target matches nothing.
         """
-        from rye.keyring.keyring import Keyring
+        from rye.keyring.private import Keyring
         from rye.keyring.sign_items import SignMode, sign_targets
 
         path = None if key is None else as_path("key", key)
@@ -497,7 +497,7 @@ class Registry:
 
     def trust_keys(self) -> TrustReport:
         """Return every key that a trust file names, what it may speak for, and whether it counts now, and why."""
-        from rye.keyring.trust_files import Trust
+        from rye.keyring.trust import Trust
 
         return Trust(self._layout, named=self._named_trust).list()
 
@@ -546,8 +546,8 @@ class Registry:
             SigningError: The key cannot be used, or the present list is not good.
             ArgumentError: There is no such space, or no list to add a signature to.
         """
-        from rye.keyring.keyring import Keyring
         from rye.keyring.lists import find_root, sign_list
+        from rye.keyring.private import Keyring
 
         check_space(space)
         layout, root = find_root(self._layout, space=space)

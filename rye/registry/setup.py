@@ -17,7 +17,7 @@ from rye._resources import items_root
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import SKILL_FILE, ClientFolder
-from rye.keyring.keyring import Keyring, Passphrase
+from rye.keyring.private import Keyring, Passphrase
 from rye.registry.load import check_place
 from rye.registry.new_files import SKILL, LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
 from rye.registry.registry import Registry
@@ -26,7 +26,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.signed import skill_files
 from rye.spaces.targets import files_to_sign
 from rye.trust import unlistable, write_atomically
-from rye.trust.list import write_rows
+from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, write_rows
 
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
@@ -177,7 +177,7 @@ class Setup:
         return [*self._imported, NewFile(POLICY, policy.encode()), *self._jobs]
 
     def _extend(self, *, dry_run: bool) -> tuple[WrittenFile, ...]:
-        """Add the lines that keep git from converting line ends, where the project is in a repository of git."""
+        """Add lines for git, in a repository: line ends stay as they are, and signed lists are not merged by lines."""
         if not any(os.path.lexists(each / ".git") for each in (self.folder, *self.folder.parents)):
             return ()
         path = self.folder / _ATTRIBUTES
@@ -187,6 +187,7 @@ class Setup:
         before = path.read_bytes() if path.exists() else b""
         wanted = [_fence("Git and line ends").strip()]
         wanted += [f"/{place} -text" for place in self._places]
+        wanted += [f"{name} -merge" for name in (LIST_FILE, SKILL_SIGNATURE)]  # no line-by-line merge
         known = before.decode("utf-8", "replace").splitlines()
         missing = [line for line in dict.fromkeys(wanted) if line not in known]
         if missing and not dry_run:

@@ -21,7 +21,7 @@ from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
 from rye.search.settings import Ranking, read_ranking
-from rye.spaces import Root, is_own
+from rye.spaces import Root
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.trust import TrustLoad, TrustSet, system_clock
@@ -284,13 +284,11 @@ class Indexes:
 
 
 def ranking_of(layout: Layout, trust: TrustSet, now: datetime, others: Sequence[Root] = ()) -> Ranking:
-    """Return the settings of the user, and of bundles that the user pinned to a key, also for roots elsewhere."""
-    bundles = [root for root in layout.in_space("system") if not is_own(root)]
-    unpinned = [root for root in bundles if not trust.pins(root.bundle, now)]
+    """Return the settings of the user, and of bundles whose settings a trusted key signed, also for roots elsewhere."""
     unsafe = () if layout.safe_user() else layout.in_space("user")
     here = {root.source for root in layout.roots}
     elsewhere = [root for root in others if root.source not in here]
-    return read_ranking([*layout.roots, *elsewhere], [*unpinned, *unsafe])
+    return read_ranking([*layout.roots, *elsewhere], unsafe, trust=trust, now=now)
 
 
 def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]:

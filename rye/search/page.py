@@ -24,9 +24,9 @@ from rye.search.score import Evaluation
 from rye.search.semantic import HitScores
 from rye.spaces import FolderReader, Root, read_file
 from rye.spaces.read import Read
+from rye.spaces.shadowing import cut_short
 from rye.spaces.signed import ReadItem, parse_item, read_signed
 from rye.trust import Signature, TrustSet, judge, remembering_verify
-from rye.trust.reasons import cut_short
 
 KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20

@@ -24,8 +24,8 @@ from rye.search.expand import similar
 from rye.search.fields import between
 from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
+from rye.spaces.shadowing import foreign_copy
 from rye.trust import Signature, TrustSet, Verdict, judge, remembering_verify
-from rye.trust.reasons import foreign_copy
 
 _FEW = 8
 """Up to this many different numbers, comparing with each is faster than :func:`numpy.bincount`."""

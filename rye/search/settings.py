@@ -8,7 +8,7 @@
     semantic: {embedder: ollama, model: nomic-embed-text}
 
 A project's file is never read: a cloned repository does not decide how its own items rank, nor where texts are sent.
-That of a bundle is read once the user has pinned the bundle to a key.
+That of a bundle counts once it is signed with a key that the user trusts for the bundle.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -30,8 +31,9 @@ from rye.index.schema import TYPE_NAMES
 from rye.items.yaml import load as load_yaml
 from rye.parameters import BoostParts, Parameter, ParameterError, check_all, parameters_of
 from rye.search.fields import TEXT_FIELDS, Overrides
-from rye.spaces import Root
-from rye.spaces.state import SETTINGS
+from rye.spaces import Root, is_own
+from rye.spaces.state import SETTINGS, judge_settings
+from rye.trust import TrustSet, Verdict
 
 MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16
@@ -82,10 +84,17 @@ class Ranking(NamedTuple):
     problems: list[str]
 
 
-def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = ()) -> Ranking:
-    """Read the files of some roots; those of projects and of roots that are ``untrusted`` are not looked at."""
+def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = (), *, trust: TrustSet, now: datetime) -> Ranking:
+    """Read the files of some roots; those of projects and of roots that are ``untrusted`` are not looked at.
+
+    The file of a bundle other than rye's own counts if a key signed it that may sign for that bundle now.
+    """
     problems: list[str] = []
-    own = {root.source: _read(root, problems) for root in roots if root.space != "project" and root not in untrusted}
+    own = {
+        root.source: _read(root, problems, trust, now)
+        for root in roots
+        if root.space != "project" and root not in untrusted
+    }
     users, boosts = own.get("user", _SILENT)
     merged: dict[str, Overrides] = {}
     for root in roots:
@@ -157,10 +166,27 @@ def ignored_choices(roots: Sequence[Root]) -> list[str]:
     return found
 
 
-def _read(root: Root, problems: list[str]) -> tuple[Overrides, Mapping[str, float]]:
+def _distrust(root: Root, data: bytes, trust: TrustSet, now: datetime) -> str:
+    """Return why the file of a bundle does not count; empty if it does."""
+    if root.space != "system" or is_own(root) or not data:
+        return ""
+    signature = judge_settings(root.bundle, data, trust=trust, now=now)
+    return "" if signature.verdict is Verdict.TRUSTED else signature.reason
+
+
+def _read(root: Root, problems: list[str], trust: TrustSet, now: datetime) -> tuple[Overrides, Mapping[str, float]]:
     """Return the weights and boosts of one file, each without regard to the other."""
     path = root.path / SETTINGS
-    table, problem = _table(path, _USERS if root.space == "user" else _EVERYONES)
+    try:
+        data = _bytes(path)
+    except OSError as error:
+        problems.append(f"{path} cannot be read: {error.strerror}")
+        return _SILENT
+    if why := _distrust(root, data, trust, now):
+        if trust.bundle_signers(root.bundle, now):
+            problems.append(f"{path} is left out: {why}; rye sign --bundle signs it with the items of the bundle")
+        return _SILENT
+    table, problem = _parsed(path, data, _USERS if root.space == "user" else _EVERYONES)
     if problem:
         problems.append(problem)
         return _SILENT
@@ -179,10 +205,15 @@ def _left_out(path: Path, part: str, fault: str) -> str:
 def _table(path: Path, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
     """Return the content of a file, or why all of it is left out."""
     try:
-        data = _bytes(path)
-        table = load_yaml(data.decode("utf-8"))
+        return _parsed(path, _bytes(path), known)
     except OSError as error:
         return {}, f"{path} cannot be read: {error.strerror}"
+
+
+def _parsed(path: Path, data: bytes, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+    """Return the content of a file's bytes, or why all of it is left out."""
+    try:
+        table = load_yaml(data.decode("utf-8"))
     except (ItemError, UnicodeDecodeError) as error:
         return {}, f"{path} is left out: {error}"
     table = {} if table is None else table

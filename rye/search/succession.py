@@ -154,7 +154,7 @@ class Succession:
         if theirs.verdict is Verdict.TRUSTED:
             root, segment = part.root, part.segment
             origin = root.origin(TYPE_NAMES[segment.types[local]], segment.ids[local])
-            return self._trust().may_sign(theirs.signer, origin, self._now)
+            return self._trust().may_sign(theirs.signer, origin, self._now).counts
         own = self._judged(doc)
         if own.verdict is Verdict.TRUSTED or self._reader.locate(by)[0].root.source != part.root.source:
             return False

@@ -14,7 +14,7 @@ from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
 from rye.spaces import Root, Space
-from rye.spaces.state import checkouts_around, user_fault
+from rye.spaces.state import checkouts_around, organisation_folder, user_fault
 from rye.trust import TrustLoad, check_audience, load_trust, real_path
 
 AUDIENCE: Final = "RYE_AUDIENCE"
@@ -123,8 +123,9 @@ class Layout(NamedTuple):
             checkouts=checkouts,
             user_fault=user_fault(self.user, checkouts),
             bundles={root.bundle: root.trust_root for root in self.roots if root.space == "system"},
-            vouching=next((root.path for root in self.roots if spaces.is_own(root)), None),
+            built_in=next((root.path for root in self.roots if spaces.is_own(root)), None),
             named=named,
+            organisation=organisation_folder(),
         )
         return load._replace(trust=replace(load.trust, audience=self.audience)) if self.audience else load
 

@@ -216,7 +216,7 @@ def find_signers(listed: SpaceList, origin: Origin, trust: TrustSet, now: dateti
         entry = next((each for each in publics.values() if listed.holds(line, each.public)), None)
         if publics and entry is None:
             return Signers((), "list-signature", f"key {line.fingerprint[:16]}", number)
-        if entry is None or not trust.may_sign(entry.fingerprint, place, now):
+        if entry is None or not trust.may_sign(entry.fingerprint, place, now).counts:
             unknown.append(line.fingerprint)
             continue
         first = first if counting else number

@@ -20,6 +20,7 @@ import os
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -34,7 +35,7 @@ from rye._files import (
 )
 from rye.errors import EnvironmentFault
 from rye.spaces.model import FOLDER
-from rye.trust import TRUSTED_FOLDER
+from rye.trust import TRUSTED_FOLDER, Origin, Signature, TrustSet, inspect, judge
 
 VARIABLE: Final = "RYE_STATE_DIR"
 MAX_RECORD: Final = 1 << 26
@@ -42,6 +43,18 @@ MAX_RECORD: Final = 1 << 26
 
 SETTINGS: Final = Path("config", "search.yaml")
 """Where the settings of a space stand below its root."""
+
+
+def settings_place(bundle: str) -> Origin:
+    """Return what the signature of a bundle's settings names, so that it holds for no other bundle."""
+    return Origin("system", bundle, "settings", bundle)
+
+
+def judge_settings(bundle: str, data: bytes, *, trust: TrustSet, now: datetime) -> Signature:
+    """Return the verdict on the settings of a bundle, which hold their signature line themselves."""
+    place = settings_place(bundle)
+    return judge(inspect(data, origin=place, declared={}, suffix=".yaml"), origin=place, trust=trust, now=now)
+
 
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOTHING: Final = frozenset({errno.ENOENT, errno.ENOTDIR})
@@ -66,8 +79,8 @@ def state_folder() -> Path:
     return folder
 
 
-def platform_folder(kind: Literal["user_cache_dir", "user_state_dir"]) -> Path | None:
-    """Return the platform's folder for rye's cache or state; None for a user without a home folder.
+def platform_folder(kind: Literal["user_cache_dir", "user_state_dir", "site_config_dir"]) -> Path | None:
+    """Return the platform's folder for rye's cache, state or system-wide settings; None for a user without a home.
 
     That is a user without ``HOME``, XDG variable and entry in the passwd database.
     """
@@ -78,6 +91,32 @@ def platform_folder(kind: Literal["user_cache_dir", "user_state_dir"]) -> Path |
     except RuntimeError:
         return None
     return folder if folder.is_absolute() else None  # older releases leave the tilde
+
+
+ORGANISATION_VARIABLE: Final = "RYE_TRUST_DIR"
+"""Environment variable that names the folder of an organisation's trust files."""
+
+
+def organisation_folder() -> tuple[Path | None, EnvironmentFault | None]:
+    """Return the folder of trust files that an organisation ships for all users, and why nothing in it counts, if so.
+
+    It is ``RYE_TRUST_DIR``, else ``trust`` in the system's folder of settings, such as ``/etc/xdg/rye/trust``. It must
+    belong to root or the user, and nobody else may be able to write there.
+    """
+    if named := os.environ.get(ORGANISATION_VARIABLE):
+        folder = Path(os.path.expanduser(named))
+        if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises where a folder may not be entered
+            message = f"{ORGANISATION_VARIABLE} is {named!r}, which is no folder"
+            return folder, EnvironmentFault("unreadable", message, hint="name a folder of trust files, or unset it")
+    else:
+        settings = platform_folder("site_config_dir")
+        if settings is None or not os.path.lexists(settings / "trust"):
+            return None, None
+        folder = settings / "trust"
+    if why := why_unsafe(folder):
+        hint = f"run that command; if you know who can write there, name the folder in {SAFE_FOLDERS}"
+        return folder, EnvironmentFault("unsafe-owner", f"no trust file in {folder} is read: {why}", hint=hint)
+    return folder, None
 
 
 def record_path(kind: str, name: str) -> Path:

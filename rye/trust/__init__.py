@@ -2,7 +2,7 @@ r"""Signatures: from (bytes, keys, moment, place) to a verdict; keys, trust and 
 
 :func:`inspect` finds what the bytes of a file prove by themselves, :func:`judge` what that is worth under a trust set.
 Neither touches a disk or asks a clock. :mod:`rye.trust.trust_store` alone reads and
-writes files: trust files. Private keys on disk are the business of :mod:`rye.keyring.key_store`.
+writes files: trust files. Private keys on disk are the business of :mod:`rye.keyring.private`.
 Importing this room does not load the cryptography library; the first signature that is checked or made does.
 
     >>> from datetime import UTC, datetime
@@ -42,9 +42,17 @@ from rye.trust.line import (
 )
 from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, read_rows, sign_skill, unlistable
 from rye.trust.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
-from rye.trust.reasons import REASONS, Reason, reach_of, trust_status
-from rye.trust.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_bytes, trust_file_name
-from rye.trust.trust_set import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
+from rye.trust.reasons import REASONS, Reason, reach_of
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_file import (
+    last_moment,
+    parse_trust_file,
+    sign_trust_file,
+    signer_of,
+    trust_file_bytes,
+    trust_file_name,
+)
+from rye.trust.trust_set import ANYWHERE, Standing, TrustSet
 from rye.trust.trust_store import (
     TRUSTED_FOLDER,
     TrustLoad,
@@ -56,6 +64,7 @@ from rye.trust.trust_store import (
 )
 
 __all__ = [
+    "ANYWHERE",
     "COMMENT_MARKS",
     "DETACHED_SUFFIX",
     "REASONS",
@@ -75,6 +84,7 @@ __all__ = [
     "Signature",
     "SigningKey",
     "Skill",
+    "Standing",
     "TrustEntry",
     "TrustLoad",
     "TrustScope",
@@ -82,10 +92,7 @@ __all__ = [
     "Verdict",
     "check_audience",
     "disagreements",
-    "endorse",
-    "endorser",
     "hide_keys",
-    "in_namespaces",
     "inspect",
     "judge",
     "last_moment",
@@ -106,12 +113,13 @@ __all__ = [
     "sign_bytes",
     "sign_detached",
     "sign_skill",
+    "sign_trust_file",
+    "signer_of",
     "sweep",
     "system_clock",
     "trust_file_bytes",
     "trust_file_name",
     "trust_paths",
-    "trust_status",
     "uncovered_lines",
     "unlistable",
     "unsigned_bytes",

@@ -107,6 +107,11 @@ class PublicKey:
         """SHA-256 of the 32 raw bytes, 64 hex digits, as newer RyeOS lines name it."""
         return hashlib.sha256(self.raw).hexdigest()
 
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """What a signature line or a trust file may call the key: 64 or 16 digits of the PEM, 64 of the raw key."""
+        return self.fingerprint, self.fingerprint[:16], self.raw_fingerprint
+
     def verify(self, signature: bytes, message: bytes) -> bool:
         """Return whether the signature holds; 64 bytes with a canonical S (RFC 8032, 5.1.7) or it does not."""
         # S is little-endian and the order above 2**252, so a small last byte is an answer

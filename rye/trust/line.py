@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, NotRequired, TypedDict, Unpack
 from rye._text import BOM, RawEnvelope, composed, find_envelope, front_matter
 from rye.errors import ArgumentError, SigningError
 from rye.trust.keys import SigningKey
-from rye.trust.model import EnvelopeFormat, Origin, Placement
-from rye.trust.trust_set import as_utc
+from rye.trust.model import EnvelopeFormat, Origin, Placement, as_utc
 
 _HASH: Final = ("# ", "")
 _SLASHES: Final = ("// ", "")

@@ -22,8 +22,7 @@ from rye._text import has_invisible
 from rye.errors import SigningError
 from rye.trust.keys import PublicKey
 from rye.trust.line import ParsedLine, SigningTerms, decode_signature, parse_line, sign_detached, signed_message
-from rye.trust.model import EnvelopeFormat, Placement
-from rye.trust.trust_set import as_utc
+from rye.trust.model import EnvelopeFormat, Placement, as_utc
 
 SKILL_SIGNATURE: Final = "SKILL.sig"
 """The file in the folder of a skill that holds its list."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, NewType, Protocol
 
@@ -26,6 +26,11 @@ class Clock(Protocol):
 
     def __call__(self) -> datetime:
         """Return the present moment with its time zone."""
+
+
+def as_utc(moment: datetime) -> datetime:
+    """Return a moment in UTC; one without a time zone is taken as UTC already."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 class Verdict(StrEnum):

@@ -1,4 +1,4 @@
-"""The text of a trust file: TOML that names one key, its owner and its limits; and its endorsement by a user's key."""
+"""Trust files: TOML that names one public key, its owner and its limits, and may be signed by a user's key."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from rye.errors import SigningError
 from rye.trust.evidence import inspect
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import sign_bytes, signed_message
-from rye.trust.model import EnvelopeFormat, Origin
-from rye.trust.trust_set import Revocation, TrustEntry, TrustScope, as_utc
+from rye.trust.model import EnvelopeFormat, Origin, as_utc
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 
 MAX_TRUST_FILE: Final = 65_536
 """A longer trust file is refused."""
 
-_NAMESPACE: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
+_ITEMS: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
+_BUNDLE: Final = re.compile(r"[\w.+-]+(?:#\d+)?")
 _KEY_PREFIX: Final = "ed25519:"
-_LIMITS: Final = ("namespaces", "bundles", "not_after", "revoked")
+_LIMITS: Final = ("for", "not_after", "revoked")
+_OLD_LIMITS: Final = ("namespaces", "bundles")
 _KNOWN: Final = MappingProxyType(
     {
-        "": ("version", "category", "fingerprint", "owner", "attestation", "public_key", *_LIMITS),
+        "": ("version", "category", "fingerprint", "owner", "attestation", "public_key", *_LIMITS, *_OLD_LIMITS),
         "public_key": ("pem",),
         "revoked": ("reason", "date"),
     }
 )
-"""Table → the keys that may stand in it; other tools write an ``attestation``, which says nothing here."""
-_HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see the trust model"
+"""Table → the keys that may stand in it. Other tools write an ``attestation``, which rye ignores."""
 
 
 @lru_cache(maxsize=512)
@@ -41,30 +42,34 @@ def parse_trust_file(
     *,
     scope: TrustScope,
     bundle: str = "",
-    endorsed_by: str = "",
-    vouches: bool = False,
+    signed_by: str = "",
+    built_in: bool = False,
     source: str = "",
 ) -> TrustEntry:
-    """Parse a trust file.
+    """Parse a trust file, as the page ``rye/trust`` describes it.
 
-    Read are ``[public_key] pem`` or ``public_key = "ed25519:BASE64"``, ``owner``, and the optional ``fingerprint`` (16
-    or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``bundles`` (ids of bundles),
-    ``not_after`` (date, of which the whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with
-    ``reason`` and ``date``). What is there but cannot be understood is refused, a key or table that is not known as
-    well: no limit is ever lost to a typing error. The entries of the last files are kept by their bytes, as each search
-    reads all trust files anew.
+    Whatever cannot be understood is refused, unknown keys and tables as well, so that no limit is lost to a typing
+    error. ``namespaces`` and ``bundles`` of older files become ``for``; a file with both means items that match both.
+    Parsed files are kept by their bytes, as each search reads all trust files again.
 
     Raises:
         SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another
             fingerprint than its key has, ``weak-key`` when the key cannot bind a message.
     """
-    table = _load(data, source)
+    import tomllib
+
+    if len(data) > MAX_TRUST_FILE:
+        _refuse(source, f"is longer than {MAX_TRUST_FILE} bytes")
+    try:
+        table: dict[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as fault:
+        _refuse(source, f"is not TOML: {fault}")
     _refuse_unknown(table, source)
     public = _public_key(table, source)
     stated = table.get("fingerprint")
     if stated is not None and not isinstance(stated, str):
         _refuse(source, "fingerprint is not text")
-    if stated is not None and stated not in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
+    if stated is not None and stated not in public.names:
         raise SigningError(
             "fingerprint-mismatch",
             f"{source or 'the trust file'} says fingerprint {stated!r}, its key has {public.fingerprint}",
@@ -75,12 +80,11 @@ def parse_trust_file(
         owner=_line(table.get("owner", ""), "owner", source),
         scope=scope,
         bundle=bundle,
-        namespaces=_namespaces(table.get("namespaces"), source),
-        bundles=_bundles(table.get("bundles"), source),
+        patterns=_patterns(table, source),
         not_after=_moment(table.get("not_after"), source),
         revoked=_revocation(table.get("revoked", False), source),
-        endorsed_by=endorsed_by,
-        vouches=vouches,
+        signed_by=signed_by,
+        built_in=built_in,
         source=source,
     )
 
@@ -89,30 +93,27 @@ def trust_file_bytes(
     public: PublicKey,
     *,
     owner: str,
-    namespaces: tuple[str, ...] | None = None,
-    bundles: tuple[str, ...] | None = None,
+    patterns: Iterable[str] | None = None,
     not_after: datetime | None = None,
     revoked: Revocation | None = None,
     short: bool = False,
 ) -> bytes:
     """Return a trust file for a key, readable by :func:`parse_trust_file`.
 
-    A ``short`` one states the key as base64 instead of PEM. Two such files differ in most of their bytes, so that git
-    does not take a new one for an old one renamed, which conflicts where two branches add one and remove the same.
+    A ``short`` one states the key as base64 instead of PEM. Two such files differ in most of their bytes, so git does
+    not take a new one for a renamed one, which would conflict where two branches add one and remove the same.
 
     Raises:
-        SigningError: ``trust-file`` when the owner, a namespace, a bundle or the revocation cannot be written.
+        SigningError: ``trust-file`` when the owner, a pattern or the revocation cannot be written.
     """
     lines = [
         'version = "1.0.0"',
         'category = "keys/trusted"',
         f'fingerprint = "{public.fingerprint}"',
-        f"owner = {json.dumps(_line(owner, 'owner', ''), ensure_ascii=False)}",
+        f"owner = {_quoted(owner, 'owner')}",
     ]
-    if namespaces is not None:
-        lines.append(f"namespaces = {json.dumps(_namespaces(list(namespaces), ''), ensure_ascii=False)}")
-    if bundles is not None:
-        lines.append(f"bundles = {json.dumps(_bundles(list(bundles), ''), ensure_ascii=False)}")
+    if patterns is not None:
+        lines.append(f"for = {json.dumps(_patterns({'for': list(patterns)}, ''), ensure_ascii=False)}")
     if not_after is not None:
         lines.append(f"not_after = {as_utc(not_after).isoformat()}")
     if short:
@@ -120,22 +121,15 @@ def trust_file_bytes(
     else:
         lines += ["", "[public_key]", f'pem = """\n{public.pem}"""', ""]
     if revoked is not None:
-        reason = json.dumps(_line(revoked.reason, "revoked.reason", ""), ensure_ascii=False)
-        day = json.dumps(_line(revoked.date, "revoked.date", ""), ensure_ascii=False)
+        reason, day = _quoted(revoked.reason, "revoked.reason"), _quoted(revoked.date, "revoked.date")
         lines += ["[revoked]", f"reason = {reason}", f"date = {day}", ""]
     return "\n".join(lines).encode()
 
 
 def restate(entry: TrustEntry) -> bytes:
-    """Return a trust file that says of a key what an entry says; errors as for :func:`trust_file_bytes`."""
-    return trust_file_bytes(
-        entry.public,
-        owner=entry.owner,
-        namespaces=entry.namespaces,
-        bundles=entry.bundles,
-        not_after=entry.not_after,
-        revoked=entry.revoked,
-    )
+    """Return a trust file that says what an entry says; errors as for :func:`trust_file_bytes`."""
+    limits = {"patterns": entry.patterns, "not_after": entry.not_after, "revoked": entry.revoked}
+    return trust_file_bytes(entry.public, owner=entry.owner, **limits)  # type: ignore[arg-type]
 
 
 def trust_file_name(public: PublicKey) -> str:
@@ -144,18 +138,8 @@ def trust_file_name(public: PublicKey) -> str:
 
 
 def _refuse(source: str, problem: str) -> NoReturn:
-    raise SigningError("trust-file", f"{source or 'the trust file'}: {problem}", hint=_HINT)
-
-
-def _load(data: bytes, source: str) -> Mapping[str, Any]:
-    import tomllib
-
-    if len(data) > MAX_TRUST_FILE:
-        _refuse(source, f"is longer than {MAX_TRUST_FILE} bytes")
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as fault:
-        _refuse(source, f"is not TOML: {fault}")
+    hint = "a trust file holds fingerprint, owner and [public_key] pem; see rye help trust"
+    raise SigningError("trust-file", f"{source or 'the trust file'}: {problem}", hint=hint)
 
 
 def _refuse_unknown(table: Mapping[str, Any], source: str) -> None:
@@ -166,10 +150,10 @@ def _refuse_unknown(table: Mapping[str, Any], source: str) -> None:
                 continue
             from difflib import get_close_matches
 
-            near = get_close_matches(key.casefold().replace("-", "_"), _KNOWN[""], 1, 0.8)
-            if near and name:
-                _refuse(source, f"{key} stands in the table [{name}] and would limit nothing; write {near[0]} above it")
-            hint = f"; did you mean {near[0]}?" if near else ""
+            close = get_close_matches(key.casefold().replace("-", "_"), _KNOWN[""], 1, 0.8)
+            if close and name:
+                _refuse(source, f"{key} stands in the table [{name}] and limits nothing; write {close[0]} above it")
+            hint = f"; did you mean {close[0]}?" if close else ""
             _refuse(source, f"{key!r} is not known{f' in the table [{name}]' if name else ''}{hint}")
 
 
@@ -190,23 +174,34 @@ def _line(value: object, key: str, source: str) -> str:
     return value.strip()
 
 
-def _namespaces(value: object, source: str) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        _refuse(source, "namespaces is not a list of patterns")
-    for pattern in value:
-        if not _NAMESPACE.fullmatch(pattern) or not pattern.isprintable():
-            _refuse(source, f"namespace {pattern!r} is not a pattern such as 'rye/core/*' or 'tool:rye/*'")
-    return tuple(value)
+def _quoted(value: str, key: str) -> str:
+    return json.dumps(_line(value, key, ""), ensure_ascii=False)
 
 
-def _bundles(value: object, source: str) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        _refuse(source, "bundles is not a list of ids of bundles")
-    return tuple(_line(each, "an id of bundles", source) for each in value)
+def _patterns(table: Mapping[str, Any], source: str) -> tuple[str, ...] | None:
+    """Return what ``for`` names, or what ``namespaces`` and ``bundles`` of an older file come to."""
+    lists: dict[str, list[str]] = {}
+    for name in ("for", *_OLD_LIMITS):
+        if name in table:
+            if not isinstance(table[name], list) or not all(isinstance(each, str) for each in table[name]):
+                _refuse(source, f"{name} is not a list of texts")
+            lists[name] = table[name]
+    if "for" in lists and len(lists) > 1:
+        _refuse(source, "for takes the place of namespaces and bundles: write for alone")
+    for name, values in lists.items():
+        for value in values:
+            bundle, _, items = value.removeprefix("bundle:").partition(" ")
+            if name == "namespaces" or (name == "for" and not value.startswith("bundle:")):
+                good = bool(_ITEMS.fullmatch(value))
+            else:
+                good = bool(_BUNDLE.fullmatch(bundle) and (not items or _ITEMS.fullmatch(items)))
+            if not good or not value.isprintable() or (name == "bundles" and bundle != value):
+                _refuse(source, f"{name}: {value!r} is not a pattern such as 'tool:rye/*' or 'bundle:core'")
+    if "bundles" in lists:
+        parts = [f" {each}" for each in lists["namespaces"]] if "namespaces" in lists else [""]
+        return tuple(f"bundle:{bundle}{part}" for bundle in lists["bundles"] for part in parts)
+    named = lists.get("for", lists.get("namespaces"))
+    return None if named is None else tuple(named)
 
 
 def last_moment(text: str) -> datetime:
@@ -256,16 +251,16 @@ def _origin(stem: str) -> Origin:
     return Origin("project", "", "trust", stem)
 
 
-def endorse(data: bytes, *, stem: str, key: SigningKey, now: datetime) -> bytes:
+def sign_trust_file(data: bytes, *, stem: str, key: SigningKey, now: datetime) -> bytes:
     """Return a trust file signed with a user's key: a v2 line at its top, type ``trust``, id its file name's stem."""
     return sign_bytes(data, suffix=".toml", origin=_origin(stem), key=key, now=now)
 
 
-def endorser(data: bytes, *, stem: str, anchors: Iterable[TrustEntry]) -> str:
-    """Return the fingerprint of the anchor whose v2 signature holds on this trust file, else empty.
+def signer_of(data: bytes, *, stem: str, keys: Iterable[TrustEntry]) -> str:
+    """Return the fingerprint of the key whose v2 signature holds on this trust file, else empty.
 
-    Whether that anchor's word counts at a given moment (not revoked, not expired, not limited to namespaces) is for
-    :meth:`rye.trust.TrustSet.stands` to say. Older formats endorse nothing: they do not say what they were made for.
+    Whether that key is trusted without limits is for :meth:`rye.trust.TrustSet.in_effect` to say. A signature of an
+    older format does not say what it was made for, so it does not count here.
     """
     origin = _origin(stem)
     evidence = inspect(data, origin=origin, declared={})
@@ -279,7 +274,7 @@ def endorser(data: bytes, *, stem: str, anchors: Iterable[TrustEntry]) -> str:
         signed_at=evidence.signed_at,
         suffix=evidence.suffix,
     )
-    for anchor in anchors:
-        if anchor.fingerprint == evidence.fingerprint and anchor.public.verify(evidence.signature, message):
-            return anchor.fingerprint
+    for entry in keys:
+        if entry.fingerprint == evidence.fingerprint and entry.public.verify(evidence.signature, message):
+            return entry.fingerprint
     return ""

@@ -1,4 +1,9 @@
-"""The trust set: an immutable set of trust entries, and the rules by which each may speak for an item."""
+"""The trust set: all trust files of a run, and the one place that decides whether a key counts.
+
+A trust file is *in effect* if it is the user's own, or if a key that the user trusts without limits signed it. Of one
+key's files in effect, every limit holds, and one revocation is enough. All questions about a key, from a verdict to
+``rye trust list``, are answered by :meth:`TrustSet.may_sign`.
+"""
 
 from __future__ import annotations
 
@@ -6,102 +11,16 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from enum import StrEnum
+from datetime import datetime
 from typing import NamedTuple
 
-from rye._text import composed
-from rye.trust.keys import PublicKey
-from rye.trust.model import BY_LIST, Evidence, Fingerprint, Origin
+from rye.trust.model import BY_LIST, Evidence, Origin, as_utc
+from rye.trust.trust_entry import TrustEntry, TrustScope, bundle_of
 
-
-class TrustScope(StrEnum):
-    """Where a trust file was found, from the most to the least authoritative."""
-
-    NAMED = "named"
-    USER = "user"
-    PROJECT = "project"
-    BUNDLE = "bundle"
-
-    @property
-    def is_anchor(self) -> bool:
-        """Whether keys found there are trusted by themselves; unless limited, for items of every space."""
-        return self in {TrustScope.NAMED, TrustScope.USER}
-
+ANYWHERE = Origin("", "", "", "")
+"""The place to ask about if a key counts anywhere at all. An empty field of a place stands for any value."""
 
 _RANKS = tuple(TrustScope)
-_PROJECT, _BUNDLE = TrustScope.PROJECT, TrustScope.BUNDLE
-"""Looked up once: every item is judged by them."""
-
-
-class Revocation(NamedTuple):
-    """A key is revoked: at once and for all it ever signed, whatever the date says."""
-
-    reason: str = ""
-    date: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TrustEntry:
-    """One trust file: its statements about one key, and where it was found.
-
-    Attributes:
-        public: The key.
-        owner: As the file names it; printable, on one line.
-        scope: Where the file was found.
-        bundle: Bundle id when the scope is ``bundle``; name of the project when it was named by its path; else empty.
-        namespaces: Patterns of ids it may sign; None for all, empty for none.
-        bundles: Bundles whose items alone it may sign: they are pinned to it; None for no such limit.
-        not_after: Last moment at which the key counts; None for no end.
-        revoked: Set when the file revokes the key.
-        endorsed_by: For a project's file the fingerprint of the user's key that signed it, else empty.
-        vouches: Whether the bundle's own trust files count for its items: rye's own, and while a bundle is inspected or
-            signed.
-        source: Where the file was found, for messages.
-        unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
-        fingerprint: That of the key.
-        signer: Owner and short fingerprint, for sentences; a name that only the file's own space gives is in quotes.
-    """
-
-    public: PublicKey
-    owner: str
-    scope: TrustScope
-    bundle: str = ""
-    namespaces: tuple[str, ...] | None = None
-    bundles: tuple[str, ...] | None = None
-    not_after: datetime | None = None
-    revoked: Revocation | None = None
-    endorsed_by: str = ""
-    vouches: bool = False
-    source: str = ""
-    unread: str = ""
-    fingerprint: Fingerprint = field(init=False)
-    signer: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        fingerprint = self.public.fingerprint
-        object.__setattr__(self, "fingerprint", fingerprint)
-        short = fingerprint[:16]
-        own_word = self.scope in (TrustScope.PROJECT, TrustScope.BUNDLE) and not (self.endorsed_by or self.vouches)
-        owner = f"{self.owner!r} by its own word" if own_word else self.owner
-        object.__setattr__(self, "signer", f"{owner} ({short})" if self.owner else short)
-
-    @property
-    def bars(self) -> bool:
-        """Whether the file revokes the key, or may do so because it cannot be read."""
-        return self.revoked is not None or bool(self.unread)
-
-    def expired(self, now: datetime) -> bool:
-        """Return whether the key's time is over at ``now``."""
-        return self.not_after is not None and as_utc(now) > as_utc(self.not_after)
-
-    def reaches(self, space: str, bundle: str) -> bool:
-        """Return whether the file is about items of a space and bundle, given the bundles that it is limited to."""
-        return self.bundles is None or (space == "system" and bundle in self.bundles)
-
-    def allows(self, origin: Origin) -> bool:
-        """Return whether the key may sign the item at ``origin``."""
-        return self.namespaces is None or in_namespaces(self.namespaces, origin.item_type, origin.item_id)
 
 
 class ListedSpace(NamedTuple):
@@ -128,18 +47,28 @@ Listed = Callable[[str, str], ListedSpace | None]
 """Given space and bundle, returns what its list says; None without a list."""
 
 
+class Standing(NamedTuple):
+    """Whether a key counts at a place and a moment.
+
+    Attributes:
+        code: Empty if it counts, else the reason code (:data:`rye.trust.REASONS`) that says why not.
+        entry: The trust file that decided; None for a key that no trust file names.
+        detail: Words that go with the code.
+    """
+
+    code: str = ""
+    entry: TrustEntry | None = None
+    detail: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the key may sign there."""
+        return not self.code
+
+
 @dataclass(frozen=True, slots=True)
 class TrustSet:
-    """All trust entries of one run.
-
-    - Named and user keys are anchors: they speak for every item, or for the bundles that are pinned to them alone, and
-      revoke a key everywhere.
-    - A project's keys speak for the project's items alone, and only while an anchor has endorsed their trust file.
-    - A bundle's keys say nothing, unless the bundle is rye's own, but they revoke for that bundle's items.
-
-    Where several files name one key, the most authoritative that may speak decides alone. Revocation is the exception:
-    any file entitled to revoke does. So does one that cannot be read, for the key that it is named after: it may be a
-    revocation.
+    """All trust files of one run.
 
     Attributes:
         entries: The trust files.
@@ -155,77 +84,104 @@ class TrustSet:
     def __post_init__(self) -> None:
         names: dict[str, tuple[TrustEntry, ...]] = {}
         for entry in sorted(self.entries, key=lambda entry: _RANKS.index(entry.scope)):
-            for name in (entry.fingerprint, entry.fingerprint[:16], entry.public.raw_fingerprint):
+            for name in entry.public.names:
                 names[name] = (*names.get(name, ()), entry)
         object.__setattr__(self, "_by_name", names)
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def named(self, fingerprint: str) -> tuple[TrustEntry, ...]:
-        """Return the entries of a fingerprint (64 or 16 hex of the PEM, 64 hex of the raw key), best scope first."""
-        return self._by_name.get(fingerprint, ())
+    def named(self, key: str) -> tuple[TrustEntry, ...]:
+        """Return the trust files of a key (64 or 16 hex of the PEM, 64 hex of the raw key), the user's own first."""
+        return self._by_name.get(key, ())
 
-    def pins(self, bundle: str, now: datetime | None = None) -> tuple[TrustEntry, ...]:
-        """Return the entries of anchors to which a bundle is pinned; given a moment, those whose keys count then."""
-        pins = tuple(entry for entry in self.entries if entry.scope.is_anchor and bundle in (entry.bundles or ()))
-        if now is None:
-            return pins
-        origin = Origin("system", bundle, "", "")
-        return tuple(
-            pin
-            for pin in pins
-            if not (pin.expired(now) or any(self.revokes(each, origin, now) for each in self.named(pin.fingerprint)))
-        )
+    def may_sign(self, key: str, place: Origin, at: datetime) -> Standing:
+        """Return whether a key counts for what lies at a place, and if not, why not.
 
-    def stands(self, entry: TrustEntry, now: datetime) -> bool:
-        """Return whether the word of an entry counts at all.
-
-        That of an anchor does, that of a project while an anchor endorses it, that of a bundle if it is rye's own.
+        Args:
+            key: The fingerprint, as for :meth:`named`.
+            place: An item, or with empty type and id a whole space or bundle, or :data:`ANYWHERE`.
+            at: The moment.
         """
-        if entry.scope is _BUNDLE:
-            return entry.vouches
-        if entry.scope is not _PROJECT:
+        entries = self.named(key)
+        if not entries:
+            return Standing("unknown-key", None, self._signer_before(place, at))
+        standing = self._decide(entries, place, at)
+        if standing.code not in {"foreign-key", "limited"}:
+            return standing
+        of_bundle = place.space == TrustScope.BUNDLE.space and not _names(standing.entry, place.bundle)
+        for entry in entries:
+            if entry.scope is TrustScope.PROJECT and entry.concerns(place) and standing.code != "limited":
+                return Standing("project-key", entry)
+            if entry.scope is TrustScope.BUNDLE and entry.concerns(place) and of_bundle:
+                before = self._signer_before(place, at)
+                return Standing("signer-changed" if before else "bundle-key", entry, before or entry.bundle)
+        return standing
+
+    def _decide(self, entries: tuple[TrustEntry, ...], place: Origin, at: datetime) -> Standing:
+        """Return the standing of a key by all its trust files, without regard to what might be done about it."""
+        barring = [entry for entry in entries if self._bars(entry, place, at)]
+        for entry in barring:
+            if entry.revoked is not None:
+                return Standing("revoked", entry, f": {entry.revoked}" if any(entry.revoked) else "")
+        readable = [entry for entry in entries if not entry.unread]
+        first = (readable or entries)[0]
+        if barring:
+            return Standing("trust-unread", first, barring[0].source)
+        in_effect = [entry for entry in readable if entry.concerns(place) and self.in_effect(entry, at)]
+        for entry in in_effect:
+            if entry.not_after is not None and entry.expired(at):
+                return Standing("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
+        for entry in in_effect:
+            if not entry.allows(place):
+                return Standing("limited", entry, ", ".join(entry.patterns or ()) or "nothing")
+        if not in_effect:
+            return Standing("foreign-key", first, ", ".join(sorted({entry.home for entry in entries})))
+        return Standing("", in_effect[0])
+
+    def in_effect(self, entry: TrustEntry, at: datetime) -> bool:
+        """Return whether a trust file is in effect: it is the user's own, or a fully trusted key signed it.
+
+        Rye's own trust files are part of the program, and in effect for rye's own items.
+        """
+        if entry.scope.is_users or entry.built_in:
             return True
-        endorsers = [each for each in self.named(entry.endorsed_by) if each.scope.is_anchor]
-        return (
-            bool(endorsers)
-            and not any(each.bars for each in endorsers)
-            and any(each.namespaces is each.bundles is None and not each.expired(now) for each in endorsers)
-        )
+        signer = entry.signed_by
+        return self._is_full(signer, at) and not any(self._bars(each, ANYWHERE, at) for each in self.named(signer))
 
-    def speaks(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
-        """Return whether an entry may speak about the item at ``origin``."""
-        if entry.unread or not entry.reaches(origin.space, origin.bundle):
-            return False
-        if entry.scope is _BUNDLE:
-            return entry.vouches and origin.space == "system" and entry.bundle == origin.bundle
-        if entry.scope is _PROJECT:
-            return origin.space == "project" and entry.bundle == origin.bundle and self.stands(entry, now)
-        return True
+    def _is_full(self, key: str, at: datetime) -> bool:
+        """Return whether the user's own files trust a key without limits."""
+        own = [entry for entry in self.named(key) if entry.scope.is_users]
+        return bool(own) and all(each.patterns is None and not each.bars and not each.expired(at) for each in own)
 
-    def revokes(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
-        """Return whether an entry revokes its key for what stands at ``origin``, or cannot be read and may do so.
+    def _bars(self, entry: TrustEntry, place: Origin, at: datetime) -> bool:
+        """Return whether a file that revokes its key, or that cannot be read, bars that key from a place.
 
-        Whether a project's file that cannot be read was endorsed is not always known: at home it is taken to be.
+        Any file does that is in effect. Of two keys that revoke each other neither counts, so whether the key that
+        signed a revocation is revoked itself is not asked. In its own bundle a bundle's file always does, and in its
+        own project or bundle a file that cannot be read, whose signature may be what is broken.
         """
         if not entry.bars:
             return False
-        at_home = entry.bundle == origin.bundle
-        if entry.scope is _BUNDLE:
-            return origin.space == "system" and at_home
-        if entry.scope is _PROJECT and entry.unread and origin.space == "project" and at_home:
+        if entry.concerns(place) and (entry.scope is not TrustScope.PROJECT or entry.unread):
             return True
-        return self.stands(entry, now)
+        return not entry.built_in and self._is_full(entry.signed_by, at)
 
-    def may_sign(self, fingerprint: str, origin: Origin, now: datetime) -> bool:
-        """Return whether a whole item that a key signs at ``origin`` is trusted: what :func:`judge` asks of the key."""
-        entries = self.named(fingerprint)
-        if any(self.revokes(entry, origin, now) for entry in entries):
-            return False
-        speaking = [entry for entry in entries if self.speaks(entry, origin, now)]
-        best = [entry for entry in speaking if entry.scope is speaking[0].scope]
-        return any(entry.allows(origin) and not entry.expired(now) for entry in best)
+    def _signer_before(self, place: Origin, at: datetime) -> str:
+        """Return in words that the user trusts a bundle by the name of other keys; empty if by none."""
+        signers = " or ".join(self.bundle_signers(place.bundle, at)) if place.space == "system" else ""
+        return f"; the signer of bundle {place.bundle} changed: you trusted {signers}" if signers else ""
+
+    def bundle_signers(self, bundle: str, at: datetime) -> tuple[str, ...]:
+        """Return the signers, in words, that the user trusts for a bundle by its name."""
+        place = Origin("system", bundle, "", "")
+        named = (each for each in self.entries if bundle in map(bundle_of, each.patterns or ()))
+        signers = dict.fromkeys(
+            each.signer
+            for each in named
+            if each.scope.is_users and self._decide(self.named(each.fingerprint), place, at).counts
+        )
+        return tuple(signers)
 
     def demanded(self, origin: Origin) -> str:
         """Return the audience that a signature at ``origin`` must name; empty for any and none.
@@ -256,54 +212,18 @@ class TrustSet:
             suffix="",
         )
 
-    def digest(self, now: datetime) -> str:
-        """Return the SHA-256 hex of everything that influences a verdict at ``now``.
+    def digest(self, at: datetime) -> str:
+        """Return the SHA-256 hex of everything that verdicts at a moment depend on, and nothing else.
 
-        Equal digests mean equal verdicts on equal evidence: keys, owners, scopes, namespaces, revocations, the audience
-        that is demanded, and which keys have expired or lost their endorsement by ``now``. The moment itself does not
-        enter.
+        Equal digests mean equal verdicts on equal evidence. The moment enters only by what has expired by then.
         """
         rows = sorted(
-            json.dumps(
-                [
-                    entry.fingerprint,
-                    entry.owner,
-                    entry.scope,
-                    entry.bundle,
-                    entry.namespaces,
-                    entry.bundles,
-                    entry.not_after and as_utc(entry.not_after).isoformat(),
-                    entry.expired(now),
-                    entry.revoked and [entry.revoked.reason, entry.revoked.date],
-                    self.stands(entry, now),
-                    entry.unread and entry.source,
-                ]
-            )
-            for entry in self.entries
+            json.dumps([*entry.facts(), entry.expired(at), self.in_effect(entry, at)]) for entry in self.entries
         )
         return hashlib.sha256("\n".join([self.audience, *rows]).encode()).hexdigest()
 
 
-def in_namespaces(patterns: tuple[str, ...], item_type: str, item_id: str) -> bool:
-    """Return whether a type and id are in one of the namespaces; in none when there is no pattern.
-
-    A pattern is matched segment by segment, never within one: ``rye/core/*`` is everything below ``rye/core``, but not
-    ``rye/core`` or ``rye/corex/a``; ``*`` inside is exactly one segment; ``tool:rye/*`` is for tools alone.
-    """
-    parts = composed(item_id).split("/")
-    return any(_matches(pattern, item_type, parts) for pattern in patterns)
-
-
-def _matches(pattern: str, item_type: str, parts: list[str]) -> bool:
-    kind, colon, path = pattern.rpartition(":")
-    wanted = composed(path).split("/")
-    if colon and kind != item_type:
-        return False
-    if wanted[-1] == "*" and len(parts) > len(wanted):
-        parts = parts[: len(wanted)]
-    return len(parts) == len(wanted) and all(want in {"*", part} for want, part in zip(wanted, parts, strict=True))
-
-
-def as_utc(moment: datetime) -> datetime:
-    """Return a moment in UTC; one without a time zone is taken as UTC already."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+def _names(entry: TrustEntry | None, bundle: str) -> bool:
+    """Return whether a trust file limits its key to items of this bundle, or of any place."""
+    patterns = entry.patterns if entry is not None and entry.scope.is_users else None
+    return any(bundle_of(each) in {"", bundle} for each in patterns or ())

@@ -14,13 +14,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rye._files import inside_fault, real_path, refuse_others
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.trust.keys import refuse_key_text
-from rye.trust.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
-from rye.trust.trust_set import TrustEntry, TrustScope, TrustSet
+from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file, signer_of
+from rye.trust.trust_set import TrustSet
 
 # ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered, or a name is too long
 
@@ -44,7 +45,7 @@ class UnreadTrust(NamedTuple):
     Attributes:
         path: The file or folder.
         message: The sentence that warns of it.
-        scope: As that of its entry would be; so are ``bundle`` and ``endorsed_by``.
+        scope: As that of its entry would be; so are ``bundle`` and ``signed_by``.
         fault: Why it cannot be read.
         name: The fingerprint that is its name, else empty.
     """
@@ -54,19 +55,19 @@ class UnreadTrust(NamedTuple):
     scope: TrustScope
     fault: RyeError
     bundle: str = ""
-    endorsed_by: str = ""
+    signed_by: str = ""
     name: str = ""
 
     def entries(self, known: Iterable[TrustEntry]) -> Iterator[TrustEntry]:
         """Yield the entries that stand for the file in a trust set, if its key is among those that are known."""
         for public in dict.fromkeys(entry.public for entry in known):
-            if self.name in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
+            if self.name in public.names:
                 yield TrustEntry(
                     public,
                     "",
                     self.scope,
                     bundle=self.bundle,
-                    endorsed_by=self.endorsed_by,
+                    signed_by=self.signed_by,
                     source=str(self.path),
                     unread=self.fault.message,
                 )
@@ -101,8 +102,9 @@ def load_trust(
     project: Path | None = None,
     others: Mapping[str, Path] | None = None,
     bundles: Mapping[str, Path] | None = None,
-    vouching: Path | None = None,
+    built_in: Path | None = None,
     named: Sequence[Path] = (),
+    organisation: tuple[Path | None, EnvironmentFault | None] = (None, None),
     checkouts: Sequence[str] = (),
     user_fault: EnvironmentFault | None = None,
 ) -> TrustLoad:
@@ -116,9 +118,10 @@ def load_trust(
         project: Root of the project space.
         others: Root of each other project, by its name.
         bundles: Root of each bundle, by bundle id.
-        vouching: Root of the one of them whose own trust files count for its items: rye's own, and while a bundle is
-            inspected or signed.
+        built_in: Root of the one of them whose own trust files are in effect for its items: rye's own, and while a
+            bundle is inspected or signed.
         named: Trust files, or folders of them, that the caller trusts for this run.
+        organisation: Folder of trust files that an organisation ships for all users, and why nothing in it counts.
         checkouts: Folders in which no trust file of the user may lie: what brings its own keys would vouch for itself.
         user_fault: Why nothing of the user space counts; None if it does.
 
@@ -134,13 +137,16 @@ def load_trust(
         found.add_named(path)
     if user is not None:
         found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, checkouts=checkouts, fault=user_fault)
-    anchors = tuple(found.entries)
+    shipped, fault = organisation
+    if shipped is not None:
+        found.add_folder(shipped, TrustScope.ORGANISATION, checkouts=checkouts, fault=fault)
+    signers = tuple(found.entries)
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
-        found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
+        found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, signers=signers)
     for bundle, root in (bundles or {}).items():
-        vouches = vouching is not None and os.path.realpath(root) == os.path.realpath(vouching)
-        folder, published = root / TRUSTED_FOLDER, _published(root)
-        found.add_folder(folder, TrustScope.BUNDLE, root=root, bundle=bundle, vouches=vouches, more=published)
+        is_own = built_in is not None and os.path.realpath(root) == os.path.realpath(built_in)
+        where: dict[str, Any] = {"root": root, "bundle": bundle, "more": _published(root)}
+        found.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, built_in=is_own, signers=signers, **where)
     return found.load()
 
 
@@ -156,7 +162,7 @@ class _Found:
         """Return the trust set and the warnings."""
         barring = [entry for each in self._unread if each.name for entry in each.entries(self.entries)]
         warnings = [each.message for each in self._unread]
-        unreadable = tuple(each for each in self._unread if each.scope.is_anchor and not each.name)
+        unreadable = tuple(each for each in self._unread if each.scope.is_users and not each.name)
         return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), unreadable)
 
     def add_named(self, path: Path) -> None:
@@ -180,16 +186,16 @@ class _Found:
         *,
         root: Path | None = None,
         bundle: str = "",
-        vouches: bool = False,
-        anchors: Sequence[TrustEntry] = (),
+        built_in: bool = False,
+        signers: Sequence[TrustEntry] = (),
         more: Sequence[Path] = (),
         checkouts: Sequence[str] = (),
         fault: EnvironmentFault | None = None,
     ) -> None:
         """Read the trust files of a folder, and ``more``; of a ``root``, none that a link leads out of it to.
 
-        Of the user's, none that others own or can write, or that lies in one of the ``checkouts``; no file at all
-        where there is a ``fault`` in the whole.
+        Of the user's and the organisation's, none that others own or can write, or that lies in one of the
+        ``checkouts``; no file at all where there is a ``fault`` in the whole.
         """
         paths = [*more]
         try:
@@ -208,28 +214,28 @@ class _Found:
         except (SigningError, EnvironmentFault) as error:
             self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
         for path in paths:
-            endorsed_by = ""
+            signed_by = ""
             try:
                 if os.path.islink(path):
                     _refuse_leading_out(path, root)
-                if scope is TrustScope.USER:
+                if scope in {TrustScope.USER, TrustScope.ORGANISATION}:
                     refuse_others(path)
                     if inside := inside_fault(path, checkouts):
                         raise inside
                 data = read_trust_bytes(path)
-                endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
+                signed_by = signer_of(data, stem=path.stem, keys=signers) if signers else ""
                 entry = parse_trust_file(
                     data,
                     scope=scope,
                     bundle=bundle,
-                    endorsed_by=endorsed_by,
-                    vouches=vouches,
+                    signed_by=signed_by,
+                    built_in=built_in,
                     source=str(path),
                 )
             except (SigningError, EnvironmentFault) as error:
                 message, stem = f"trust file {path} is left out: {error.message}", path.stem.casefold()
                 name = stem if _FINGERPRINT.fullmatch(stem) else ""
-                self._unread.append(UnreadTrust(path, message, scope, error, bundle, endorsed_by, name))
+                self._unread.append(UnreadTrust(path, message, scope, error, bundle, signed_by, name))
             else:
                 self.entries.append(entry)
 

@@ -17,11 +17,11 @@ from rye.items import ItemType
 from rye.items.reader import split_name
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import Read
+from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces.signed import Detached, read_signed
 from rye.trust import EnvelopeFormat, Evidence, Origin, Skill, TrustSet, Verdict, inspect, judge, with_declared
 from rye.trust.list import ListedFile, write_rows
 from rye.trust.model import Placement
-from rye.trust.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
 _Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes, str]

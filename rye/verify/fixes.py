@@ -98,12 +98,12 @@ class Signers(NamedTuple):
     @classmethod
     def find(cls) -> Signers:
         """Return those of the user, the one that ``rye sign`` takes by default first."""
-        from rye.keyring.key_store import DEFAULT_KEY
-        from rye.keyring.keyring import ENVIRONMENT, Keyring
+        from rye.keyring.key_files import DEFAULT_KEY, KEY_VARIABLE
+        from rye.keyring.private import Keyring
 
         try:
             keyring = Keyring.find()
-            default = ENVIRONMENT if keyring.in_environment else DEFAULT_KEY
+            default = KEY_VARIABLE if keyring.in_environment else DEFAULT_KEY
             known = [each for each in keyring.list() if each.fingerprint]
             trust = keyring.trust.load().trust
         except (OSError, RyeError):
@@ -116,7 +116,7 @@ class Signers(NamedTuple):
 
     def option(self, origin: Origin) -> str | None:
         """Return the option that names a key that counts for an origin, empty for the default key; None without any."""
-        counting = (option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now))
+        counting = (option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now).counts)
         return next(counting, None)
 
 

@@ -33,7 +33,7 @@ from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
 from rye.spaces import Space
 from rye.trust import EnvelopeFormat, check_audience, refuse_key_text, refuse_links, write_atomically
-from rye.trust.trust_set import as_utc
+from rye.trust.model import as_utc
 from rye.verify.reports import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20

@@ -115,8 +115,8 @@ def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
 
 def _by_signer(registry: Registry, signers: Mapping[str, int], given: Mapping[str, Any]) -> Iterator[Share]:
     """Yield the verdicts on the items of those who signed most."""
-    keys = sorted(registry.trust_keys().keys, key=lambda each: each.is_anchor)  # the user's word comes last, and holds
-    owners = {each.fingerprint: each.owner for each in keys if each.counts or each.is_anchor}
+    keys = sorted(registry.trust_keys().keys, key=lambda each: each.is_users)  # the user's word comes last, and holds
+    owners = {each.fingerprint: each.owner for each in keys if each.counts or each.is_users}
     for fingerprint in list(signers)[:_SIGNERS]:
         query = f"signer:{fingerprint}"
         verdicts = registry.search(query, facets=["verdict"], **_EVERY, **given).facets["verdict"].values
@@ -150,8 +150,8 @@ def make_trust(visit: Visit) -> WebPage:
     registry = visit.registry
     found = TrustFacts(registry.trust_keys(), registry.check_lists())
     alike: dict[tuple[str, ...], list[TrustedKey]] = {}
-    for key in sorted(found.keys.keys, key=lambda each: (not each.is_anchor, not each.counts, each.scope, each.bundle)):
-        alike.setdefault((key.owner, key.scope, key.bundle, key.code, key.reason, key.endorsed_by), []).append(key)
+    for key in sorted(found.keys.keys, key=lambda each: (not each.is_users, not each.counts, each.scope, each.bundle)):
+        alike.setdefault((key.owner, key.scope, key.bundle, key.code, key.reason), []).append(key)
     return WebPage(
         "trust.html",
         found,
@@ -169,7 +169,7 @@ def commands_of(key: TrustedKey) -> Iterator[tuple[str, str]]:
         yield "See whose key it is, and decide", f"rye trust bundle {quote(key.bundle)}"
     elif key.code == "project-key" and key.revoked is None:
         yield "See whose key it is, and decide", f"rye trust endorse {quote(key.path)}"
-    elif key.is_anchor and key.revoked is None and key.code != "unread":
+    elif key.is_users and key.revoked is None and key.code != "trust-unread":
         yield "To revoke it", f"rye trust revoke {key.fingerprint}"
 
 

@@ -145,12 +145,12 @@ def _envelope() -> Target:
 def _trust() -> Target:
     """A trust file is understood or refused with an error of rye's own."""
     from rye.errors import RyeError
-    from rye.trust import TrustScope, endorse, parse_trust_file, trust_file_bytes
+    from rye.trust import TrustScope, parse_trust_file, sign_trust_file, trust_file_bytes
     from tests.support.signed import ANN, BEA, NOW
 
     plain = trust_file_bytes(ANN.public, owner="ann")
-    limited = trust_file_bytes(BEA.public, owner="bea", namespaces=("a/*",), not_after=NOW)
-    seeds = [plain, limited, b"revoked = true\n" + plain, endorse(plain, stem="x", key=BEA, now=NOW)]
+    limited = trust_file_bytes(BEA.public, owner="bea", patterns=("a/*",), not_after=NOW)
+    seeds = [plain, limited, b"revoked = true\n" + plain, sign_trust_file(plain, stem="x", key=BEA, now=NOW)]
 
     def check(data: bytes) -> None:
         found = outcome(partial(parse_trust_file, data, scope=TrustScope.PROJECT))

@@ -396,9 +396,9 @@ def signer_fingerprint_forged(arena: Arena) -> Found:
 def signature_from_another_context(arena: Arena) -> Found:
     """Signatures ann made for something else, an endorsement, put into a v2 line."""
     line, _, rest = arena.hello.read_bytes().partition(b"\n")
-    from rye.trust import endorse
+    from rye.trust import sign_trust_file
 
-    endorsed = endorse(rest, stem="hello", key=ANN, now=SIGNED_AT).partition(b"\n")[0]
+    endorsed = sign_trust_file(rest, stem="hello", key=ANN, now=SIGNED_AT).partition(b"\n")[0]
     assert endorsed != line
     arena.hello.write_bytes(endorsed + b"\n" + rest)
     return arena.verify()
@@ -1637,7 +1637,7 @@ def signer_with_the_same_beginning(arena: Arena) -> Found:
 @attack
 def key_outside_its_namespace(arena: Arena) -> Found:
     """A key limited to ``other/*`` that signs ``demo/hello``."""
-    arena.sim.trust(NARROW, owner="narrow", namespaces=("other/*",))
+    arena.sim.trust(NARROW, owner="narrow", patterns=("other/*",))
     arena.sim.add("project", HELLO, TEXT, NARROW)
     return arena.verify()
 
@@ -1664,7 +1664,7 @@ def endorsed_key_in_another_project(arena: Arena) -> Found:
     evil = of_one_hand(arena, "evil/.ai", ENDORSED)
     trust_file = evil / TRUSTED_FOLDER / trust_file_name(ENDORSED.public)
     assert arena.verify(str(evil)).codes == {"project-key"}
-    for limit, code in (({"namespaces": ("other/*",)}, "namespace"), ({"not_after": SIGNED_AT}, "expired")):
+    for limit, code in (({"namespaces": ("other/*",)}, "limited"), ({"not_after": SIGNED_AT}, "expired")):
         endorsed = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN, **limit)
         trust_file.write_bytes(endorsed.read_bytes())
         assert arena.verify(str(evil)).codes == {code}
@@ -1787,7 +1787,7 @@ def successor_claimed_by_a_stranger(arena: Arena) -> Found:
 @attack
 def successor_claimed_outside_a_namespace(arena: Arena) -> Found:
     """A key that is trusted for some items has no say on others."""
-    arena.sim.trust(NARROW, owner="narrow", namespaces=("other/*",))
+    arena.sim.trust(NARROW, owner="narrow", patterns=("other/*",))
     arena.sim.add("project", "tools/demo/old.py", '"""Old."""\n__status__ = "deprecated"\n')
     arena.sim.add("project", "tools/other/new.py", '"""New."""\n__supersedes__ = "demo/old"\n', NARROW)
     assert arena.sim.registry().load("tool", "demo/old").successor == ""

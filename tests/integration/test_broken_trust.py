@@ -14,7 +14,7 @@ from rye import Registry, SigningError
 from rye.cli import main
 from rye.errors import EnvironmentFault
 from rye.keyring.sign_items import sign_bundle
-from rye.keyring.trust_files import Trust
+from rye.keyring.trust import Trust
 from rye.spaces.layout import Layout
 from rye.trust import TRUSTED_FOLDER, trust_file_bytes, trust_file_name
 from tests.support.files import lay

@@ -128,7 +128,8 @@ def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
     assert changed == ["AGENTS.md"], "a skill is signed as a whole, beside its files"
     assert sorted(path.name for path in rye.work.iterdir() if path.is_dir()) == [".claude", ".git"]
     lines = (rye.work / ".gitattributes").read_text(encoding="utf-8").splitlines()
-    assert lines == ["*.png binary", "/.ai/** -text", "/.claude/skills/** -text", "/AGENTS.md -text"]
+    assert lines[1:4] == ["/.ai/** -text", "/.claude/skills/** -text", "/AGENTS.md -text"]
+    assert (lines[0], lines[4:]) == ("*.png binary", ["rye.list -merge", "SKILL.sig -merge"])
     rye("verify", "--space", "project")
     assert "nothing left to do" in rye("init", "--yes")
 

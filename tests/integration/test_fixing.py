@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rye.cli import main
-from rye.keyring import key_store
+from rye.keyring import key_files
 from rye.trust import REASONS, Revocation, Verdict
 from tests.support.signed import (
     ANN,
@@ -102,10 +102,10 @@ def test_a_defect_is_fixed_by_the_command_that_is_given(sim: SpaceSim, rye: Rye,
     rel, make = DEFECTS[code]
     sim.write(space, rel, make())
     for name, who in (("revoked", REVOKED), ("old", OLD), ("narrow", NARROW)):
-        key_store.save_signing_key(sim.root("user") / key_store.SIGNING_FOLDER, who, name=name)
+        key_files.save_signing_key(sim.root("user") / key_files.SIGNING_FOLDER, who, name=name)
     sim.trust(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01"))
     sim.trust(OLD, owner="old", not_after=NOW.replace(year=2020))
-    sim.trust(NARROW, owner="narrow", namespaces=("other/*",))
+    sim.trust(NARROW, owner="narrow", patterns=("other/*",))
     status, out = rye("verify", "--space", space, "--json")
     (item,) = json.loads(out)["items"]
     assert (status, item["code"]) == (1, code)
@@ -125,7 +125,7 @@ def test_attack_what_others_signed_or_altered_is_never_signed_by_its_fix(
     sim.write(space, rel, make())
     sim.trust(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01"))
     sim.trust(OLD, owner="old", not_after=NOW.replace(year=2020))
-    sim.trust(NARROW, owner="narrow", namespaces=("other/*",))
+    sim.trust(NARROW, owner="narrow", patterns=("other/*",))
     if code == "project-key":
         sim.trust(EVE, "project", owner="eve")
     if code.startswith("outside") or REASONS[code].verdict is Verdict.UNSIGNED:
@@ -133,7 +133,7 @@ def test_attack_what_others_signed_or_altered_is_never_signed_by_its_fix(
     status, out = rye("verify", "--space", space, "--json")
     (item,) = json.loads(out)["items"]
     assert status == 1
-    assert code == item["code"] or (code, space, item["code"]) == ("project-key", "user", "foreign-project")
+    assert code == item["code"] or (code, space, item["code"]) == ("project-key", "user", "foreign-key")
     assert "rye sign" not in item["fix"] + item["note"]
     assert item["fix"] or item["note"]
 
@@ -143,7 +143,7 @@ def test_a_key_of_the_project_is_fixed_by_endorsing_or_trusting_it(sim: SpaceSim
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
     sim.sign("project", "tools/demo/a.py", EVE)
     sim.trust(EVE, "project", owner="eve")
-    for space, code in (("project", "project-key"), ("user", "foreign-project")):
+    for space, code in (("project", "project-key"), ("user", "foreign-key")):
         if space == "user":
             sim.add("user", "tools/demo/b.py", '"""B."""\n\n__version__ = "1.0.0"\n')
             sim.sign("user", "tools/demo/b.py", EVE)

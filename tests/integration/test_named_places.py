@@ -11,7 +11,7 @@ from rye import Registry
 from rye.cli import main
 from rye.errors import ArgumentError, EnvironmentFault
 from rye.registry.load import copy_item
-from rye.trust import TRUSTED_FOLDER, Origin, SigningKey, endorse, sign_bytes, trust_file_bytes, trust_file_name
+from rye.trust import TRUSTED_FOLDER, Origin, SigningKey, sign_bytes, sign_trust_file, trust_file_bytes, trust_file_name
 from tests.support.files import lay
 from tests.support.signed import ANN, PAT, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -36,7 +36,7 @@ def lay_root(root: Path, who: SigningKey = PAT, *, endorsed_by: SigningKey | Non
     name = TRUSTED_FOLDER / trust_file_name(who.public)
     trust = trust_file_bytes(who.public, owner="pat")
     if endorsed_by is not None:
-        trust = endorse(trust, stem=name.stem, key=endorsed_by, now=SIGNED_AT)
+        trust = sign_trust_file(trust, stem=name.stem, key=endorsed_by, now=SIGNED_AT)
     tool = sign_bytes(TEXT.encode(), suffix=".py", origin=origin, key=who, now=SIGNED_AT)
     lay(root, {HELLO: tool, name.as_posix(): trust})
     return root
@@ -73,7 +73,7 @@ def test_the_keys_of_a_named_project_count_once_somebody_stands_behind_them(sim:
     """An endorsement by the user's key, or ``--trust``; and for that project alone, not for another one."""
     good = lay_root(sim.folder / "good" / ".ai", endorsed_by=ANN)
     other = lay_root(sim.folder / "other" / ".ai")
-    assert codes(sim, good, other) == [("project:good", "ok"), ("project:other", "foreign-project")]
+    assert codes(sim, good, other) == [("project:good", "ok"), ("project:other", "foreign-key")]
     (trust_file,) = (other / TRUSTED_FOLDER).iterdir()
     assert codes(sim, other, trust=[trust_file]) == [("project:other", "ok")]
 
@@ -99,7 +99,13 @@ def test_a_path_that_leads_into_a_space_is_that_space(sim: SpaceSim) -> None:
 def test_two_bundles_of_one_name_are_both_verified(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
     """Each under an id of its own; a folder that is named in two ways is one."""
     folders = [lay_root(sim.folder / name / "items") for name in ("a", "b")]
-    sim.trust(PAT, bundles=("items", "items#2"))
+    sim.trust(
+        PAT,
+        patterns=(
+            "bundle:items",
+            "bundle:items#2",
+        ),
+    )
     assert codes(sim, *folders) == [("system:items", "ok"), ("system:items#2", "ok")]
     assert codes(sim, folders[0], f"{folders[0]}/../items", folders[0] / "tools") == [("system:items", "ok")]
     assert main(["verify", *map(str, folders)]) == 0
@@ -131,7 +137,7 @@ def test_a_bundle_is_not_trusted_for_being_named(
         assert {each.signature.code for each in report.items if each.bundle == "host"} == {"bundle-key"}
     monkeypatch.setenv("RYE_BUNDLES", str(host))
     assert found() == {"bundle-key"}
-    sim.trust(PAT, bundles=("host",))
+    sim.trust(PAT, patterns=("bundle:host",))
     assert found() == {"ok"}
     assert found(str(items)) == {"bundle-key"}
 

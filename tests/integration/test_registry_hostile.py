@@ -250,8 +250,8 @@ def test_attack_trust_that_was_taken_back_is_not_remembered(sim: SpaceSim) -> No
     assert asked() == asked() == ["ok"]
     sim.revoke(ANN)
     assert asked() == ["revoked"]
-    sim.trust(ANN, namespaces=("other/*",))
-    assert asked() == ["namespace"]
+    sim.trust(ANN, patterns=("other/*",))
+    assert asked() == ["limited"]
     sim.distrust(ANN)
     assert asked() == ["unknown-key"]
     sim.trust(ANN)

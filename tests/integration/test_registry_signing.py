@@ -13,7 +13,7 @@ import pytest
 
 from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.cli import main
-from rye.keyring.key_store import load_key_file
+from rye.keyring.key_files import load_key_file
 from rye.keyring.sign_items import sign_bundle
 from rye.trust import TRUSTED_FOLDER, TrustScope, parse_trust_file
 from rye.verify.reports import Finding, VerifiedItem, VerifyReport

@@ -134,7 +134,7 @@ def test_what_does_not_count_is_signed_anew(sim: SpaceSim) -> None:
         trust_file_name(other.public): b"revoked = maybe\n",
         "notes.toml": b"public_key = 7\n",
     }
-    limited = trust_file_bytes(PAT.public, owner="pat", namespaces=("elsewhere/*",))
+    limited = trust_file_bytes(PAT.public, owner="pat", patterns=("elsewhere/*",))
     unneeded = {"pat.toml": limited, "ann.toml": trust_file_bytes(ANN.public, owner="ann")}
     unneeded |= {"other.toml": trust_file_bytes(other.public, owner="other")}
     lay(root / TRUSTED_FOLDER, kept | unneeded)

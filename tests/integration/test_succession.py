@@ -85,7 +85,7 @@ def test_a_stranger_claims_to_succeed_a_trusted_item(sim: SpaceSim, claim_in: st
 
 def test_a_key_claims_to_succeed_an_item_outside_its_namespace(sim: SpaceSim) -> None:
     """Trusted for ``new/*`` alone, it has no say on ``old/zebra``, but on ``new/zebra``."""
-    sim.trust(NARROW, owner="narrow", namespaces=("new/*",))
+    sim.trust(NARROW, owner="narrow", patterns=("new/*",))
     for name in ("old", "new"):
         sim.add("user", f"knowledge/{name}/zebra.md", note(status="deprecated"))
     sim.add("project", "knowledge/new/one.md", note(supersedes=["old/zebra", "new/zebra"]), NARROW)

@@ -215,7 +215,7 @@ class Files(RuleBasedStateMachine):
         if what == "trust":
             self.sim.trust(who)
         elif what == "limit":
-            self.sim.trust(who, namespaces=("sub/*",))
+            self.sim.trust(who, patterns=("sub/*",))
         elif what == "revoke":
             self.sim.revoke(who)
         else:

@@ -19,7 +19,6 @@ from rye.trust import (
     SigningKey,
     TrustScope,
     Verdict,
-    in_namespaces,
     inspect,
     parse_trust_file,
     sign_bytes,
@@ -250,16 +249,6 @@ def test_no_key_no_message_no_signature_raises(raw: bytes, message: bytes, signa
         not public.verify(SigningKey.from_seed(raw).sign(message), message)
         or SigningKey.from_seed(raw).public == public
     )
-
-
-SEGMENT = st.text(alphabet="ab", min_size=1, max_size=2)
-
-
-@given(st.lists(SEGMENT, min_size=1, max_size=4), st.lists(SEGMENT, min_size=1, max_size=4))
-def test_a_namespace_holds_exactly_what_is_below_it(space: list[str], parts: list[str]) -> None:
-    """``p/*`` allows an id when, and only when, all segments of p come first and at least one follows."""
-    allowed = in_namespaces(("/".join([*space, "*"]),), "tool", "/".join(parts))
-    assert allowed == (len(parts) > len(space) and parts[: len(space)] == space)
 
 
 @given(st.binary(max_size=60))

@@ -26,7 +26,19 @@ MOMENTS = st.datetimes(timezones=st.none() | ZONES) | st.sampled_from(
 )
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 KEYS = st.sampled_from(
-    ["fingerprint", "owner", "public_key", "pem", "namespaces", "not_after", "revoked", "reason", "date"]
+    [
+        "fingerprint",
+        "owner",
+        "public_key",
+        "pem",
+        "for",
+        "namespaces",
+        "bundles",
+        "not_after",
+        "revoked",
+        "reason",
+        "date",
+    ]
 )
 DEMANDS = st.sampled_from(["require", "signers", "envelope", "max_age", "not_before", "scopes", "scope", "<<"])
 WORDS = st.sampled_from(["trusted", "signed", "v1", "v2", "365d", "tool", "2026-01-01", ANN.public.fingerprint])

@@ -23,18 +23,18 @@ import pytest
 from rye import Registry, items
 from rye.items import ItemType
 from rye.items.reader import split_name
-from rye.keyring import key_store
+from rye.keyring import key_files
 from rye.trust import (
     TRUSTED_FOLDER,
     EnvelopeFormat,
     Origin,
     SigningKey,
-    endorse,
     inspect,
     judge,
     load_trust,
     sign_bytes,
     sign_detached,
+    sign_trust_file,
     trust_file_bytes,
     trust_file_name,
 )
@@ -87,7 +87,7 @@ class SpaceSim:
         self.trust(ANN, owner="ann")
         for name in bundles:
             self.trust(key(name), f"system:{name}", owner=name)
-            self.trust(key(name), owner=name, bundles=(name,))
+            self.trust(key(name), owner=name, patterns=(f"bundle:{name}",))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class SpaceSim:
         name = trust_file_name(who.public)
         data = extra.encode() + trust_file_bytes(who.public, owner=owner, **limits)
         if endorsed_by is not None:
-            data = endorse(data, stem=Path(name).stem, key=endorsed_by, now=SIGNED_AT)
+            data = sign_trust_file(data, stem=Path(name).stem, key=endorsed_by, now=SIGNED_AT)
         return self.write(source, (TRUSTED_FOLDER / name).as_posix(), data)
 
     def pin(self, bundle: str, trusted: Path | None = None) -> None:
@@ -203,7 +203,9 @@ class SpaceSim:
         for entry in load_trust(named=[folder]).trust.entries:
             pin = (TRUSTED_FOLDER / trust_file_name(entry.public)).as_posix()
             if not entry.bars and not self.path("user", pin).exists():
-                self.write("user", pin, trust_file_bytes(entry.public, owner=entry.owner, bundles=(bundle,)))
+                self.write(
+                    "user", pin, trust_file_bytes(entry.public, owner=entry.owner, patterns=(f"bundle:{bundle}",))
+                )
 
     def revoke(self, who: SigningKey, source: str = "user") -> Path:
         """Have a space say that a key is revoked."""
@@ -215,7 +217,7 @@ class SpaceSim:
 
     def save_user_key(self, who: SigningKey = ANN) -> Path:
         """Put a private key where ``sign`` looks for it."""
-        return key_store.save_signing_key(self.root("user") / key_store.SIGNING_FOLDER, who)
+        return key_files.save_signing_key(self.root("user") / key_files.SIGNING_FOLDER, who)
 
     # reading
 

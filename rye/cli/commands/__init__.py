@@ -141,13 +141,13 @@ verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project --format sarif > rye.sarif  # for a code scanner
     rye verify --policy policy.yaml                        # what a team demands, and the findings that it accepts
     rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail
-keys: Make, list, show, export and import your keys.
+keys: Make, list, show, export, import and rotate your keys.
     rye keys generate --owner Ada                     # your first key, and the trust file that makes it count
     rye keys export > ada.toml                        # the trust file that others need
     rye keys export release --private -o release.pem  # the private key, for a secret store
-trust: Decide whose signatures count: add, remove, list, revoke, endorse.
+trust: Decide whose signatures count: list, add, bundle, endorse, revoke, remove.
     rye trust list                                     # every key, and why it counts or does not
-    rye trust add bea.toml --namespace 'ops/*'         # trust bea's signatures on items below ops
+    rye trust add bea.toml --for 'knowledge:ops/*'     # trust bea's signatures on items below ops
     rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen  # nothing it ever signed counts
 export: Write skills as a web site publishes them.
     rye export well-known public                   # public/.well-known/agent-skills/index.json and its files

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye._text import inline, quote
-from rye.cli.commands.keys import login, unlock
+from rye.cli.commands.keys import find_owner, unlock
 from rye.cli.options import Place, ask, command, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
@@ -64,7 +64,7 @@ def init(**options: Any) -> int:
         if not dry_run and not report.is_complete:
             if not options["yes"]:
                 require_yes("Do this?", hint="--yes does it without asking, --dry-run lists all of it")
-            report = setup.run(login() if options["owner"] is None else options["owner"])
+            report = setup.run(find_owner() if options["owner"] is None else options["owner"])
     if as_json:
         say_json(report.to_dict())
         return 0

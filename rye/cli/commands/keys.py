@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -29,6 +30,11 @@ from rye.errors import NotFoundError, SigningError
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
     from rye.registry import Keyring, ListSigned, Passphrase, SignReport
+
+
+_SECTION: Final = re.compile(r"\s*\[\s*(\w+)\s*\]")
+_USER_NAME: Final = re.compile(r"\s*name\s*=\s*\"?([^\"#;\n]+)", re.IGNORECASE)
+"""A section of git's settings, and the name in its section ``user``."""
 
 
 @command("sign", params=params_of("sign"))
@@ -154,7 +160,7 @@ def unlock(progress: IndexProgress) -> Passphrase:
 
 @click.group("keys")
 def keys() -> None:
-    """Make, list, show, export and import the keys that you sign with. They are kept in your user space.
+    """Make, list, show, export, import and rotate the keys that you sign with. They are kept in your user space.
 
     Exit status: 0 done, 1 there is no key to list, 2 error.
     """
@@ -170,8 +176,8 @@ def generate(name: str | None, **options: Any) -> int:
     _confirm_loss(name or DEFAULT_KEY, options)
     made = _keyring(ask_new_passphrase).generate(
         name or DEFAULT_KEY,
-        owner=login() if options["owner"] is None else options["owner"],
-        namespaces=options["namespaces"] or None,
+        owner=find_owner() if options["owner"] is None else options["owner"],
+        patterns=options["patterns"] or None,
         not_after=None if until is None else last_moment(until),
         trust=options["trust"],
         encrypt=options["encrypt"],
@@ -260,12 +266,48 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
     made = _keyring(ask_passphrase).import_key(
         data,
         name or DEFAULT_KEY,
-        owner=login() if options["owner"] is None else options["owner"],
+        owner=find_owner() if options["owner"] is None else options["owner"],
         trust=options["trust"],
         replace=options["force"],
     )
     answer(made, partial(render_made, done="imported"), as_json=options["as_json"])
     return 0
+
+
+@keys.command("rotate", params=params_of("keys rotate"))
+def rotate(name: str | None, **options: Any) -> int:
+    """Replace the key NAME by a new one with the same owner and limits, and revoke the old one.
+
+    Nothing that the old key ever signed counts then until it is signed again: with --sign, that is done at once. The
+    old private key is kept as NAME-FINGERPRINT.
+    """
+    from rye.cli.render.keys import render_rotated
+    from rye.registry import DEFAULT_KEY, Keyring
+
+    name, place = name or DEFAULT_KEY, Place.take(options)
+    keyring = Keyring(place.layout(), passphrase=ask_passphrase)
+    old = keyring.public_key(name).fingerprint
+    targets = _signed_by(old, place) if options["sign"] else {}
+    if not options["yes"]:
+        question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed counts then."
+        require_yes(question, hint="--yes rotates it without asking")
+    rotated = keyring.rotate(name, reason=options["reason"])
+    answer(rotated, render_rotated, as_json=options["as_json"])
+    for space, paths in targets.items():
+        report = place.open().sign(*paths, space=space, key=name, force=True, passphrase=ask_passphrase)
+        note(f"signed {len(report.items)} items of the {space} space with the new key")
+    return 0
+
+
+def _signed_by(fingerprint: str, place: Place) -> dict[str, list[str]]:
+    """Return the files of the project and the user space that a key signed and that are trusted, by their space."""
+    targets: dict[str, list[str]] = {}
+    for space in ("project", "user"):
+        report = place.open().verify(space=space)
+        trusted = (item for item in report.items if item.verdict == "trusted" and item.signature.signer == fingerprint)
+        if paths := [item.path for item in trusted]:
+            targets[space] = paths
+    return targets
 
 
 def _confirm_loss(name: str, options: dict[str, Any]) -> None:
@@ -303,10 +345,27 @@ def _keyring(passphrase: Passphrase = None) -> Keyring:
     return Keyring.find(passphrase=passphrase)
 
 
-def login() -> str:
-    """Return the user's name on this machine; empty where that is unknown."""
+def find_owner() -> str:
+    """Return the user's name: ``user.name`` of git's settings for the user, else the login; empty if unknown.
+
+    The settings are read as text, without git, which a repository's own settings could make start a program.
+    """
     import getpass
 
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    for path in (Path(os.path.expanduser("~/.gitconfig")), Path(config, "git", "config")):
+        section = ""
+        try:
+            lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+        except (OSError, ValueError):
+            continue
+        for line in lines:
+            if heading := _SECTION.match(line):
+                section = heading[1].lower()
+            elif section == "user" and (name := _USER_NAME.match(line)) and name[1].strip().isprintable():
+                return name[1].strip()[:200]
+            elif line.lstrip().startswith("["):
+                section = ""
     try:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):

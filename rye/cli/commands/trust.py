@@ -45,42 +45,35 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     from rye.registry import last_moment
 
     files, until = _keyring(options).trust, options["not_after"]
-    moment = None if until is None else last_moment(until)
-
-    def change(each: str, write: bool) -> TrustChange:  # noqa: FBT001 - as change_all calls it
-        return files.add(
-            each,
-            owner=options["owner"],
-            namespaces=options["namespaces"] or None,
-            not_after=moment,
-            space=options["space"],
-            replace=options["force"],
-            write=write,
-        )
-
-    return _change(key, change, options, ask=not options["yes"])
+    limits = {
+        "owner": options["owner"],
+        "patterns": options["patterns"] or None,
+        "not_after": None if until is None else last_moment(until),
+    }
+    how = {"space": options["space"], "replace": options["force"]}
+    return _change(key, lambda each: files.add(each, **limits, **how), options, ask=not options["yes"])
 
 
 @trust.command("bundle", params=params_of("trust bundle"))
 def bundle(bundle: str, **options: Any) -> int:
-    """Trust a BUNDLE: pin it to the keys that signed it, after showing them and asking.
+    """Trust the keys that signed a BUNDLE, for this bundle alone, after showing them and asking.
 
-    Only the items of this bundle that these keys signed are trusted then. A later version that is signed with another
-    key is not, until it is trusted in its turn; the bundle is then pinned to that key alone.
+    A later version that another key signed is not trusted until you run this again; only the new key is trusted for the
+    bundle then.
     """
     from rye.cli.render.keys import render_signers
-    from rye.registry import check_signers, find_bundle, pin_bundle, read_signers_of, system_clock
+    from rye.registry import check_signers, find_bundle, read_signers_of, system_clock, trust_bundle
 
     keyring = _keyring(options)
     given = check_signers(options["fingerprints"], name="fingerprint")
-    roots = find_bundle(keyring.layout, bundle)
-    found = read_signers_of(roots, keyring.trust.load().trust, now=system_clock())
+    signers = read_signers_of(find_bundle(keyring.layout, bundle), keyring.trust.load().trust, now=system_clock())
 
     def agree(planned: Sequence[TrustChange]) -> None:
         command = f"rye trust bundle {quote(bundle)} --fingerprint FP"
-        _confirm(render_signers(found, planned, Terminal.of(sys.stderr)), len(planned), command)
+        _confirm(render_signers(signers, planned, Terminal.of(sys.stderr)), len(planned), command)
 
-    return _report(pin_bundle(keyring.trust, found, given or found.fingerprints, None if given else agree), options)
+    keys = given or signers.fingerprints
+    return _report(trust_bundle(keyring.trust, signers, keys, None if given else agree), options)
 
 
 @trust.command("remove", params=params_of("trust remove"))
@@ -88,7 +81,7 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To distrust a key of a bundle or another space, revoke it instead."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("space", "force")}
-    return _change(key, lambda each, write: files.remove(each, **how, write=write), options)
+    return _change(key, lambda each: files.remove(each, **how), options)
 
 
 @trust.command("revoke", params=params_of("trust revoke"))
@@ -96,20 +89,21 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Revoke each KEY: nothing that it ever signed counts any more, wherever its trust file is."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("reason", "date", "space")}
-    return _change(key, lambda each, write: files.revoke(each, **how, write=write), options)
+    return _change(key, lambda each: files.revoke(each, **how), options)
 
 
 @trust.command("endorse", params=params_of("trust endorse"))
 def endorse(file: tuple[str, ...], **options: Any) -> int:
-    """Endorse keys of the project: sign each trust FILE, or the one with that fingerprint, with your own key.
+    """Sign each trust FILE of the project, or the one with that fingerprint, with your own key.
 
-    The key is then trusted in every project that has its trust file, within its namespaces and until its last day;
-    `rye trust revoke` ends that everywhere.
+    Its key then counts in every project that has this file, within the limits that the file states, for everybody who
+    trusts your key without limits. `rye trust revoke` ends that everywhere.
     """
     keyring = _keyring(options)
-    key = None if options["dry_run"] else keyring.signing_key(options["signer"])
-    ask = not (options["yes"] or options["dry_run"])
-    return _change(file, lambda each, write: keyring.trust.endorse(each, key, write=write), options, ask=ask)
+    if options["dry_run"]:
+        return _report([keyring.trust.endorse(each, None) for each in file], options)
+    key = keyring.signing_key(options["signer"])
+    return _change(file, lambda each: keyring.trust.endorse(each, key), options, ask=not options["yes"])
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
@@ -120,7 +114,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 
 
 def _change(
-    texts: Sequence[str], change: Callable[[str, bool], TrustChange], options: dict[str, Any], *, ask: bool = False
+    texts: Sequence[str], plan: Callable[[str], TrustChange], options: dict[str, Any], *, ask: bool = False
 ) -> int:
     """Make the change for each text, or none unless all are possible and the user agrees, and report it."""
     from rye.cli.render.keys import render_planned
@@ -130,7 +124,7 @@ def _change(
         lines = (line for each in planned for line in render_planned(each, Terminal.of(sys.stderr)))
         _confirm(lines, len(planned), "the same with --yes")
 
-    return _report(change_all(texts, change, agree) if ask else change_all(texts, change), options)
+    return _report(change_all(texts, plan, agree if ask else None), options)
 
 
 def _confirm(facts: Iterable[str], count: int, command: str) -> None:

@@ -13,17 +13,36 @@ from rye.cli.terminal import Terminal, cells, folded, pad
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import BundleSigners, KeyFacts, ListSigned, SignReport, TrustChange, TrustedKey, TrustReport
+    from rye.registry import (
+        BundleSigners,
+        KeyFacts,
+        ListSigned,
+        Rotated,
+        SignReport,
+        TrustChange,
+        TrustedKey,
+        TrustReport,
+    )
 
 
 def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str]:
-    """Yield what was made or imported and where it is."""
+    """Yield what was made or imported, where it is, and how others come to trust it."""
     yield f"{done} key {terminal.style(inline(key.name), bold=True)}"
     yield from _facts(key, terminal)
     if key.trust_file:
         yield f"trust file   {inline(key.trust_file)}"
     elif not key.trusted:
         yield terminal.dim("you do not trust it yet; to trust it: rye trust add " + inline(key.fingerprint))
+    if not key.encrypted:
+        yield terminal.dim("whoever can read that file can sign in your name; --passphrase protects it")
+    name = "" if key.name == "private_key" else f" {inline(key.name)}"
+    yield terminal.dim(f"others need its trust file: rye keys export{name} > FILE; they run rye trust add FILE")
+
+
+def render_rotated(rotated: Rotated, terminal: Terminal) -> Iterator[str]:
+    """Yield the new key, and what became of the old one."""
+    yield from render_made(rotated.key, terminal, done="made")
+    yield f"revoked      {terminal.style(inline(rotated.old), 'red')}, kept in {inline(rotated.kept)}"
 
 
 def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
@@ -87,7 +106,7 @@ def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:
     Those of rye itself, a key for each signing of its own pages, are counted in one line.
     """
     inside = f"{items_root()}{os.sep}"
-    own = [key for key in report.keys if key.counts and key.bundle and key.path.startswith(inside)]
+    own = [key for key in report.keys if key.counts and key.scope == "bundle" and key.path.startswith(inside)]
     right, wrong = ("✓", "✗") if terminal.unicode else ("+", "x")
     for key in (each for each in report.keys if each not in own):
         shown = terminal.style(right if key.counts else wrong, "green" if key.counts else "red")
@@ -126,18 +145,18 @@ def render_signers(found: BundleSigners, planned: Sequence[TrustChange], termina
     yield f"bundle {terminal.style(inline(found.bundle), bold=True)}{version}  {terminal.dim(inline(found.path))}"
     for each in found.signers:
         entry = each.entry
-        state = ", revoked by the bundle itself" if entry.bars else ", pinned already" if each.pinned else ""
+        state = ", revoked by the bundle itself" if entry.bars else ", trusted for it already" if each.trusted else ""
         yield f"key          {terminal.style(inline(entry.fingerprint), 'cyan')}{state}"
         yield f"owner        {inline(entry.owner) or 'none named'} (as the bundle says)"
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(each.items.items()))
-        yield f"signed       {plural(sum(each.items.values()), 'item')}: {counts} once it is pinned to this key"
+        yield f"signed       {plural(sum(each.items.values()), 'item')}: {counts} once you trust it for the bundle"
         yield f"counts for   {inline(reaches.get(entry.fingerprint, 'nothing'))}"
     for text in dict.fromkeys(each for change in planned for each in change.warnings):
         yield f"warning      {inline(text)}"
     for code, count in sorted(found.others.items()):
         yield f"not counted  {plural(count, 'item')} [{inline(code)}]"
-    for fingerprint in found.before:
-        text = f"the signer changed: it is pinned to {inline(fingerprint)}, which signed nothing in it"
+    for entry in found.before:
+        text = f"the signer changed: you trust {inline(entry.fingerprint)} for it, which signed nothing in it"
         yield terminal.style(text, "red", bold=True)
 
 

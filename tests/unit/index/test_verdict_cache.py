@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import tempfile
 import zlib
@@ -22,7 +23,7 @@ from rye.index.container import FORMAT_VERSION, MAGIC
 from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.verdict_cache import VERDICT_NAMES, VerdictColumn, cached_bitsets, verdict_column
+from rye.index.verdict_cache import MAX_COLUMNS, VERDICT_NAMES, VerdictColumn, cached_bitsets, verdict_column
 from rye.items.model import Item, ItemId, ItemType
 from rye.spaces import Root, Space
 from rye.trust import Evidence, Origin, Signature, TrustSet, inspect, judge
@@ -73,6 +74,21 @@ def naive(segment: Segment, trust: TrustSet = TRUST, now: datetime = NOW) -> lis
         signature = judge(segment.evidence[doc], origin=origin, trust=trust, now=now)
         found.append((str(signature.verdict), signature.signer))
     return found
+
+
+def test_verdicts_of_trust_sets_long_gone_are_removed(tmp_path: Path) -> None:
+    """After many trust sets a segment has the verdicts of the newest few, and its other files."""
+    segment, names = made(tmp_path), [f"{number:016x}" for number in range(10)]
+    before = set(tmp_path.iterdir())
+    other = tmp_path / f"other.{names[0]}.ryx"
+    other.write_bytes(b"of another segment")
+    for age, name in enumerate(names):
+        path = tmp_path / f"segment.{name}.ryx"
+        column(path, segment)
+        os.utime(path, (age, age))
+    column(tmp_path / "segment.ffffffffffffffff.ryx", segment)
+    newest = {f"segment.{name}.ryx" for name in (*names[-MAX_COLUMNS + 1 :], "ffffffffffffffff")}
+    assert {path.name for path in tmp_path.iterdir()} - {path.name for path in before} == {*newest, other.name}
 
 
 def test_a_column_is_the_judgement_on_each_item(segment: Segment, tmp_path: Path) -> None:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import base64
 import errno
 import os
+import signal
 import stat
+import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from rye.cli.commands.keys import find_owner
 from rye.cli.render.keys import render_keys
 from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
-from rye.keyring.key_store import KEY_VARIABLE, PASSPHRASE_VARIABLE
-from rye.keyring.keyring import ENVIRONMENT, Keyring
+from rye.keyring.changes import write_changes
+from rye.keyring.key_files import KEY_VARIABLE, PASSPHRASE_VARIABLE
+from rye.keyring.private import Keyring
 from rye.spaces.layout import Layout
 from rye.trust import SigningKey, TrustScope, hide_keys, load_trust, parse_trust_file
 from rye.verify.policy import check_signers
@@ -40,10 +45,10 @@ def mode(path: str | Path) -> int:
 @POSIX
 def test_a_key_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     """The private half is 0600 in a folder of 0700, the trust file is where trust is read, and both name one key."""
-    made = keyring(tmp_path).generate(owner="Ada", namespaces=("ops/*",))
+    made = keyring(tmp_path).generate(owner="Ada", patterns=("ops/*",))
     assert (mode(made.path), mode(Path(made.path).parent)) == (0o600, 0o700)
     entry = parse_trust_file(Path(made.trust_file).read_bytes(), scope=TrustScope.USER)
-    assert (entry.fingerprint, entry.owner, entry.namespaces) == (made.fingerprint, "Ada", ("ops/*",))
+    assert (entry.fingerprint, entry.owner, entry.patterns) == (made.fingerprint, "Ada", ("ops/*",))
     assert made.trusted
     assert keyring(tmp_path).signing_key().public.fingerprint == made.fingerprint
 
@@ -100,7 +105,7 @@ def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch
     assert keyring(tmp_path).generate().trusted
 
 
-@pytest.mark.parametrize("arguments", [{"owner": "a\nb"}, {"namespaces": ("/x",)}, {"name": "a/b"}, {"name": ""}])
+@pytest.mark.parametrize("arguments", [{"owner": "a\nb"}, {"patterns": ("/x",)}, {"name": "a/b"}, {"name": ""}])
 def test_nothing_is_written_when_an_argument_is_wrong(tmp_path: Path, arguments: dict[str, object]) -> None:
     """What could not be read again is refused before the key is made."""
     with pytest.raises(RyeError):
@@ -177,7 +182,7 @@ def test_the_key_of_the_environment_is_listed_first_and_signs(tmp_path: Path) ->
     for given, where in ((EVE.to_pem().decode(), ""), (str(path), str(path))):
         ring = keyring(tmp_path, {KEY_VARIABLE: given})
         first, second = ring.list()
-        assert (first.name, first.fingerprint, first.path) == (ENVIRONMENT, EVE.public.fingerprint, where)
+        assert (first.name, first.fingerprint, first.path) == (KEY_VARIABLE, EVE.public.fingerprint, where)
         assert second.name == "private_key"
         assert ring.signing_key().public == ring.public_key() == EVE.public
         assert ring.signing_key("private_key").public != EVE.public
@@ -200,10 +205,10 @@ def test_attack_no_message_shows_what_the_variable_holds(tmp_path: Path, given: 
 def test_a_key_can_be_taken_elsewhere(tmp_path: Path) -> None:
     """What is exported can be imported, behind its passphrase if it has one; the trust file carries the limits."""
     here, there = keyring(tmp_path / "here"), keyring(tmp_path / "there")
-    made = here.generate(owner="Ada", namespaces=("ops/*",))
+    made = here.generate(owner="Ada", patterns=("ops/*",))
     assert there.import_key(here.export_private(), "moved").fingerprint == made.fingerprint
     entry = parse_trust_file(here.export_trust_file(), scope=TrustScope.USER)
-    assert (entry.owner, entry.namespaces) == ("Ada", ("ops/*",))
+    assert (entry.owner, entry.patterns) == ("Ada", ("ops/*",))
     closed = ANN.to_pem(passphrase=b"secret")
     with pytest.raises(SigningError) as caught:
         there.import_key(closed, "ann")
@@ -365,3 +370,101 @@ def test_a_pipe_in_place_of_a_key_is_refused_at_once(tmp_path: Path) -> None:
     assert "not a regular file" in ring.show().problem
     with pytest.raises(SigningError, match="not a regular file"):
         ring.signing_key(path)
+
+
+def test_a_rotated_key_leaves_owner_and_limits_to_a_new_one(tmp_path: Path) -> None:
+    """The old key is revoked and kept under another name; with a passphrase, the new one has it too."""
+    ring = keyring(tmp_path, passphrase=b"open sesame")
+    old = ring.generate("release", owner="Ada", patterns=("ops/*",), encrypt=True)
+    rotated = ring.rotate("release", reason="yearly")
+    new = rotated.key
+    assert (rotated.old, new.encrypted, new.trusted) == (old.fingerprint, True, True)
+    assert new.fingerprint not in {old.fingerprint, ""}
+    files = {row.fingerprint: row for row in ring.trust.list().keys}
+    assert (files[new.fingerprint].owner, files[new.fingerprint].patterns) == ("Ada", ("ops/*",))
+    assert (files[old.fingerprint].code, files[old.fingerprint].reason.count("yearly")) == ("revoked", 1)
+    assert ring.signing_key("release").public.fingerprint == new.fingerprint
+    kept = f"release-{old.fingerprint[:8]}"
+    assert (mode(rotated.kept), Path(rotated.kept).stem) == (0o600, kept)
+    assert ring.show(kept).fingerprint == old.fingerprint
+    assert [key.name for key in ring.list()] == ["release", kept]
+
+
+@POSIX
+def test_a_rotation_killed_at_any_moment_can_be_run_again(tmp_path: Path) -> None:
+    """No key is lost, the key of that name is whole, and after the next run only the new one counts."""
+    ring = keyring(tmp_path)
+    keys = {ring.generate(owner="Ada").fingerprint}
+    for trial in range(30):
+        child = os.fork()
+        if not child:
+            try:
+                keyring(tmp_path).rotate()
+            finally:
+                os._exit(0)
+        time.sleep(0.0004 * trial)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        keys.add(ring.show().fingerprint)
+        assert keys <= {key.fingerprint for key in ring.list()}
+        keys.add(ring.rotate().key.fingerprint)
+        held = [key for key in ring.list() if key.trusted]
+        assert [(key.name, key.problem) for key in held] == [("private_key", "")]
+
+
+@pytest.mark.parametrize("end", ["revoked", "expired"])
+def test_attack_signing_with_a_key_that_no_longer_counts(tmp_path: Path, end: str) -> None:
+    """A revoked or expired key signs nothing unless forced, whether it is named or comes from the environment."""
+    ring = keyring(tmp_path)
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    made = ring.generate(not_after=past if end == "expired" else None)
+    if end == "revoked":
+        write_changes([ring.trust.revoke(made.fingerprint, reason="stolen")])
+    pem = Path(made.path).read_text()
+    for held in (ring, keyring(tmp_path, {KEY_VARIABLE: pem})):
+        with pytest.raises(SigningError) as caught:
+            held.signing_key()
+        assert (caught.value.code, made.fingerprint[:16] in caught.value.message) == (f"key-{end}", True)
+        assert "rye keys rotate" in caught.value.hint
+        assert held.signing_key(force=True).public.fingerprint == made.fingerprint
+
+
+OWNERS = {
+    "[user]\n\tname = Ada Lovelace\n": "Ada Lovelace",
+    '[User]\nemail = x\nname = "Ada L." ; comment\n': "Ada L.",
+    '[core]\nname = no\n[user "x"]\nname = no\n[user]\nname=Ada\n': "Ada",
+    "[user]\n\temail = x\n": "login",
+    "[alias]\n\tname = !touch ran\n": "login",
+    "": "login",
+}
+
+
+@pytest.mark.parametrize("settings", OWNERS)
+def test_the_owner_is_the_name_in_the_users_git_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str
+) -> None:
+    """Else the login; the settings of a repository in the working directory are not read, and nothing is run."""
+    home, repository = tmp_path / "home", tmp_path / "repository"
+    (repository / ".git").mkdir(parents=True)
+    (repository / ".git" / "config").write_text("[user]\nname = Mallory\n[core]\nfsmonitor = touch ran\n")
+    home.mkdir()
+    (home / ".gitconfig").write_text(settings)
+    for name, value in {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "none"), "LOGNAME": "login"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(repository)
+    assert find_owner() == OWNERS[settings]
+    assert not (repository / "ran").exists()
+
+
+@POSIX
+def test_attack_a_file_named_like_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the working directory is no key unless it is named as a path."""
+    monkeypatch.chdir(tmp_path)
+    ring = keyring(tmp_path / "user")
+    for name in ("release", EVE.public.fingerprint[:16]):
+        (tmp_path / name).write_bytes(EVE.to_pem())
+        (tmp_path / name).chmod(0o600)
+        for use in (ring.signing_key, ring.public_key):
+            with pytest.raises(NotFoundError):
+                use(name)
+        assert ring.signing_key(f"./{name}").public == EVE.public

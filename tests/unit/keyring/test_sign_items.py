@@ -12,7 +12,7 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, RyeError, SigningError
-from rye.keyring import key_store
+from rye.keyring import key_files
 from rye.trust import TRUSTED_FOLDER, Verdict, sign_bytes, trust_file_bytes
 from tests.support.signed import ANN, EVE, verdict
 from tests.support.spacesim import SpaceSim
@@ -32,7 +32,7 @@ def sim(tmp_path: Path) -> SpaceSim:
     sim = SpaceSim(tmp_path, bundles=())
     for rel, text in GOOD.items():
         sim.write("project", rel, text)
-    key_store.save_signing_key(sim.root("user") / key_store.SIGNING_FOLDER, ANN)
+    key_files.save_signing_key(sim.root("user") / key_files.SIGNING_FOLDER, ANN)
     return sim
 
 
@@ -195,7 +195,7 @@ def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
     assert found == {"demo/hello": False, "demo/note": True, "demo/release": True}
     public = sim.folder / "ann.pem"
     public.write_text(ANN.public.pem)
-    for path in (sim.root("user") / key_store.SIGNING_FOLDER).iterdir():
+    for path in (sim.root("user") / key_files.SIGNING_FOLDER).iterdir():
         path.unlink()
     assert not registry.sign("tool:demo/*", check=True, key=public).items[0].changed
     assert registry.sign("*", dry_run=True).fingerprint == ""
@@ -224,8 +224,8 @@ def test_a_dry_run_reads_the_key_of_the_environment(sim: SpaceSim, monkeypatch: 
 
 def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:
     """Comparing takes the public half beside it; signing takes the passphrase."""
-    folder = sim.root("user") / key_store.SIGNING_FOLDER
-    key_store.save_signing_key(folder, EVE, name="eve", passphrase=b"secret")
+    folder = sim.root("user") / key_files.SIGNING_FOLDER
+    key_files.save_signing_key(folder, EVE, name="eve", passphrase=b"secret")
     registry = registry_of(sim)
     assert registry.sign("*", key="eve", dry_run=True).fingerprint == EVE.public.fingerprint
     with pytest.raises(SigningError) as caught:
@@ -240,7 +240,7 @@ def test_a_signature_that_will_not_count_gives_a_warning(sim: SpaceSim) -> None:
     registry, trusted = registry_of(sim), sim.root("user") / TRUSTED_FOLDER
     assert registry.sign("*").warnings == ()
     (path,) = trusted.iterdir()
-    path.write_bytes(trust_file_bytes(ANN.public, owner="ann", namespaces=("tool:demo/*",)))
+    path.write_bytes(trust_file_bytes(ANN.public, owner="ann", patterns=("tool:demo/*",)))
     (warning,) = registry.sign("*", force=True).warnings
     assert "is signed, but untrusted: the signature holds, but the key of ann" in warning
     path.unlink()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,9 @@ from rye.search.score import Evaluation
 from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_choice, read_ranking
 from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
+from rye.spaces.state import settings_place
 from tests.support.files import lay
+from tests.support.signed import NOW, TRUST, sign
 from tests.unit.index.segments import item, snapshot
 from tests.unit.search.asking import bound_query, states
 
@@ -34,18 +36,26 @@ def roots(folder: Path, **files: str | bytes) -> tuple[Root, ...]:
         Root(Space.SYSTEM, folder / "beta", "beta"),
     )
     for name, content in files.items():
-        lay(folder / name, {FILE: content})
+        data = content.encode() if isinstance(content, str) else content
+        if name in {"alpha", "beta"}:
+            data = sign(data, origin=settings_place(name), suffix=".yaml")
+        lay(folder / name, {FILE: data})
     return found
+
+
+def read(of: Sequence[Root]) -> Ranking:
+    """Return the settings of some roots for a user who trusts the key that signs those of bundles."""
+    return read_ranking(of, trust=TRUST, now=NOW)
 
 
 def test_without_files_nothing_is_overridden(tmp_path: Path) -> None:
     """No file is no problem."""
-    assert read_ranking(roots(tmp_path)) == Ranking({}, {}, [])
+    assert read(roots(tmp_path)) == Ranking({}, {}, [])
 
 
 def test_a_bundle_weighs_its_own_items_and_the_user_all(tmp_path: Path) -> None:
     """The user's word is above a bundle's, field by field."""
-    found, _, problems = read_ranking(
+    found, _, problems = read(
         roots(
             tmp_path,
             user="weights:\n  tool: {title: 4}\n",
@@ -65,8 +75,8 @@ def test_a_bundle_weighs_its_own_items_and_the_user_all(tmp_path: Path) -> None:
 def test_attack_a_project_does_not_weigh_its_own_items(tmp_path: Path) -> None:
     """A cloned repository cannot raise itself: its file is not even read."""
     mine = "weights:\n  tool: {title: 100}\nsource_boosts: {project: 10}\n"
-    assert read_ranking(roots(tmp_path, project=mine)) == Ranking({}, {}, [])
-    assert read_ranking(roots(tmp_path, project=b"\xff broken")).problems == []
+    assert read(roots(tmp_path, project=mine)) == Ranking({}, {}, [])
+    assert read(roots(tmp_path, project=b"\xff broken")).problems == []
 
 
 @pytest.mark.parametrize(
@@ -112,7 +122,7 @@ def test_attack_a_project_does_not_weigh_its_own_items(tmp_path: Path) -> None:
 )
 def test_a_fault_is_reported_and_the_file_left_out(tmp_path: Path, content: str | bytes, problem: str) -> None:
     """The problem names the file, and the part if it is one; the other files count all the same."""
-    found, boosts, problems = read_ranking(roots(tmp_path, user=content, alpha="weights: {tool: {title: 9}}"))
+    found, boosts, problems = read(roots(tmp_path, user=content, alpha="weights: {tool: {title: 9}}"))
     assert (found, boosts) == ({"system:alpha": {"tool": {"title": 9.0}}}, {})
     assert len(problems) == 1
     assert problem in problems[0]
@@ -125,7 +135,7 @@ def test_a_fault_is_reported_and_the_file_left_out(tmp_path: Path, content: str 
 def test_a_fault_of_one_part_leaves_the_others(tmp_path: Path, weights: str, boosts: str) -> None:
     """Each part counts without regard to the others, and what is left out is named."""
     content = f"weights: {weights}\nsource_boosts: {boosts}\nsemantic: {{embedder: none}}\n"
-    found = read_ranking(roots(tmp_path, user=content))
+    found = read(roots(tmp_path, user=content))
     assert found.boosts == ({"user": 2.0} if "2" in boosts else {})
     assert found.weights.get("user", {}) == ({"tool": {"title": 4.0}} if "4" in weights else {})
     left_out = [part for part, value in (("weights", found.weights), ("source_boosts", found.boosts)) if not value]
@@ -138,14 +148,14 @@ def test_a_fault_of_one_part_leaves_the_others(tmp_path: Path, weights: str, boo
 
 def test_attack_a_long_value_is_shortened_in_the_message(tmp_path: Path) -> None:
     """A warning is a line."""
-    (problem,) = read_ranking(roots(tmp_path, user=f"source_boosts: {{user: {'x' * 9000}}}\n")).problems
+    (problem,) = read(roots(tmp_path, user=f"source_boosts: {{user: {'x' * 9000}}}\n")).problems
     assert len(problem) < len(str(tmp_path)) + 400
 
 
 def test_only_the_user_boosts_sources(tmp_path: Path) -> None:
     """Of a bundle that tries, all of the file is left out."""
     boosts = "source_boosts: {system: 1, user: 2.5}\n"
-    found = read_ranking(roots(tmp_path, user=boosts, alpha=boosts))
+    found = read(roots(tmp_path, user=boosts, alpha=boosts))
     assert found.boosts == {"system": 1.0, "user": 2.5}
     (problem,) = found.problems
     assert str(tmp_path / "alpha" / FILE) in problem
@@ -157,7 +167,7 @@ def test_only_the_user_boosts_sources(tmp_path: Path) -> None:
 )
 def test_an_empty_file_says_nothing(tmp_path: Path, content: str) -> None:
     """A file with no weights is fine."""
-    found, boosts, problems = read_ranking(roots(tmp_path, user=content))
+    found, boosts, problems = read(roots(tmp_path, user=content))
     assert boosts == {}
     assert problems == []
     assert not any(any(rows.values()) for rows in found.values())
@@ -168,7 +178,7 @@ def test_attack_a_pipe_for_settings_does_not_hang(tmp_path: Path) -> None:
     (tmp_path / "alpha" / "config").mkdir(parents=True)
     os.mkfifo(tmp_path / "alpha" / FILE)
     (tmp_path / "beta" / FILE).mkdir(parents=True)
-    found, _, problems = read_ranking(roots(tmp_path))
+    found, _, problems = read(roots(tmp_path))
     assert found == {}
     assert [str(tmp_path / name / FILE) in text for name, text in zip(("alpha", "beta"), problems, strict=True)] == [
         True

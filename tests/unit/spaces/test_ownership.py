@@ -10,7 +10,7 @@ import pytest
 from rye import Registry
 from rye.cli import main
 from rye.errors import EnvironmentFault
-from rye.keyring.trust_files import Trust
+from rye.keyring.trust import Trust
 from rye.spaces import Root, Space, check_writable
 from rye.spaces.layout import Layout
 from rye.trust import TRUSTED_FOLDER, others_control, trust_file_name

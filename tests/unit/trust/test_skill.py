@@ -179,13 +179,13 @@ def test_a_signature_belongs_to_one_skill() -> None:
 
 def test_a_key_must_be_allowed_to_sign_the_skill_and_the_item() -> None:
     """A key for knowledge cannot sign tools by way of a skill, nor a skill by way of its knowledge."""
-    assert {each.code for each in verdicts(signature(who=NARROW))} == {"namespace"}
+    assert {each.code for each in verdicts(signature(who=NARROW))} == {"limited"}
     inside = {path: origin._replace(item_id=f"demo/{origin.item_id}") for path, origin in PLACES.items()}
     data = signature(who=NARROW, item_id="demo/pdf")
     for path, origin in inside.items():
         skill = Skill("demo/pdf", path, data, listed(FILES))
         evidence = inspect(FILES[path][1], origin=origin, declared={}, detached=skill)
-        assert judge(evidence, origin=origin, trust=TRUST, now=NOW).code == "namespace"
+        assert judge(evidence, origin=origin, trust=TRUST, now=NOW).code == "limited"
 
 
 def test_a_line_in_the_file_of_a_skill_covers_that_file() -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
-from rye.keyring.key_store import SIGNING_FOLDER, find_signing_key, load_key_file, load_signing_key, save_signing_key
+from rye.keyring.key_files import SIGNING_FOLDER, find_signing_key, load_key_file, load_signing_key, save_signing_key
 from rye.trust import (
     TRUSTED_FOLDER,
     SigningKey,
     TrustScope,
     TrustSet,
     Verdict,
-    endorse,
     load_trust,
+    sign_trust_file,
     sweep,
     system_clock,
     trust_file_bytes,
@@ -35,7 +35,7 @@ def put_trust(root: Path, who: SigningKey, owner: str, *, endorsed_by: SigningKe
     path = root / TRUSTED_FOLDER / trust_file_name(who.public)
     path.parent.mkdir(parents=True, exist_ok=True)
     data = trust_file_bytes(who.public, owner=owner)
-    path.write_bytes(endorse(data, stem=path.stem, key=endorsed_by, now=SIGNED_AT) if endorsed_by else data)
+    path.write_bytes(sign_trust_file(data, stem=path.stem, key=endorsed_by, now=SIGNED_AT) if endorsed_by else data)
     return path
 
 
@@ -91,7 +91,7 @@ def test_attack_a_publisher_behind_a_link(tmp_path: Path) -> None:
     linked.mkdir()
     (linked / ".ai").symlink_to(bundle)
     (linked / "PUBLISHER_TRUST.toml").write_bytes(elsewhere.read_bytes())
-    assert not load_trust(bundles={"linked": linked / ".ai"}, vouching=bundle).trust.entries
+    assert not load_trust(bundles={"linked": linked / ".ai"}, built_in=bundle).trust.entries
 
 
 def test_nothing_there_is_an_empty_trust_set(tmp_path: Path) -> None:

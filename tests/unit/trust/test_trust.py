@@ -1,4 +1,4 @@
-"""The rules between trust entries: scopes, namespaces, time, endorsement, and the digest that caches stand on."""
+"""Which keys count: ``TrustSet.may_sign`` by tables, and against a naive twin that reads the rule aloud."""
 
 from __future__ import annotations
 
@@ -10,133 +10,279 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.trust import Origin, Revocation, TrustEntry, TrustScope, TrustSet, Verdict, in_namespaces
-from tests.support.signed import ANN, BEA, EVE, NOW, PAT, TOOL, entry, place, sign, verdict
+from rye.trust import (
+    ANYWHERE,
+    EnvelopeFormat,
+    Origin,
+    Revocation,
+    TrustEntry,
+    TrustScope,
+    TrustSet,
+    Verdict,
+    parse_trust_file,
+    sign_trust_file,
+    signer_of,
+    trust_file_bytes,
+)
+from tests.support.signed import (
+    ANN,
+    BEA,
+    EVE,
+    NOW,
+    PAT,
+    SIGNED_AT,
+    TOOL,
+    entry,
+    hashed,
+    place,
+    sign,
+    unbound,
+    verdict,
+)
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
+PAST = NOW - timedelta(days=1)
+SHOP = place(space="system", bundle="shop")
+FULL = ANN.public.fingerprint
+PROJECT, BUNDLE = TrustScope.PROJECT, TrustScope.BUNDLE
+
+PATTERNS: dict[str, tuple[list[Origin], list[Origin]]] = {
+    "*": ([place("a"), place("a/b"), SHOP], [place("a", "list"), place("a", "settings")]),
+    "a/*": ([place("a/b"), place("a/b/c")], [place("a"), place("ab"), place("ab/c"), place("x/a/b")]),
+    "a/b": ([place("a/b")], [place("a/b/c"), place("a"), place("A/b")]),
+    "a/*/x": ([place("a/b/x")], [place("a/x"), place("a/b/c/x"), place("a/b/y")]),
+    "tool:a/*": ([place("a/b")], [place("a/b", "knowledge")]),
+    "caf\u00e9/*": ([place("cafe\u0301/x")], [place("cafe/x")]),
+    "bundle:shop": ([SHOP, place("x", "list", space="system", bundle="shop")], [place(), place(bundle="shop")]),
+    "bundle:shop demo/*": ([SHOP], [place("a", space="system", bundle="shop"), place("demo/x")]),
+}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "yes", "no"),
-    [
-        ("*", ["a", "a/b", "a/b/c"], []),
-        ("rye/core/*", ["rye/core/a", "rye/core/a/b"], ["rye/core", "rye/corex", "rye/corex/a", "x/rye/core/a", "rye"]),
-        ("rye/core", ["rye/core"], ["rye/core/a", "rye/cor", "Rye/core"]),
-        ("rye/*/x", ["rye/a/x"], ["rye/x", "rye/a/b/x", "rye/a/x/y"]),
-        ("*/x", ["a/x"], ["x", "a/b/x"]),
-        ("tool:rye/*", ["rye/a"], ["a"]),
-        ("knowledge:rye/*", [], ["rye/a"]),
-        ("caf\u00e9/*", ["cafe\u0301/x"], ["cafe/x"]),
-    ],
-)
-def test_namespaces_match_whole_segments(pattern: str, yes: list[str], no: list[str]) -> None:
-    """A pattern is compared segment by segment, ``*`` last is everything below, a type in front limits to it."""
-    assert [item_id for item_id in yes + no if in_namespaces((pattern,), "tool", item_id)] == yes
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_names_items_or_a_bundle(pattern: str) -> None:
+    """Ids match segment by segment; ``bundle:NAME`` is everything in a bundle, with a pattern behind it less."""
+    inside, outside = PATTERNS[pattern]
+    limited = entry(ANN, patterns=(pattern,))
+    assert [each for each in inside + outside if limited.allows(each)] == inside
 
 
-def test_no_pattern_allows_nothing() -> None:
-    """An empty list of namespaces is not the same as none given."""
-    assert not in_namespaces((), "tool", "a")
-    signed = sign(TOOL)
-    assert verdict(signed, trust=TrustSet((entry(ANN, namespaces=()),))).code == "namespace"
-    assert verdict(signed, trust=TrustSet((entry(ANN, namespaces=None),))).code == "ok"
+CASES: list[tuple[str, Origin, str, list[TrustEntry]]] = [
+    ("no limit", place(), "", [entry(PAT)]),
+    ("named for one run", place(), "", [entry(PAT, TrustScope.NAMED)]),
+    ("the organisation's", SHOP, "", [entry(PAT, TrustScope.ORGANISATION)]),
+    ("no file", place(), "unknown-key", [entry(ANN)]),
+    ("an empty list allows nothing", place(), "limited", [entry(PAT, patterns=())]),
+    (
+        "attack: an older file without limits added again",
+        place(),
+        "limited",
+        [entry(PAT), entry(PAT, patterns=("a/*",))],
+    ),
+    ("--trust lifts no limit", place(), "limited", [entry(PAT, TrustScope.NAMED), entry(PAT, patterns=("a/*",))]),
+    ("the first day that ends", place(), "expired", [entry(PAT), entry(PAT, TrustScope.NAMED, not_after=PAST)]),
+    ("a bundle's own file", SHOP, "bundle-key", [entry(PAT, BUNDLE, bundle="shop")]),
+    ("a bundle that is trusted", SHOP, "", [entry(PAT, BUNDLE, bundle="shop"), entry(PAT, patterns=("bundle:shop",))]),
+    ("rye's own bundle", SHOP, "", [entry(PAT, BUNDLE, bundle="shop", built_in=True)]),
+    ("rye's own key elsewhere", place(), "foreign-key", [entry(PAT, BUNDLE, bundle="shop", built_in=True)]),
+    (
+        "a key of another trusted bundle",
+        SHOP,
+        "bundle-key",
+        [entry(PAT, BUNDLE, bundle="shop"), entry(PAT, patterns=("bundle:rival",))],
+    ),
+    ("a bundle's file limits nobody else", SHOP, "", [entry(PAT, BUNDLE, bundle="shop", patterns=()), entry(PAT)]),
+    (
+        "a trusted bundle with another key",
+        SHOP,
+        "signer-changed",
+        [entry(PAT, BUNDLE, bundle="shop"), entry(BEA, patterns=("bundle:shop",))],
+    ),
+    ("a key of a bundle in a project", place(), "limited", [entry(PAT, patterns=("bundle:shop",))]),
+    ("a project's own file", place(), "project-key", [entry(PAT, PROJECT)]),
+    ("signed by itself", place(), "project-key", [entry(PAT, PROJECT, signed_by=PAT.public.fingerprint)]),
+    ("signed by nobody known", place(), "project-key", [entry(PAT, PROJECT, signed_by=FULL)]),
+    ("signed by a full key", place(), "", [entry(ANN), entry(PAT, PROJECT, signed_by=FULL)]),
+    ("a bundle's file signed by a full key", SHOP, "", [entry(ANN), entry(PAT, BUNDLE, bundle="shop", signed_by=FULL)]),
+    ("of another project", place(bundle="x"), "foreign-key", [entry(ANN), entry(PAT, PROJECT, signed_by=FULL)]),
+    (
+        "signed, in the user space",
+        place(space="user"),
+        "foreign-key",
+        [entry(ANN), entry(PAT, PROJECT, signed_by=FULL)],
+    ),
+    (
+        "signed by a limited key",
+        place(),
+        "project-key",
+        [entry(ANN, patterns=("demo/*",)), entry(PAT, PROJECT, signed_by=FULL)],
+    ),
+    (
+        "signed by an expired key",
+        place(),
+        "project-key",
+        [entry(ANN, not_after=PAST), entry(PAT, PROJECT, signed_by=FULL)],
+    ),
+    (
+        "signed by a revoked key",
+        place(),
+        "project-key",
+        [entry(ANN, revoked=Revocation()), entry(PAT, PROJECT, signed_by=FULL)],
+    ),
+    (
+        "attack: signed by a key that the project revokes",
+        place(),
+        "project-key",
+        [
+            entry(ANN),
+            entry(BEA),
+            entry(BEA, PROJECT, signed_by=FULL, revoked=Revocation("stolen")),
+            entry(PAT, PROJECT, signed_by=BEA.public.fingerprint),
+        ],
+    ),
+    (
+        "a signed file limits the user's key there",
+        place(),
+        "limited",
+        [entry(ANN), entry(PAT), entry(PAT, PROJECT, signed_by=FULL, patterns=("a/*",))],
+    ),
+    (
+        "but not elsewhere",
+        place(space="user"),
+        "",
+        [entry(ANN), entry(PAT), entry(PAT, PROJECT, signed_by=FULL, patterns=("a/*",))],
+    ),
+    (
+        "revoked by one of two files",
+        place(),
+        "revoked",
+        [entry(PAT), entry(PAT, TrustScope.NAMED, revoked=Revocation())],
+    ),
+    (
+        "revoked by a signed project file, everywhere",
+        place(space="user"),
+        "revoked",
+        [entry(ANN), entry(PAT), entry(PAT, PROJECT, signed_by=FULL, revoked=Revocation())],
+    ),
+    ("attack: a stranger's project revokes", place(), "", [entry(PAT), entry(PAT, PROJECT, revoked=Revocation())]),
+    (
+        "a bundle revokes at home",
+        SHOP,
+        "revoked",
+        [entry(PAT), entry(PAT, BUNDLE, bundle="shop", revoked=Revocation())],
+    ),
+    ("and nowhere else", place(), "", [entry(PAT), entry(PAT, BUNDLE, bundle="shop", revoked=Revocation())]),
+    (
+        "a file that cannot be read",
+        place(),
+        "trust-unread",
+        [entry(PAT), entry(PAT, unread="garbage", source="x.toml")],
+    ),
+    ("in a project", place(), "trust-unread", [entry(PAT), entry(PAT, PROJECT, unread="garbage", source="x.toml")]),
+    ("not outside it", SHOP, "", [entry(PAT), entry(PAT, PROJECT, unread="garbage", source="x.toml")]),
+    ("anywhere", ANYWHERE, "", [entry(PAT, patterns=("tool:a/*",))]),
+    ("nowhere", ANYWHERE, "limited", [entry(PAT, patterns=())]),
+]
 
 
-def test_entries_are_found_by_all_three_names_of_a_key() -> None:
-    """16 and 64 hex of the PEM, 64 hex of the raw key; nothing else, and nothing for no name."""
-    trust = TrustSet((entry(ANN),))
-    public = ANN.public
-    for name in (public.fingerprint, public.fingerprint[:16], public.raw_fingerprint):
-        assert trust.named(name) == trust.entries
-    for name in ("", public.fingerprint[:15], public.raw_fingerprint[:16], public.fingerprint.upper()):
-        assert trust.named(name) == ()
-    assert (len(trust), len(TrustSet())) == (1, 0)
-
-
-def test_a_user_decides_on_a_key_that_a_bundle_brings() -> None:
-    """A bundle's own file alone is no trust, and the most authoritative of the others decides alone."""
-    there = place(space="system", bundle="shop")
-    signed = sign(TOOL, BEA)
-    bundle = entry(BEA, TrustScope.BUNDLE, bundle="shop")
-    pinned = entry(BEA, bundles=("shop",))
-    narrow = entry(BEA, namespaces=("other/*",))
-    ended = entry(BEA, not_after=datetime(2026, 1, 1, tzinfo=UTC))
-    named = entry(BEA, TrustScope.NAMED)
-    for entries, code in (
-        ((bundle,), "bundle-key"),
-        ((bundle, pinned), "ok"),
-        ((bundle, entry(BEA, bundles=("rival",))), "bundle-key"),
-        ((bundle, entry(BEA, bundles=("shop",), namespaces=("other/*",))), "namespace"),
-        ((bundle, narrow), "namespace"),
-        ((bundle, ended), "expired"),
-        ((bundle, narrow, named), "ok"),
-        ((bundle, narrow, entry(BEA)), "ok"),
-        ((narrow, ended), "namespace"),
-        ((ended, narrow), "namespace"),
-    ):
-        assert verdict(signed, there, trust=TrustSet(entries)).code == code
-
-
-def test_a_project_key_counts_while_an_anchor_stands_behind_it() -> None:
-    """Endorsed by a user's or named key that is neither revoked, nor expired, nor itself limited to namespaces."""
-    signed = sign(TOOL, PAT)
-    endorsed = entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)
-    for anchor, code in (
-        (entry(ANN), "ok"),
-        (entry(ANN, TrustScope.NAMED), "ok"),
-        (entry(ANN, not_after=LATER), "ok"),
-        (entry(ANN, TrustScope.BUNDLE, bundle="shop"), "project-key"),
-        (entry(ANN, TrustScope.PROJECT), "project-key"),
-        (entry(ANN, revoked=Revocation()), "project-key"),
-        (entry(ANN, not_after=NOW - timedelta(days=1)), "project-key"),
-        (entry(ANN, namespaces=("demo/*",)), "project-key"),
-        (entry(ANN, bundles=("shop",)), "project-key"),
-        (entry(EVE), "project-key"),
-    ):
-        found = verdict(signed, trust=TrustSet((endorsed, anchor)))
-        assert (found.code, found.verdict is Verdict.TRUSTED) == (code, code == "ok")
-
-
-def test_an_endorsed_project_key_speaks_for_the_project_alone() -> None:
-    """Endorsing a project's key does not let it sign for the user or a bundle."""
-    trust = TrustSet((entry(ANN), entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
-    for there in (place(space="user"), place(space="system", bundle="shop")):
-        found = verdict(sign(TOOL, PAT), there, trust=trust)
-        assert (found.verdict, found.code) == (Verdict.UNTRUSTED, "foreign-project")
-
-
-def test_an_endorsed_project_may_revoke() -> None:
-    """A revocation the user stands behind holds; one the project made alone does not."""
-    left = Revocation("left the team")
-    for endorsed_by, code in (("", "ok"), (PAT.public.fingerprint, "ok"), (EVE.public.fingerprint, "revoked")):
-        project = entry(ANN, TrustScope.PROJECT, revoked=left, endorsed_by=endorsed_by)
-        trust = TrustSet((entry(ANN), entry(EVE), project))
-        for there in (place(), place(space="user")):
-            assert verdict(sign(TOOL), there, trust=trust).code == code
+@pytest.mark.parametrize(("where", "code", "entries"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_key_counts_by_one_rule(where: Origin, code: str, entries: list[TrustEntry]) -> None:
+    """Files in effect limit and revoke; the order of the files does not matter, and a verdict says the same."""
+    for order in (entries, entries[::-1]):
+        trust = TrustSet(tuple(order))
+        standing = trust.may_sign(PAT.public.fingerprint, where, NOW)
+        assert (standing.code, standing.counts) == (code, not code)
+        if where.item_type == "tool":
+            signature = verdict(sign(TOOL, PAT, origin=where), where, trust=trust)
+            assert signature.code == (code or "ok")
+            assert (signature.verdict is Verdict.TRUSTED) == standing.counts
 
 
 ENTRIES = st.builds(
     entry,
     st.sampled_from([ANN, PAT, PAT]),
     st.sampled_from(list(TrustScope)),
-    bundle=st.sampled_from(["shop", "rival"]),
-    namespaces=st.sampled_from([None, None, (), ("demo/*",), ("other/*",)]),
-    bundles=st.sampled_from([None, None, ("shop",), ("rival",)]),
-    vouches=st.booleans(),
-    not_after=st.sampled_from([None, None, NOW - timedelta(days=1), LATER]),
+    bundle=st.sampled_from(["", "shop", "rival"]),
+    patterns=st.sampled_from([None, None, (), ("demo/*",), ("other/*", "bundle:shop"), ("bundle:shop demo/*",)]),
+    not_after=st.sampled_from([None, None, PAST, LATER]),
     revoked=st.sampled_from([None, None, None, Revocation("stolen")]),
-    endorsed_by=st.sampled_from(["", ANN.public.fingerprint]),
+    unread=st.sampled_from(["", "", "", "garbage"]),
+    signed_by=st.sampled_from(["", FULL, PAT.public.fingerprint]),
 )
-PLACES = [place(), place(space="user"), place(space="system", bundle="shop"), place("other/x")]
-SIGNED = {where: sign(TOOL, PAT, origin=where) for where in PLACES}
+PLACES = [place(), place(bundle="shop"), place(space="user"), SHOP, place("other/x"), place("x", "list")]
 
 
-@given(st.lists(ENTRIES, max_size=5), st.sampled_from(PLACES))
-def test_a_key_may_sign_where_what_it_signs_is_trusted(entries: list[TrustEntry], where: Origin) -> None:
-    """What is asked of a key without a file is what a verdict asks of it."""
+def naive_counts(entries: list[TrustEntry], key: str, where: Origin) -> bool:
+    """Return whether a key counts, as the trust page says it."""
+    users = {TrustScope.NAMED, TrustScope.USER, TrustScope.ORGANISATION}
+    files = [each for each in entries if each.fingerprint == key]
+
+    def full(signer: str) -> bool:
+        own = [each for each in entries if each.fingerprint == signer and each.scope in users]
+        bad = [
+            each for each in own if each.patterns is not None or each.revoked or each.unread or each.not_after == PAST
+        ]
+        return bool(own) and not bad
+
+    def home(each: TrustEntry) -> bool:
+        return each.scope in users or (where.space, where.bundle) == (
+            "project" if each.scope is PROJECT else "system",
+            each.bundle,
+        )
+
+    def bars(each: TrustEntry, anywhere: bool = False) -> bool:  # noqa: FBT001, FBT002 - a twin is short
+        at_home = each.scope in users or (not anywhere and home(each) and (each.scope is BUNDLE or bool(each.unread)))
+        return bool(each.revoked or each.unread) and (at_home or (not each.built_in and full(each.signed_by)))
+
+    def in_effect(each: TrustEntry) -> bool:
+        signed = full(each.signed_by) and not any(
+            bars(other, anywhere=True) for other in entries if other.fingerprint == each.signed_by
+        )
+        return each.scope in users or each.built_in or signed
+
+    def allows(pattern: str) -> bool:
+        shop = where.space == "system" and where.bundle == "shop"
+        item = where.item_type == "tool"
+        return {
+            "demo/*": item and where.item_id == "demo/hello",
+            "other/*": item and where.item_id == "other/x",
+            "bundle:shop": shop,
+            "bundle:shop demo/*": shop and where.item_id == "demo/hello",
+        }[pattern]
+
+    heard = [each for each in files if home(each) and in_effect(each) and not each.unread]
+    limits = all(each.patterns is None or any(map(allows, each.patterns)) for each in heard)
+    return bool(heard) and limits and not any(each.not_after == PAST for each in heard) and not any(map(bars, files))
+
+
+RYE = st.just(entry(PAT, BUNDLE, bundle="shop", built_in=True))
+SETS = st.lists(ENTRIES | st.sampled_from([entry(ANN), entry(PAT)]) | RYE, max_size=6)
+
+
+@given(SETS, st.sampled_from(PLACES))
+def test_may_sign_is_what_a_naive_reading_of_the_rule_says(entries: list[TrustEntry], where: Origin) -> None:
+    """Any set of trust files, any place: the twin counts the same keys, and no verdict trusts another one."""
     trust = TrustSet(tuple(entries))
-    trusted = verdict(SIGNED[where], where, trust=trust).verdict is Verdict.TRUSTED
-    assert trust.may_sign(PAT.public.fingerprint, where, NOW) == trusted
+    counts = trust.may_sign(PAT.public.fingerprint, where, NOW).counts
+    assert counts == naive_counts(entries, PAT.public.fingerprint, where)
+    if where.item_type == "tool":
+        trusted = verdict(sign(TOOL, PAT, origin=where), where, trust=trust).verdict is Verdict.TRUSTED
+        assert trusted == counts
+
+
+@given(SETS, ENTRIES, st.sampled_from(PLACES))
+def test_equal_digests_mean_equal_standings(entries: list[TrustEntry], other: TrustEntry, where: Origin) -> None:
+    """A kept verdict is used for another trust set only if that gives the same one."""
+    one, two = TrustSet(tuple(entries)), TrustSet((*entries, other))
+    if one.digest(NOW) == two.digest(NOW):
+        assert one.may_sign(PAT.public.fingerprint, where, NOW) == two.may_sign(PAT.public.fingerprint, where, NOW)
+
+
+def test_keys_have_three_names() -> None:
+    """64 and 16 hex of the PEM, 64 hex of the raw key; nothing else, and nothing for no name."""
+    trust = TrustSet((entry(ANN),))
+    assert [trust.named(name) for name in ANN.public.names] == [trust.entries] * 3
+    short, raw = ANN.public.fingerprint[:15], ANN.public.raw_fingerprint[:16]
+    assert [trust.named(name) for name in ("", short, raw, ANN.public.fingerprint.upper())] == [()] * 4
 
 
 def test_moments_without_zone_are_utc() -> None:
@@ -147,69 +293,82 @@ def test_moments_without_zone_are_utc() -> None:
     assert not limit.expired(datetime(2026, 6, 1, 14, tzinfo=east))
     assert limit.expired(datetime(2026, 6, 1, 14, 1, tzinfo=east))
     assert limit.expired(datetime(2026, 6, 1, 12, 1))  # noqa: DTZ001 - the case under test
-    assert not entry(ANN).expired(LATER)
 
 
 BASE = TrustSet(
-    (
-        entry(ANN, owner="ann"),
-        entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint),
-        entry(BEA, TrustScope.BUNDLE, bundle="shop", not_after=LATER),
-    )
+    (entry(ANN, owner="ann"), entry(PAT, PROJECT, signed_by=FULL), entry(BEA, BUNDLE, bundle="shop", not_after=LATER))
 )
+CHANGES: list[dict[str, Any]] = [
+    {"public": EVE.public},
+    {"owner": "anna"},
+    {"scope": TrustScope.NAMED},
+    {"bundle": "rival"},
+    {"patterns": ("a/*",)},
+    {"patterns": ()},
+    {"not_after": LATER},
+    {"revoked": Revocation()},
+    {"revoked": Revocation("stolen")},
+    {"revoked": Revocation("", "2026-01-01")},
+    {"signed_by": FULL},
+    {"unread": "garbage", "source": "x.toml"},
+]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"public": EVE.public},
-        {"owner": "anna"},
-        {"scope": TrustScope.NAMED},
-        {"bundle": "rival"},
-        {"namespaces": ("a/*",)},
-        {"namespaces": ()},
-        {"bundles": ("rival",)},
-        {"bundles": ()},
-        {"not_after": LATER},
-        {"revoked": Revocation()},
-        {"revoked": Revocation("stolen")},
-        {"revoked": Revocation("", "2026-01-01")},
-    ],
-)
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
 def test_the_digest_changes_with_whatever_influences_a_verdict(changes: dict[str, Any]) -> None:
-    """Every fact of an entry that a judgement uses or shows is in the digest, each in its own way."""
+    """Every fact of a trust file that a verdict uses or shows is in the digest."""
     changed = TrustSet((replace(BASE.entries[0], **changes), *BASE.entries[1:]))
-    assert changed.digest(NOW) != BASE.digest(NOW)
-    assert changed.digest(NOW) != TrustSet(BASE.entries[1:]).digest(NOW)
+    assert len({each.digest(NOW) for each in (BASE, changed, TrustSet(BASE.entries[1:]))}) == 3
 
 
-def test_the_digest_changes_with_the_audience_that_is_demanded() -> None:
-    """A verdict that was kept for one audience is none for another."""
+def test_the_digest_changes_with_the_audience_and_with_what_ends() -> None:
+    """The audience is in it, and what has expired; the order, the place of the files and the moment are not."""
     digests = {replace(BASE, audience=name).digest(NOW) for name in ("", "acme", "acme/ops")}
     assert len(digests) == 3
-    assert BASE.digest(NOW) in digests
+    moved = TrustSet(tuple(replace(each, source="elsewhere") for each in BASE.entries[::-1]))
+    assert moved.digest(NOW + timedelta(days=1)) == BASE.digest(NOW) == BASE.digest(LATER)
+    assert BASE.digest(LATER + timedelta(seconds=1)) != BASE.digest(NOW)
+    ending = TrustSet((entry(ANN, not_after=LATER), entry(PAT, PROJECT, signed_by=FULL)))
+    assert ending.digest(NOW) != ending.digest(LATER + timedelta(days=1))
 
 
-def test_the_digest_sees_an_endorsement_given() -> None:
-    """The same key, endorsed or not, is two trust sets."""
-    alone = TrustSet((BASE.entries[0], replace(BASE.entries[1], endorsed_by=""), BASE.entries[2]))
-    assert alone.digest(NOW) != BASE.digest(NOW)
+FILE = trust_file_bytes(PAT.public, owner="pat")
+KEYS = (entry(ANN), entry(EVE, TrustScope.NAMED))
 
 
-def test_the_digest_ignores_what_does_not() -> None:
-    """Order, the place of the file and the moment itself are no part of it; passing a limit is."""
-    digest = BASE.digest(NOW)
-    assert TrustSet(BASE.entries[::-1]).digest(NOW) == digest
-    moved = TrustSet(tuple(replace(each, source="elsewhere") for each in BASE.entries))
-    assert moved.digest(NOW + timedelta(days=1)) == digest
-    assert BASE.digest(LATER) == digest
-    assert BASE.digest(LATER + timedelta(seconds=1)) != digest
+def signed_file(stem: str = "pat") -> bytes:
+    """Return pat's trust file signed by ann under a file name."""
+    return sign_trust_file(FILE, stem=stem, key=ANN, now=SIGNED_AT)
 
 
-def test_the_digest_sees_an_endorsement_end() -> None:
-    """When the endorsing key expires, the project's key loses its say, and the digest with it changes."""
-    ending = TrustSet((entry(ANN, not_after=LATER), entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
-    after = LATER + timedelta(days=1)
-    assert verdict(sign(TOOL, PAT), trust=ending, now=NOW).code == "ok"
-    assert verdict(sign(TOOL, PAT), trust=ending, now=after).code == "project-key"
-    assert ending.digest(NOW) != ending.digest(after)
+def test_a_signed_trust_file_reads_as_before() -> None:
+    """The line is a comment to TOML, and names the key that signed; one from before lines named an extension holds."""
+    assert parse_trust_file(signed_file(), scope=PROJECT).public == PAT.public
+    older = hashed(unbound(FILE, place("pat", "trust"))) + FILE
+    assert [signer_of(data, stem="pat", keys=KEYS) for data in (signed_file(), older)] == [FULL] * 2
+
+
+ITEM = {form: sign(FILE, suffix=".toml", origin=place("pat"), form=form) for form in EnvelopeFormat if form != "ryeos"}
+FORGED: dict[str, bytes] = {
+    "under another file name": signed_file("eve"),
+    "with another extension": signed_file().replace(b":.toml\n", b":.py\n"),
+    "without its extension": signed_file().replace(b":.toml\n", b"\n"),
+    "with a line more": signed_file() + b"\n",
+    "with another owner": signed_file().replace(b"pat", b"eve"),
+    "in the name of another": signed_file().replace(FULL.encode(), EVE.public.fingerprint.encode()),
+    "signed by itself": sign_trust_file(FILE, stem="pat", key=PAT, now=SIGNED_AT),
+    "not signed": FILE,
+    "signed as an item": ITEM[EnvelopeFormat.V2],
+    "signed as an item in the older format": ITEM[EnvelopeFormat.V1],
+}
+
+
+@pytest.mark.parametrize("data", FORGED.values(), ids=FORGED)
+def test_attack_forged_signature_on_a_trust_file(data: bytes) -> None:
+    """A signature holds for one file under one name, made as that of a trust file, by a key that is asked for."""
+    assert signer_of(data, stem="pat", keys=KEYS) == ""
+
+
+def test_a_signed_trust_file_is_no_item() -> None:
+    """What was signed as a trust file does not pass for an item of the same name."""
+    assert verdict(signed_file(), place("pat")).verdict is Verdict.TAMPERED

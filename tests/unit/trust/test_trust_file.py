@@ -76,11 +76,35 @@ def test_a_revocation_is_a_truth_value_or_a_table(text: str, revoked: Revocation
     assert parsed(text + PEM).revoked == revoked
 
 
-def test_namespaces_are_kept_as_written() -> None:
-    """Absent is no limit, an empty list allows nothing."""
-    assert parsed(PEM).namespaces is None
-    assert parsed(f"namespaces = []\n{PEM}").namespaces == ()
-    assert parsed(f'namespaces = ["a/*", "tool:b/*/c", "*"]\n{PEM}').namespaces == ("a/*", "tool:b/*/c", "*")
+LIMITS: dict[str, tuple[str, ...] | None] = {
+    "": None,
+    "for = []": (),
+    'for = ["a/*", "tool:b/*/c", "*", "bundle:core", "bundle:a.b#2 tool:x/*"]': (
+        "a/*",
+        "tool:b/*/c",
+        "*",
+        "bundle:core",
+        "bundle:a.b#2 tool:x/*",
+    ),
+    "namespaces = []": (),
+    'namespaces = ["a/*", "tool:b"]': ("a/*", "tool:b"),
+    'bundles = ["core", "shop"]': ("bundle:core", "bundle:shop"),
+    "bundles = []": (),
+    'bundles = ["core", "shop"]\nnamespaces = ["a/*", "b"]': (
+        "bundle:core a/*",
+        "bundle:core b",
+        "bundle:shop a/*",
+        "bundle:shop b",
+    ),
+    'bundles = ["core"]\nnamespaces = []': (),
+    'bundles = []\nnamespaces = ["a/*"]': (),
+}
+
+
+@pytest.mark.parametrize("text", LIMITS)
+def test_limits_of_older_files_are_read_as_for(text: str) -> None:
+    """Absent is no limit, an empty list allows nothing, and ``namespaces`` with ``bundles`` means both at once."""
+    assert parsed(f"{text}\n{PEM}").patterns == LIMITS[text]
 
 
 @pytest.mark.parametrize(
@@ -96,15 +120,26 @@ def test_namespaces_are_kept_as_written() -> None:
         f'owner = "a\\u001b[31mb"\n{PEM}',
         f'owner = "a\\nb"\n{PEM}',
         f"owner = '{'a' * 201}'\n{PEM}",
-        f"namespaces = 'a/*'\n{PEM}",
-        f"namespaces = [1]\n{PEM}",
-        f"namespaces = ['']\n{PEM}",
-        f"namespaces = ['a/b*']\n{PEM}",
-        f"namespaces = ['a//b']\n{PEM}",
-        f"namespaces = ['/a']\n{PEM}",
-        f"namespaces = ['a/']\n{PEM}",
-        f"namespaces = ['skill:a/*']\n{PEM}",
-        f"namespaces = ['a b']\n{PEM}",
+        f"for = 'a/*'\n{PEM}",
+        f"for = [1]\n{PEM}",
+        f"for = ['']\n{PEM}",
+        f"for = ['a/b*']\n{PEM}",
+        f"for = ['a//b']\n{PEM}",
+        f"for = ['/a']\n{PEM}",
+        f"for = ['a/']\n{PEM}",
+        f"for = ['skill:a/*']\n{PEM}",
+        f"for = ['a b']\n{PEM}",
+        f"for = ['bundle:']\n{PEM}",
+        f"for = ['bundle:a/b']\n{PEM}",
+        f"for = ['bundle:a  b']\n{PEM}",
+        f"for = ['bundle:a bundle:b']\n{PEM}",
+        f"for = ['a bundle:b']\n{PEM}",
+        f"namespaces = ['bundle:a']\n{PEM}",
+        f"bundles = ['a b']\n{PEM}",
+        f"bundles = ['bundle:a']\n{PEM}",
+        f"bundles = 'a'\n{PEM}",
+        f"for = ['a']\nnamespaces = ['a']\n{PEM}",
+        f"for = ['a']\nbundles = ['a']\n{PEM}",
         f"not_after = 'soon'\n{PEM}",
         f"not_after = 5\n{PEM}",
         f"not_after = true\n{PEM}",
@@ -153,11 +188,11 @@ def test_what_is_written_is_read() -> None:
     """A written trust file gives back its facts, whatever the owner's name holds."""
     moment = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
     owner = 'Ann "the key" \\ Müller'
-    written = trust_file_bytes(PUBLIC, owner=owner, namespaces=("a/*", "tool:b"), not_after=moment)
+    written = trust_file_bytes(PUBLIC, owner=owner, patterns=("a/*", "tool:b"), not_after=moment)
     assert parse_trust_file(written, scope=TrustScope.BUNDLE, bundle="b") == TrustEntry(
-        PUBLIC, owner, TrustScope.BUNDLE, bundle="b", namespaces=("a/*", "tool:b"), not_after=moment
+        PUBLIC, owner, TrustScope.BUNDLE, bundle="b", patterns=("a/*", "tool:b"), not_after=moment
     )
-    assert parse_trust_file(trust_file_bytes(PUBLIC, owner=""), scope=TrustScope.USER).namespaces is None
+    assert parse_trust_file(trust_file_bytes(PUBLIC, owner=""), scope=TrustScope.USER).patterns is None
     assert trust_file_name(PUBLIC) == f"{PUBLIC.fingerprint}.toml"
 
 
@@ -166,7 +201,7 @@ def test_what_could_not_be_read_is_not_written() -> None:
     with pytest.raises(SigningError):
         trust_file_bytes(PUBLIC, owner="a\nb")
     with pytest.raises(SigningError):
-        trust_file_bytes(PUBLIC, owner="a", namespaces=("a b",))
+        trust_file_bytes(PUBLIC, owner="a", patterns=("a b",))
 
 
 @pytest.mark.parametrize("slip", ["revokd = true", "namespace = ['ops/*']", "not-after = 2027-12-31", "Revoked = true"])
@@ -186,16 +221,16 @@ def test_what_is_not_known_may_be_a_limit(slip: str) -> None:
         f"{text}{slip}",
         f"{text}[revoked]\n{slip}",
     ):
-        with pytest.raises(SigningError, match=r"is not known|would limit nothing"):
+        with pytest.raises(SigningError, match=r"is not known|limits nothing"):
             parse_trust_file(written.encode(), scope=TrustScope.USER)
 
 
 def test_the_attestation_of_other_tools_says_nothing() -> None:
     """It stands in the files that they write; it is no limit."""
-    assert parsed(f'attestation = ""\n{PEM}').namespaces is None
+    assert parsed(f'attestation = ""\n{PEM}').patterns is None
 
 
-@pytest.mark.parametrize("limit", ["revoked = true", "not_after = 2020-01-01", "namespaces = []"])
+@pytest.mark.parametrize("limit", ["revoked = true", "not_after = 2020-01-01", "for = []"])
 def test_a_limit_appended_to_the_file_is_not_lost_in_the_table_of_the_key(limit: str) -> None:
     """At the end of the file it belongs to ``[public_key]``: refused, with the place where it belongs."""
     text = trust_file_bytes(ANN.public, owner="Ann").decode()

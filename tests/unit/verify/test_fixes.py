@@ -196,7 +196,7 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
         assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer"})
         for advice in (mine, theirs):
             assert verdict is not Verdict.TAMPERED or "list" in code or "again from where it came from" in advice.words
-    limited = Signers(HOLDER.keys, TrustSet((entry(ANN, namespaces=("other/*",)),)), NOW)
+    limited = Signers(HOLDER.keys, TrustSet((entry(ANN, patterns=("other/*",)),)), NOW)
     assert not replace(nobody, signers=lambda: limited).of_item(item("no-envelope"), "no-envelope").command
     named = Signers({EVE.public.fingerprint: "", ANN.public.fingerprint: " --key release"}, HOLDER.trust, NOW)
     fix = replace(nobody, signers=lambda: named).of_item(item("no-envelope"), "no-envelope")

@@ -1,7 +1,6 @@
-"""Trust a bundle: show which keys signed which of its items, then pin the bundle to the keys that the user confirmed.
+"""Trust a bundle: show which keys signed which of its items, then trust those that the user confirms for this bundle.
 
-A pin is a trust file of the user whose ``bundles`` name the bundle. The bundle's own trust files only say which keys
-there are: they are read as claims of whoever made the bundle.
+The bundle's own trust files only say which keys there are: they are read as claims of whoever made the bundle.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from pathlib import Path
 
 from rye import spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
-from rye.keyring.trust_changes import TrustChange, change_all
-from rye.keyring.trust_files import Trust
+from rye.keyring.changes import TrustChange, change_all, write_changes
+from rye.keyring.trust import Trust
 from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.signed import read_item
-from rye.trust import TrustEntry, TrustSet, judge, load_trust
+from rye.trust import TrustEntry, TrustScope, TrustSet, judge, load_trust
+from rye.trust.trust_entry import bundle_of
 
 _UNPROVEN = frozenset({"unknown-key", "signature"})
 """Codes of signatures that no key of the bundle is known to have made, though the line names one."""
@@ -31,14 +31,14 @@ class BundleSigner:
     """A key that signed items of a bundle.
 
     Attributes:
-        entry: The bundle's own trust file of the key. Where it revokes the key, the bundle is not pinned to it.
-        items: Number of items that it validly signed, by the verdict that they have once the bundle is pinned to it.
-        pinned: Whether the bundle is pinned to it already.
+        entry: The bundle's own trust file of the key.
+        items: Number of items that it validly signed, by the verdict that they have once it is trusted.
+        trusted: Whether the user trusts it for this bundle by name already.
     """
 
     entry: TrustEntry
     items: Mapping[str, int]
-    pinned: bool = False
+    trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class BundleSigners:
         path: Its root, or the folder that has those of clients.
         signers: The keys, those with most items first.
         others: Number of items that none of these keys validly signed, by reason code.
-        before: Fingerprints of keys that the bundle is pinned to and that signed none of its items.
+        before: The user's trust files that name the bundle, of keys that signed none of its items.
     """
 
     bundle: str
@@ -58,11 +58,11 @@ class BundleSigners:
     path: str
     signers: tuple[BundleSigner, ...]
     others: Mapping[str, int]
-    before: tuple[str, ...] = ()
+    before: tuple[TrustEntry, ...] = ()
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """The keys that the bundle can be pinned to."""
+        """The keys that can be trusted for the bundle: those that it does not revoke itself."""
         return tuple(each.entry.fingerprint for each in self.signers if not each.entry.bars)
 
 
@@ -76,9 +76,9 @@ def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
     system = layout.in_space(Space.SYSTEM)
     roots = tuple(root for root in system if root.bundle == name)
     if not roots and Path(name).is_dir():
-        found = spaces.named_bundle(Path(name))
-        known = next((root.bundle for root in system if root.path == found[0].path), None)
-        roots = tuple(root for root in system if root.bundle == known) or found
+        given = spaces.named_bundle(Path(name))
+        known = next((root.bundle for root in system if root.path == given[0].path), None)
+        roots = tuple(root for root in system if root.bundle == known) or given
     if not roots:
         ids = ", ".join(root.bundle for root in system if not spaces.is_own(root))
         hint = f"{f'there are {ids}; ' if ids else ''}name its folder, here or in RYE_BUNDLES or by --bundle"
@@ -89,16 +89,16 @@ def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
     return roots
 
 
-def read_signers_of(roots: Sequence[Root], pinned: TrustSet, *, now: datetime) -> BundleSigners:
+def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) -> BundleSigners:
     """Return who signed a bundle, by its own trust files, which are not believed in anything else.
 
     Args:
         roots: Those of the bundle.
-        pinned: The trust set of the user.
+        trust: The trust set of the user.
         now: The moment by which keys expire.
     """
     bundle, home = roots[0].bundle, roots[0].trust_root
-    own = with_lists(load_trust(bundles={bundle: home}, vouching=home), roots).trust
+    own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
     files, missed = spaces.walk_all(roots)
@@ -108,61 +108,65 @@ def read_signers_of(roots: Sequence[Root], pinned: TrustSet, *, now: datetime) -
         except ItemError as error:
             others[error.code] += 1
             continue
-        found = judge(read.evidence, origin=read.origin, trust=own, now=now)
-        if found.code == read.evidence.code or found.code in _UNPROVEN:
-            others[found.code] += 1
+        signature = judge(read.evidence, origin=read.origin, trust=own, now=now)
+        if signature.code == read.evidence.code or signature.code in _UNPROVEN:
+            others[signature.code] += 1
         else:
-            items.setdefault(found.signer, Counter())[str(found.verdict)] += 1
+            items.setdefault(signature.signer, Counter())[str(signature.verdict)] += 1
     others.update(fault.code for fault in missed)
-    pins = {entry.fingerprint for entry in pinned.pins(bundle)}
-    signers = [
-        BundleSigner(_entry(own, fingerprint), dict(counts), pinned=fingerprint in pins)
-        for fingerprint, counts in items.items()
-    ]
+    trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
+    # of several files of one key, the one that bars it decides
+    entries = {key: max(own.named(key), key=lambda entry: entry.bars) for key in items}
+    signers = [BundleSigner(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
     signers.sort(key=lambda each: (-sum(each.items.values()), each.entry.fingerprint))
-    before = tuple(sorted(pins - items.keys()))
+    before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)
     path = str(home if roots[0].client is None else roots[0].around)
     return BundleSigners(bundle, roots[0].version, path, tuple(signers), dict(others), before)
 
 
-def _entry(own: TrustSet, fingerprint: str) -> TrustEntry:
-    """Return the entry that decides for a key: one that bars it before all others."""
-    return max(own.named(fingerprint), key=lambda entry: entry.bars)
+def _trusted_for(bundle: str, trust: TrustSet) -> list[TrustEntry]:
+    """Return the user's trust files that name a bundle."""
+    named = (entry for entry in trust.entries if entry.scope.is_users)
+    return [entry for entry in named if bundle in map(bundle_of, entry.patterns or ())]
 
 
-def pin_bundle(
+def trust_bundle(
     trust: Trust,
-    found: BundleSigners,
+    signers: BundleSigners,
     fingerprints: Sequence[str],
     confirm: Callable[[Sequence[TrustChange]], None] | None = None,
 ) -> list[TrustChange]:
-    """Pin a bundle to these keys and no others; all changes are possible before the first is made.
-
-    The limits of a key are those that were found, whatever the bundle's trust files say by now.
+    """Trust these keys for a bundle, and no longer those that were trusted for it before and are not among them.
 
     Args:
         trust: The trust files of the user.
-        found: Who signed the bundle.
+        signers: Who signed the bundle.
         fingerprints: The keys.
         confirm: As for :func:`change_all`.
 
     Raises:
         SigningError: ``fingerprint-mismatch`` where one signed no item of it, or the bundle itself revokes it;
-            ``nothing-signed`` where no key did; as for :meth:`Trust.pin` and :func:`change_all`.
+            ``nothing-signed`` where no key did; as for :meth:`Trust.trust_bundle` and :func:`change_all`.
     """
-    if not found.fingerprints:
-        if found.others.get("unknown-key"):
-            message = f"items of bundle {found.bundle} are signed, but it brings no trust file of their key"
+    bundle = signers.bundle
+    if not signers.fingerprints:
+        if signers.others.get("unknown-key"):
+            message = f"items of bundle {bundle} are signed, but it brings no trust file of their key"
             hint = "ask its publisher for the trust file, compare the fingerprint, then: rye trust add FILE"
         else:
-            message = f"no item of bundle {found.bundle} has a signature that can count"
+            message = f"no item of bundle {bundle} has a signature that can count"
             hint = "search it as it is, or ask its publisher for a signed version"
         raise SigningError("nothing-signed", message, hint=hint)
-    if wrong := sorted({*fingerprints}.difference(found.fingerprints)):
-        message = f"bundle {found.bundle} is not signed with key {wrong[0]}; it is with {', '.join(found.fingerprints)}"
+    if wrong := sorted({*fingerprints}.difference(signers.fingerprints)):
+        message = f"bundle {bundle} is not signed with key {wrong[0]}; it is with {', '.join(signers.fingerprints)}"
         hint = "do not trust it until its publisher has confirmed the key, over another channel"
         raise SigningError("fingerprint-mismatch", message, hint=hint)
-    entries = {str(each.entry.fingerprint): each.entry for each in found.signers}
-    changes = change_all(fingerprints, lambda each, write: trust.pin(entries[each], found.bundle, write=write), confirm)
-    dropped = [entry for entry in trust.load().trust.pins(found.bundle) if entry.fingerprint not in fingerprints]
-    return [*changes, *(trust.unpin(entry, found.bundle) for entry in dropped if str(entry.scope) == "user")]
+    entries = {str(each.entry.fingerprint): each.entry for each in signers.signers}
+    changes = change_all(fingerprints, lambda each: trust.trust_bundle(entries[each], bundle), confirm)
+    dropped = [
+        trust.distrust_bundle(entry, bundle)
+        for entry in _trusted_for(bundle, trust.load().trust)
+        if entry.scope is TrustScope.USER and entry.fingerprint not in fingerprints
+    ]
+    write_changes(dropped)
+    return [*changes, *dropped]

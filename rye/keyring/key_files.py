@@ -1,24 +1,24 @@
-"""Find, read and write private keys on disk; nobody else can read their files, and no message repeats them."""
+"""The files of private keys: mode 0600, in a folder of mode 0700. No message repeats what is in them."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from rye._files import sweep, sync_folder, write_atomically
 from rye._text import quote
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
-from rye.trust.keys import PublicKey, SigningKey
+from rye.trust import PublicKey, SigningKey
 from rye.trust.trust_file import MAX_TRUST_FILE
 
 SIGNING_FOLDER: Final = Path("config", "keys", "signing")
 """The folder of private keys below the root of the user space."""
 
 KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
-"""Environment variable that holds a private key as PEM text, or the path of its file."""
+"""Environment variable with a private key as PEM text, or the path of its file."""
 
 PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
 """Environment variable that holds the passphrase of an encrypted private key."""
@@ -26,7 +26,12 @@ PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not 
 DEFAULT_KEY: Final = "private_key"
 """Name of the key that signs when no other is named."""
 
-_KEY_TEXT: Final = "-----BEGIN"
+
+def public_keys(user: Path) -> Iterator[PublicKey]:
+    """Yield the public halves that lie beside the private keys of the user's space."""
+    for path in sorted((user / SIGNING_FOLDER).glob("*.pub")):
+        if public := read_public_beside(path):
+            yield public
 
 
 def find_signing_key(
@@ -49,7 +54,7 @@ def find_signing_key(
         return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
     # no message repeats the value of the variable, unless that is a file's path
     passphrase = passphrase or passphrase_of(variables)
-    if _KEY_TEXT in given:
+    if "-----BEGIN" in given:
         # a variable in CI often holds \n for each line break
         data = given.replace("\\n", "\n").encode("utf-8", "replace")
         try:
@@ -58,11 +63,9 @@ def find_signing_key(
             raise error.preceded(f"{KEY_VARIABLE}: ") from None
     path = os.path.expanduser(given)
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
-        raise NotFoundError(
-            "no-signing-key",
-            f"{KEY_VARIABLE} is neither a private key as PEM text nor the path of a file",
-            hint="set it to the text of a PEM file, from -----BEGIN to -----END, or to its path",
-        )
+        message = f"{KEY_VARIABLE} is neither a private key as PEM text nor the path of a file"
+        hint = "set it to the text of a PEM file, from -----BEGIN to -----END, or to its path"
+        raise NotFoundError("no-signing-key", message, hint=hint)
     return load_key_file(Path(path), passphrase=passphrase)
 
 
@@ -107,12 +110,9 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
     beside = read_public_beside(path)
     if beside is not None and beside.raw != key.public.raw:
         wrong = path.with_suffix(".pub")
-        raise SigningError(
-            "key-mismatch",
-            f"{wrong} is not the public half of {path.name}, but that of key {beside.fingerprint[:16]}",
-            hint=f"find out who put it there, then: rm {quote(str(wrong))}",
-            path=str(wrong),
-        )
+        message = f"{wrong} is not the public half of {path.name}, but that of key {beside.fingerprint[:16]}"
+        hint = f"find out who put it there, then: rm {quote(str(wrong))}"
+        raise SigningError("key-mismatch", message, hint=hint, path=str(wrong))
     return key
 
 
@@ -144,19 +144,15 @@ def read_key_file(path: Path) -> bytes:
                 _refuse_unsafe(path, status, "600")
             return content
     except FileNotFoundError:
-        raise NotFoundError(
-            "no-signing-key",
-            f"there is no file {path} to read a private key from",
-            hint="name the file of a private key (PEM), or a key that rye keys list shows",
-        ) from None
+        message = f"there is no file {path} to read a private key from"
+        hint = "name the file of a private key (PEM), or a key that rye keys list shows"
+        raise NotFoundError("no-signing-key", message, hint=hint) from None
     except IsADirectoryError:
-        raise SigningError(
-            "not-a-file", f"{path} is a folder, not the file of a private key", hint="name a file"
-        ) from None
+        message = f"{path} is a folder, not the file of a private key"
+        raise SigningError("not-a-file", message, hint="name a file") from None
     except OSError as fault:
-        raise EnvironmentFault(
-            "unreadable", f"private key {path} cannot be read: {fault.strerror}", hint="check its permissions"
-        ) from None
+        message = f"private key {path} cannot be read: {fault.strerror}"
+        raise EnvironmentFault("unreadable", message, hint="check its permissions") from None
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -167,9 +163,9 @@ def _open_at_once(path: str, flags: int) -> int:
 def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
     if os.name != "posix":
         return
-    found = stat.S_IMODE(status.st_mode)
-    if found & 0o077:
-        problem, command = f"is open to others (mode {found:03o})", f"chmod {mode}"
+    present = stat.S_IMODE(status.st_mode)
+    if present & 0o077:
+        problem, command = f"is open to others (mode {present:03o})", f"chmod {mode}"
     elif status.st_uid not in {os.geteuid(), 0}:
         problem, command = "belongs to another user", f"chown {os.geteuid()}"
     else:
@@ -226,12 +222,8 @@ def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
         sync_folder(path.parent)
         sweep(path.parent)  # a write that was killed may have left a whole key
     except FileExistsError:
-        raise SigningError(
-            "key-exists",
-            f"{path} exists and is not overwritten",
-            hint="give the key another name, or replace it with --force",
-            path=str(path),
-        ) from None
+        hint = "give the key another name, or replace it with --force"
+        raise SigningError("key-exists", f"{path} exists and is not overwritten", hint=hint, path=str(path)) from None
     except OSError as fault:
         raise _cannot_write(path, fault) from None
 

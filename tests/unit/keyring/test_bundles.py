@@ -1,4 +1,4 @@
-"""``rye trust bundle``: who signed what is shown, the keys that were confirmed are pinned, and no others."""
+"""Trusting a bundle: who signed it is shown, what is confirmed is written, and it counts for that bundle alone."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import Any
 
 import pytest
 
-from rye import RyeError
 from rye.cli import main
-from rye.keyring.bundle_pins import find_bundle, pin_bundle, read_signers_of
+from rye.errors import RyeError
+from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
+from rye.keyring.changes import TrustChange
 from rye.keyring.lists import sign_list
-from rye.keyring.trust_changes import TrustChange
-from rye.keyring.trust_files import Trust
+from rye.keyring.sign_items import sign_bundle
+from rye.keyring.trust import Trust
 from rye.spaces import Root
 from rye.spaces.layout import Layout
-from rye.trust import TRUSTED_FOLDER, Revocation, SigningKey, reach_of, trust_file_name
+from rye.trust import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_name
 from tests.support.signed import ANN, EVE, NOW, PAT, XML, html, key, old_envelope
 from tests.support.spacesim import SpaceSim
 
 TEXT = '"""Say hello."""\n\n__version__ = "1.0.0"\n'
 HELLO, OTHER, MORE = (f"tools/demo/{name}.py" for name in ("hello", "other", "more"))
+SETTINGS = "config/search.yaml"
 SHOP = key("shop")
 
 
@@ -33,7 +35,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     sim.distrust(SHOP)
     for rel in (HELLO, OTHER):
         sim.add("system:shop", rel, TEXT)
-    sim.trust(PAT, "system:shop", owner="pat", namespaces=("demo/*",))
+    sim.trust(PAT, "system:shop", owner="pat", patterns=("demo/*",))
     text = b"# Hello\n\n```xml\n" + XML + b"\n```\n"
     sim.write("system:shop", "directives/demo/hello.md", html(old_envelope(XML, PAT)) + text)
     sim.write("system:shop", MORE, TEXT)
@@ -49,12 +51,18 @@ def parts(sim: SpaceSim) -> tuple[Layout, Trust, tuple[Root, ...]]:
     return layout, Trust(layout, clock=lambda: NOW), find_bundle(layout, "shop")
 
 
-def pin(sim: SpaceSim, *signers: SigningKey) -> list[str]:
-    """Pin the bundle to keys, or to those that signed it, and return what was done."""
+def accept(sim: SpaceSim, *signers: SigningKey) -> list[str]:
+    """Trust keys for the bundle, or those that signed it, and return what was done."""
     _, trust, roots = parts(sim)
     found = read_signers_of(roots, trust.load().trust, now=NOW)
     keys = [str(each.public.fingerprint) for each in signers] or found.fingerprints
-    return [f"{change.action} {change.owner}" for change in pin_bundle(trust, found, keys)]
+    return [f"{change.action} {change.owner}" for change in trust_bundle(trust, found, keys)]
+
+
+def limits(sim: SpaceSim) -> dict[str, tuple[str, ...] | None]:
+    """Return what the user's trust files limit their keys to, by their owners."""
+    entries = parts(sim)[1].load().trust.entries
+    return {entry.owner: entry.patterns for entry in entries if entry.scope == "user" and entry.patterns is not None}
 
 
 def codes(sim: SpaceSim) -> dict[str, str]:
@@ -78,27 +86,27 @@ def test_who_signed_what_is_counted_by_verdict(sim: SpaceSim) -> None:
     assert found.others == {"no-envelope": 1, "digest": 1, "unknown-key": 1}
 
 
-def test_what_is_pinned_counts_for_this_bundle_alone(sim: SpaceSim) -> None:
+def test_what_is_trusted_counts_for_this_bundle_alone(sim: SpaceSim) -> None:
     """Before it nothing does; after it the keys that were confirmed do, within the limits that the bundle states."""
-    untrusted = {HELLO: "bundle-key", OTHER: "bundle-key", MORE: "no-envelope"}
     partial = {"directives/demo/hello.md": "outside-directive"}
-    assert codes(sim) == untrusted | partial
-    assert pin(sim, SHOP) == ["pinned shop"]
+    assert codes(sim) == {HELLO: "bundle-key", OTHER: "bundle-key", MORE: "no-envelope"} | partial
+    assert accept(sim, SHOP) == ["trusted shop"]
     assert codes(sim) == {HELLO: "ok", OTHER: "ok", MORE: "no-envelope"} | partial
     sim.add("project", HELLO, TEXT, SHOP)
     (mine,) = sim.registry().verify(space="project").items
-    assert mine.signature.code == "foreign-bundle"
+    assert mine.signature.code == "limited"
     sim.add("system:shop", OTHER, TEXT, PAT)
     assert codes(sim)[OTHER] == "signer-changed"
-    assert sorted(pin(sim)) == ["pinned pat", "pinned shop"]
+    assert sorted(accept(sim)) == ["trusted pat", "unchanged shop"]
+    assert limits(sim)["pat"] == ("bundle:shop demo/*",)
     sim.write("system:shop", "tools/elsewhere/x.py", TEXT)
     sim.sign("system:shop", "tools/elsewhere/x.py", PAT)
-    assert (codes(sim)[OTHER], codes(sim)["tools/elsewhere/x.py"]) == ("ok", "namespace")
+    assert (codes(sim)[OTHER], codes(sim)["tools/elsewhere/x.py"]) == ("ok", "limited")
 
 
 def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
-    """The bundle is pinned to the new key alone; the old one keeps what else is pinned to it."""
-    sim.trust(SHOP, owner="shop", bundles=("shop", "stall"))
+    """Only the new key is trusted for the bundle; the old one keeps what else it may sign."""
+    sim.trust(SHOP, owner="shop", patterns=("bundle:shop", "bundle:stall"))
     for rel in (HELLO, OTHER):
         sim.add("system:shop", rel, TEXT, EVE)
     sim.delete("system:shop", (TRUSTED_FOLDER / trust_file_name(SHOP.public)).as_posix())
@@ -106,34 +114,35 @@ def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
     sim.trust(EVE, "system:shop", owner="eve")
     assert codes(sim)[HELLO] == "signer-changed"
     _, trust, roots = parts(sim)
-    assert read_signers_of(roots, trust.load().trust, now=NOW).before == (SHOP.public.fingerprint,)
-    assert pin(sim, EVE) == ["pinned eve", "unpinned shop"]
+    (before,) = read_signers_of(roots, trust.load().trust, now=NOW).before
+    assert before.public == SHOP.public
+    assert accept(sim, EVE) == ["trusted eve", "narrowed shop"]
     assert codes(sim)[HELLO] == "ok"
-    pins = {entry.owner: entry.bundles for entry in trust.load().trust.entries if entry.bundles}
-    assert pins == {"eve": ("shop",), "shop": ("stall",)}
+    assert limits(sim) == {"eve": ("bundle:shop",), "shop": ("bundle:stall",)}
 
 
 def test_what_is_shown_before_the_question_is_what_is_written(sim: SpaceSim) -> None:
-    """The limits of the user's file for a key that is pinned already, else those that the bundle states."""
-    sim.trust(SHOP, owner="shop", bundles=("stall",), namespaces=("demo/*",))
+    """Beside what the user's file allows already; a key that is trusted for everything stays so."""
+    sim.trust(SHOP, owner="shop", patterns=("bundle:stall", "ops/*"))
     _, trust, roots = parts(sim)
     shown: list[str] = []
     found = read_signers_of(roots, trust.load().trust, now=NOW)
-    pin_bundle(trust, found, found.fingerprints, lambda planned: shown.extend(each.reach for each in planned))
-    assert shown == ["items demo/* of bundles shop, stall", "items demo/* of bundle shop"]
-    pins = {entry.owner: reach_of(entry) for entry in trust.load().trust.pins("shop")}
-    assert sorted(pins.values()) == sorted(shown)
+    trust_bundle(trust, found, found.fingerprints, lambda planned: shown.extend(each.reach for each in planned))
+    assert shown == ["bundle:shop, bundle:stall, ops/*", "bundle:shop demo/*"]
+    assert limits(sim) == {"shop": ("bundle:shop", "bundle:stall", "ops/*"), "pat": ("bundle:shop demo/*",)}
+    sim.trust(SHOP, owner="my own")
+    assert accept(sim, SHOP) == ["unchanged my own", "narrowed pat"]
+    assert codes(sim)[HELLO] == "ok"
 
 
 def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: SpaceSim) -> None:
-    """Wider limits, another owner, or no file any more: what was shown is pinned."""
+    """Wider limits, another owner, or no file any more: what was shown is written."""
     _, trust, roots = parts(sim)
     found = read_signers_of(roots, trust.load().trust, now=NOW)
     sim.trust(PAT, "system:shop", owner="mallory")
     sim.delete("system:shop", (TRUSTED_FOLDER / trust_file_name(SHOP.public)).as_posix())
-    pin_bundle(trust, found, found.fingerprints)
-    pins = {entry.owner: reach_of(entry) for entry in trust.load().trust.pins("shop")}
-    assert pins == {"shop": "every item of bundle shop", "pat": "items demo/* of bundle shop"}
+    trust_bundle(trust, found, found.fingerprints)
+    assert limits(sim) == {"shop": ("bundle:shop",), "pat": ("bundle:shop demo/*",)}
 
 
 def test_a_file_of_the_user_that_changes_during_the_question(sim: SpaceSim) -> None:
@@ -142,15 +151,15 @@ def test_a_file_of_the_user_that_changes_during_the_question(sim: SpaceSim) -> N
     found = read_signers_of(roots, trust.load().trust, now=NOW)
 
     def write(_planned: Sequence[TrustChange]) -> None:
-        sim.trust(PAT, owner="pat", bundles=("stall",))
+        sim.trust(PAT, owner="pat", patterns=("bundle:stall",))
 
     with pytest.raises(RyeError) as caught:
-        pin_bundle(trust, found, found.fingerprints, write)
-    assert (caught.value.code, trust.load().trust.pins("shop")) == ("changed-meanwhile", ())
+        trust_bundle(trust, found, found.fingerprints, write)
+    assert (caught.value.code, limits(sim)) == ("changed-meanwhile", {"pat": ("bundle:stall",)})
 
 
 @pytest.mark.parametrize("who", ["stranger", "revoked by the user", "revoked by the bundle", "nobody"])
-def test_what_cannot_be_pinned_changes_nothing(sim: SpaceSim, who: str) -> None:
+def test_what_cannot_be_trusted_changes_nothing(sim: SpaceSim, who: str) -> None:
     """A key that signed nothing here, one that is revoked, a bundle that nobody signed: nothing is written."""
     signer, code = SHOP, "bad-keys"
     if who == "stranger":
@@ -167,36 +176,45 @@ def test_what_cannot_be_pinned_changes_nothing(sim: SpaceSim, who: str) -> None:
     folder = sim.root("user") / TRUSTED_FOLDER
     before = {path: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(RyeError) as caught:
-        pin(sim, PAT, signer)
+        accept(sim, PAT, signer)
     assert caught.value.code == code
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_key_that_the_user_trusts_for_everything_stays_so(sim: SpaceSim) -> None:
-    """A pin would only narrow it; a warning says what that means for the bundle."""
-    sim.trust(SHOP, owner="my own")
-    _, trust, roots = parts(sim)
-    found = read_signers_of(roots, trust.load().trust, now=NOW)
-    (change,) = pin_bundle(trust, found, [SHOP.public.fingerprint])
-    assert (change.action, change.owner) == ("unchanged", "my own")
-    assert ["not pinned" in text for text in change.warnings] == [True]
-    assert codes(sim)[HELLO] == "ok"
+def rank(sim: SpaceSim) -> float:
+    """Return the score of the bundle's item, which the settings of the bundle make 0."""
+    return sim.fresh().search("hello", space="system").results[0].score
 
 
 @pytest.mark.parametrize("end", [{"revoked": Revocation("stolen")}, {"not_after": NOW - timedelta(days=1)}])
-def test_a_pin_that_no_longer_counts_is_none(sim: SpaceSim, end: dict[str, Any]) -> None:
-    """The settings for ranking of its bundle are left out, and another signer is not said to follow it."""
-    sim.write("system:shop", "config/search.yaml", "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+def test_settings_of_a_bundle_count_while_the_key_that_signed_them_does(sim: SpaceSim, end: dict[str, Any]) -> None:
+    """Once they are signed with the items of the bundle, and the key is trusted for it; no longer when that ends."""
+    without = rank(sim)
+    sim.write("system:shop", SETTINGS, "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+    assert rank(sim) == without
+    sign_bundle(sim.bundles["shop"], owner="shop", key=SHOP)
+    assert rank(sim) == without
+    accept(sim, SHOP)
+    assert rank(sim) != without
+    sim.trust(SHOP, owner="shop", patterns=("bundle:shop",), **end)
+    assert rank(sim) == without
 
-    def score() -> float:
-        return sim.fresh().search("hello", space="system").results[0].score
 
-    without = score()
-    pin(sim, SHOP)
-    sim.add("system:shop", OTHER, TEXT, PAT)
-    assert (score() != without, codes(sim)[OTHER]) == (True, "signer-changed")
-    sim.trust(SHOP, owner="shop", bundles=("shop",), **end)
-    assert (score() == without, codes(sim)[OTHER]) == (True, "bundle-key")
+def test_attack_a_bundle_takes_the_id_of_a_trusted_one(sim: SpaceSim) -> None:
+    """Its settings do not count: unsigned, signed by a key of its own, or copied from another bundle of the signer."""
+    accept(sim, SHOP)
+    without = rank(sim)
+    sim.write("system:shop", SETTINGS, "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+    assert rank(sim) == without
+    assert any(f"{SETTINGS} is left out" in text for text in sim.fresh().search("hello").warnings)
+    sign_bundle(sim.bundles["shop"], owner="eve", key=EVE)
+    assert rank(sim) == without
+    other = SpaceSim(sim.folder / "other", bundles=("stall",))
+    other.add("system:stall", HELLO, TEXT, SHOP)
+    other.write("system:stall", SETTINGS, "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+    sign_bundle(other.bundles["stall"], owner="shop", key=SHOP)
+    sim.write("system:shop", SETTINGS, other.path("system:stall", SETTINGS).read_bytes())
+    assert rank(sim) == without
 
 
 def test_the_command_asks_or_takes_the_fingerprint(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,15 +222,13 @@ def test_the_command_asks_or_takes_the_fingerprint(sim: SpaceSim, capsys: pytest
     fingerprint = str(SHOP.public.fingerprint)
     assert main(["trust", "bundle", "shop"]) == 2
     told = capsys.readouterr().err
-    assert all(
-        text in told
-        for text in (
-            fingerprint,
-            "2 items: 2 trusted",
-            "counts for   items demo/* of bundle shop",
-            "rye trust bundle shop --fingerprint",
-        )
-    )
+    for text in (
+        fingerprint,
+        "2 items: 2 trusted",
+        "counts for   bundle:shop demo/*",
+        "rye trust bundle shop --fingerprint",
+    ):
+        assert text in told
     for words, code in (
         ((ANN.public.fingerprint,), "fingerprint-mismatch"),
         ((fingerprint[:16],), "bad-signer"),
@@ -236,7 +252,7 @@ def test_what_is_no_bundle_of_others_is_refused(sim: SpaceSim) -> None:
 
 
 def test_what_the_list_signs_is_shown_before_it_is_trusted(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON without a signature of its own counts for the key of the list, as it does once the bundle is pinned."""
+    """JSON without a signature of its own counts for the key of the list, as it does once the bundle is trusted."""
     monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
     sim.write("system:shop", "tools/demo/data.json", '{"title": "Data"}')
     _, trust, roots = parts(sim)
@@ -245,5 +261,5 @@ def test_what_the_list_signs_is_shown_before_it_is_trusted(sim: SpaceSim, monkey
     found = read_signers_of(roots, trust.load().trust, now=NOW)
     (mine,) = (each for each in found.signers if each.entry.public == SHOP.public)
     assert (mine.items, found.others) == ({"trusted": 4}, {})
-    pin(sim, SHOP)
+    accept(sim, SHOP)
     assert codes(sim)["tools/demo/data.json"] == "ok-list"

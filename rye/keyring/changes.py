@@ -1,0 +1,149 @@
+"""Changes of trust files: planned first, then shown, then written all or not at all; never through a link."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rye._report import Report
+from rye.errors import EnvironmentFault, RyeError, SigningError
+from rye.trust import TrustEntry, read_trust_bytes, write_atomically
+
+
+@dataclass(frozen=True, slots=True)
+class TrustChange(Report):
+    """A change of trust files.
+
+    Attributes:
+        action: ``added``, ``removed``, ``revoked``, ``signed``, ``trusted``, ``narrowed`` or ``unchanged``.
+        fingerprint: Of the key.
+        owner: As the trust file names it.
+        paths: The trust files.
+        warnings: Why the key may not count all the same.
+        reach: The items that the key counts for afterwards, in words; empty where it counts for fewer than before.
+        writes: What each file will hold, None for one that is removed. Not part of the JSON.
+    """
+
+    action: str
+    fingerprint: str
+    owner: str
+    paths: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    reach: str = ""
+    writes: tuple[tuple[Path, bytes | None], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields but ``writes`` as JSON-able values."""
+        facts = Report.to_dict(dataclasses.replace(self, writes=()))
+        del facts["writes"]
+        return facts
+
+
+def planned(  # noqa: PLR0917 - in the order of the fields
+    action: str,
+    entry: TrustEntry,
+    path: Path,
+    writes: tuple[tuple[Path, bytes | None], ...],
+    warnings: tuple[str, ...] = (),
+    reach: str = "",
+) -> TrustChange:
+    """Return a change of one trust file of the key of an entry."""
+    return TrustChange(action, entry.fingerprint, entry.owner, (str(path),), warnings, reach, writes)
+
+
+def change_all(
+    texts: Sequence[str],
+    plan: Callable[[str], TrustChange],
+    confirm: Callable[[Sequence[TrustChange]], None] | None = None,
+) -> list[TrustChange]:
+    """Make a change for every text, but only if each is possible; what a failed write leaves half done is undone.
+
+    Args:
+        texts: Each names a key or a trust file.
+        plan: Returns the change for a text.
+        confirm: Given the possible changes before any is made; an exception from it prevents them.
+
+    Raises:
+        SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
+            ``changed-meanwhile`` where a file changed while the user was asked.
+        EnvironmentFault: ``cannot-write``.
+    """
+    planned: dict[str, str] = {}
+    changes: list[TrustChange] = []
+    problems: list[str] = []
+    for text in dict.fromkeys(texts):
+        try:
+            changes.append(plan(text))
+        except RyeError as error:
+            if len(texts) == 1:
+                raise
+            problems.append(f"{text}: {error.message}")
+            continue
+        if planned.setdefault(changes[-1].fingerprint, text) != text:
+            problems.append(f"{text}: key {changes[-1].fingerprint[:16]} is named twice")
+    if problems:
+        message = f"{len(problems)} of {len(texts)} keys cannot be taken, so nothing was changed"
+        raise SigningError("bad-keys", message, hint="fix each, or leave it out", problems=problems)
+    if confirm is not None:
+        before = _contents(changes)
+        confirm(changes)
+        if _contents(changes) != before:
+            message = "a trust file changed after it was shown, so nothing was changed"
+            raise SigningError("changed-meanwhile", message, hint="look at it again")
+    write_changes(changes)
+    return changes
+
+
+def write_changes(changes: Sequence[TrustChange]) -> None:
+    """Write the trust files of some changes, all or none.
+
+    Raises:
+        SigningError: ``not-a-file`` where a file is a link.
+        EnvironmentFault: ``cannot-write``.
+    """
+    before = _contents(changes)
+    try:
+        for change in changes:
+            for path, data in change.writes:
+                write_file(path, data)
+    except BaseException:
+        for path, data in before.items():
+            if _content(path) != data:
+                write_file(path, data)
+        raise
+
+
+def _contents(changes: Sequence[TrustChange]) -> dict[Path, bytes | None]:
+    """Return the bytes of every file that changes concern, of those of the same folders as well; None if missing."""
+    paths = {path for change in changes for path, _ in change.writes}
+    paths |= {path for folder in {path.parent for path in paths} for path in folder.glob("*.toml")}
+    return {path: _content(path) for path in sorted(paths)}
+
+
+def _content(path: Path) -> bytes | None:
+    return read_trust_bytes(path) if path.is_file() else None
+
+
+def write_file(path: Path, data: bytes | None) -> None:
+    """Write a trust file, or remove it; never through a link.
+
+    Raises:
+        SigningError: ``not-a-file``.
+        EnvironmentFault: ``cannot-write``.
+    """
+    if os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
+        message = f"{path} is a link; rye does not write through links"
+        raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
+    try:
+        if data is None:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        message = f"{path} cannot be {'removed' if data is None else 'written'}: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="check the permissions of its folder") from None
+    write_atomically(path, data)

@@ -1,0 +1,404 @@
+"""The private keys of a user: make, list, show, export, import and rotate them.
+
+A private key is a PEM file of the user's space, or comes from the environment.
+
+Example::
+
+    keyring = Keyring.find()
+    made = keyring.generate(owner="Ada")
+    print(made.fingerprint, made.trust_file)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rye._files import write_atomically
+from rye._report import Report
+from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keyring.changes import TrustChange, write_changes
+from rye.keyring.key_files import (
+    DEFAULT_KEY,
+    KEY_VARIABLE,
+    PASSPHRASE_VARIABLE,
+    SIGNING_FOLDER,
+    check_private_folder,
+    find_signing_key,
+    load_key_file,
+    load_signing_key,
+    passphrase_of,
+    read_key_file,
+    read_public_beside,
+    save_signing_key,
+    write_secret,
+)
+from rye.keyring.trust import Trust, is_path
+from rye.spaces.layout import Layout
+from rye.trust import (
+    TRUSTED_FOLDER,
+    Clock,
+    PublicKey,
+    SigningKey,
+    TrustEntry,
+    TrustScope,
+    refuse_key_text,
+    system_clock,
+    trust_file_bytes,
+    trust_file_name,
+)
+from rye.trust.trust_file import restate
+
+Passphrase = bytes | Callable[[str], bytes] | None
+"""A passphrase, or a function that asks for one (given the purpose, in words), or None for neither."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_ENCRYPTED: Final = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts(Report):
+    """The public facts of a private key.
+
+    Attributes:
+        name: Its name; ``RYE_SIGNING_KEY`` for the one of the environment.
+        fingerprint: 64 hex digits; empty when it is unknown.
+        path: Its file; empty when the environment holds the key itself.
+        encrypted: Whether a passphrase protects it.
+        trusted: Whether the user's own trust files let its signatures count.
+        problem: Why it cannot be used, with what to do; empty when it can.
+        public_pem: The public half.
+        trust_file: The trust file that was written for it just now, if any.
+        unproven: Whether fingerprint and public half are only what the file beside a locked key says.
+    """
+
+    name: str
+    fingerprint: str = ""
+    path: str = ""
+    encrypted: bool = False
+    trusted: bool = False
+    problem: str = ""
+    public_pem: str = ""
+    trust_file: str = ""
+    unproven: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated(Report):
+    """A key that took the place of another: the new one, the fingerprint of the old one, and the file that it is in."""
+
+    key: KeyFacts
+    old: str
+    kept: str
+
+
+class Keyring:
+    """The private keys of the user space, and through :attr:`trust` the keys whose signatures count.
+
+    Args:
+        layout: The spaces.
+        passphrase: For encrypted keys, where ``RYE_KEY_PASSPHRASE`` is not set.
+        named: Trust files that count as the user's own.
+        environ: The environment; by default the process's own.
+        clock: Returns the present moment.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        passphrase: Passphrase = None,
+        named: Sequence[Path] = (),
+        environ: Mapping[str, str] | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        self._passphrase = passphrase
+        self._environ = os.environ if environ is None else environ
+        self._clock = clock
+        self.layout = layout
+        self.folder = layout.user / SIGNING_FOLDER
+        self.trust = Trust(layout, named=named, clock=clock)
+
+    @classmethod
+    def find(cls, project: Path | None = None, *, user: Path | None = None, passphrase: Passphrase = None) -> Keyring:
+        """Return the keyring of the user, and of the project found upwards from the working directory if none is named.
+
+        Raises:
+            NotFoundError: The project folder does not exist.
+        """
+        return cls(Layout.find(project=project, user=user, bundles=None), passphrase=passphrase)
+
+    def generate(
+        self,
+        name: str = DEFAULT_KEY,
+        *,
+        owner: str = "",
+        patterns: tuple[str, ...] | None = None,
+        not_after: datetime | None = None,
+        trust: bool | None = None,
+        encrypt: bool | None = None,
+        replace: bool = False,
+    ) -> KeyFacts:
+        """Make a key.
+
+        Args:
+            name: Its name: letters, digits, ``_`` and ``-``.
+            owner: Who the trust file says it belongs to.
+            patterns: What it may sign, for the trust file; None for everything.
+            not_after: Last moment at which it counts, for the trust file.
+            trust: Whether to write the user's own trust file for it; None does so for the first key alone.
+            encrypt: Whether to protect it with a passphrase; None does so when ``RYE_KEY_PASSPHRASE`` is set.
+            replace: Whether a key of this name may be lost.
+
+        Raises:
+            SigningError: ``key-exists``, ``passphrase-needed``, ``trust-file``, ``unsafe-permissions``.
+            ArgumentError: ``bad-key-name``.
+        """
+        check_name(name)
+        key = SigningKey.generate()
+        entry = trust_file_bytes(key.public, owner=owner, patterns=patterns, not_after=not_after)
+        encrypt = bool(self._environ.get(PASSPHRASE_VARIABLE)) if encrypt is None else encrypt
+        secret = self._new_secret(name, replace=replace) if encrypt else None
+        return self._keep(key, name, entry=entry, trust=trust, secret=secret, replace=replace)
+
+    def import_key(
+        self,
+        data: bytes,
+        name: str = DEFAULT_KEY,
+        *,
+        owner: str = "",
+        trust: bool | None = None,
+        replace: bool = False,
+    ) -> KeyFacts:
+        """Import a private key given as PEM; an encrypted one stays encrypted.
+
+        Raises:
+            SigningError: As for :meth:`generate`, and the codes of :meth:`rye.trust.SigningKey.from_pem`.
+            ArgumentError: ``bad-key-name``.
+        """
+        check_name(name)
+        given = self._secret(f"the key {name} to import") if _ENCRYPTED in data else None
+        key = SigningKey.from_pem(data, passphrase=given)
+        new = given or (self._new_secret(name, replace=replace) if self._environ.get(PASSPHRASE_VARIABLE) else None)
+        entry = trust_file_bytes(key.public, owner=owner)
+        return self._keep(key, name, entry=entry, trust=trust, secret=new, replace=replace)
+
+    def rotate(self, name: str = DEFAULT_KEY, *, reason: str = "rotated") -> Rotated:
+        """Replace a key by a new one with the same owner and limits, and revoke the old one.
+
+        The old private key is kept under another name. Interrupted at any moment, this can be run again: until the new
+        key is in its place, the old one still has the name.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            SigningError: As for :meth:`generate`.
+        """
+        path, old = self._path(name), self.public_key(name)
+        encrypted = _ENCRYPTED in read_key_file(path)
+        secret = self._secret(f"the new key {name}") if encrypted else None
+        mine = self._own(old) or TrustEntry(old, "", TrustScope.USER)
+        key = SigningKey.generate()
+        data = restate(dataclasses.replace(mine, public=key.public, revoked=None))
+        trust_file = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
+        new = TrustChange("added", key.public.fingerprint, mine.owner, (str(trust_file),), writes=((trust_file, data),))
+        if mine.revoked is None:
+            write_changes([new, self.trust.revoke_key(dataclasses.replace(mine, public=old), reason=reason)])
+        else:
+            write_changes([new])
+        kept = self.folder / f"{name}-{old.fingerprint[:8]}.pem"
+        if not kept.exists():
+            write_secret(kept, read_key_file(path))
+            write_atomically(kept.with_suffix(".pub"), old.pem.encode())
+        save_signing_key(self.folder, key, name=name, passphrase=secret, replace=True)
+        facts = self._facts(name, key.public, path=str(path), encrypted=encrypted, trust_file=str(trust_file))
+        return Rotated(facts, old.fingerprint, str(kept))
+
+    def _new_secret(self, name: str, *, replace: bool) -> bytes:
+        self._refuse_taken(name, replace=replace)
+        return self._secret(f"the new key {name}")
+
+    def _refuse_taken(self, name: str, *, replace: bool) -> None:
+        if not replace and (self.folder / f"{name}.pem").exists():
+            message = f"there is a key {name!r} already, and it is not overwritten"
+            hint = "give the new key another name, or replace the old one with --force"
+            raise SigningError("key-exists", message, hint=hint)
+
+    def _keep(
+        self, key: SigningKey, name: str, *, entry: bytes, trust: bool | None, secret: bytes | None, replace: bool
+    ) -> KeyFacts:
+        self._refuse_taken(name, replace=replace)
+        own = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
+        is_trusted = not any(self.folder.glob("*.pem")) if trust is None else trust
+        is_new = is_trusted and not own.exists()
+        if is_new:
+            change = TrustChange("added", key.public.fingerprint, "", (str(own),), writes=((own, entry),))
+            write_changes([change])  # before the key: what is interrupted here can be done again
+        try:
+            path = save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
+        except RyeError:
+            if is_new:
+                own.unlink()
+            raise
+        trust_file = str(own) if is_trusted else ""
+        return self._facts(name, key.public, path=str(path), encrypted=secret is not None, trust_file=trust_file)
+
+    @property
+    def in_environment(self) -> bool:
+        """Whether the environment names a key, usable or not."""
+        return bool(self._environ.get(KEY_VARIABLE, "").strip())
+
+    def list(self) -> tuple[KeyFacts, ...]:
+        """Return the key of the environment, if it names one, and every key of the user space, by name."""
+        names = sorted(path.stem for path in self.folder.glob("*.pem") if _NAME.fullmatch(path.stem))
+        first = (self.show(KEY_VARIABLE),) if self.in_environment else ()
+        return (*first, *map(self.show, names))
+
+    def show(self, name: str = DEFAULT_KEY) -> KeyFacts:
+        """Return the public facts of one key; no passphrase is asked for.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            ArgumentError: ``bad-key-name``.
+        """
+        if name == KEY_VARIABLE:
+            given = self._environ.get(KEY_VARIABLE, "").strip()
+            path = given if os.path.isfile(given) else ""  # noqa: PTH113 - Path.is_file raises for a long text
+            try:
+                return self._facts(name, find_signing_key(self.layout.user, environ=self._environ).public, path=path)
+            except RyeError as error:
+                return KeyFacts(name, path=path, encrypted=error.code == "passphrase-needed", problem=str(error))
+        file = self._path(name)
+        try:
+            check_private_folder(self.folder)
+            encrypted = _ENCRYPTED in read_key_file(file)
+            public = read_public_beside(file) if encrypted else load_key_file(file).public
+        except NotFoundError:
+            raise
+        except RyeError as error:
+            return KeyFacts(name, path=str(file), problem=str(error))
+        return self._facts(name, public, path=str(file), encrypted=encrypted, unproven=encrypted and public is not None)
+
+    def _facts(self, name: str, public: PublicKey | None, **more: Any) -> KeyFacts:
+        if public is None:
+            return KeyFacts(name, **more)
+        trusted = self.trust.standing(public).counts
+        return KeyFacts(name, public.fingerprint, trusted=trusted, public_pem=public.pem, **more)
+
+    def _path(self, name: str) -> Path:
+        check_name(name)
+        path = self.folder / f"{name}.pem"
+        if not path.exists():
+            names = [other.stem for other in sorted(self.folder.glob("*.pem"))]
+            hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate"
+            raise NotFoundError("no-signing-key", f"there is no private key named {name!r}", hint=hint)
+        return path
+
+    def signing_key(self, which: str | Path | None = None, *, force: bool = False) -> SigningKey:
+        """Return a private key: named, in a file, or by default that of the environment, else ``private_key``.
+
+        Args:
+            which: The name of a key, or a path, which has a slash or a suffix.
+            force: Whether to return it although the user's trust files say that it is revoked or has expired.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            SigningError: ``key-revoked`` or ``key-expired``; or the key cannot be opened, or others may read it.
+        """
+
+        def open_(secret: bytes | None) -> SigningKey:
+            if which is None:
+                return find_signing_key(self.layout.user, environ=self._environ, passphrase=secret)
+            if not is_path(which):
+                return load_signing_key(self.folder, name=str(which), passphrase=secret)
+            return load_key_file(Path(os.path.expanduser(which)), passphrase=secret)
+
+        refuse_key_text(str(which))
+        try:
+            key = open_(passphrase_of(self._environ))
+        except SigningError as error:
+            if error.code != "passphrase-needed" or self._passphrase is None:
+                raise
+            key = open_(self._secret("the key" if which is None else f"the key {which}"))
+        standing = self.trust.standing(key.public)
+        if standing.code in {"revoked", "expired"} and not force:
+            how = f"is revoked{standing.detail}" if standing.code == "revoked" else f"expired at {standing.detail}"
+            message = f"key {key.public.fingerprint[:16]} {how}; nothing that it signs is trusted"
+            hint = "make a new key with rye keys rotate, or sign with it all the same with --force"
+            raise SigningError(f"key-{standing.code}", message, hint=hint)
+        return key
+
+    def public_key(self, which: str | Path | None = None) -> PublicKey:
+        """Return the public half of a key: as :meth:`signing_key`, but also of a public key or trust file.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            SigningError: It is none of these.
+        """
+        refuse_key_text(str(which))
+        if which is None and not self.in_environment:
+            which = DEFAULT_KEY
+        if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
+            path = self._path(which)
+            locked = _ENCRYPTED in read_key_file(path) and not self._environ.get(PASSPHRASE_VARIABLE)
+            return (read_public_beside(path) if locked else None) or self.signing_key(which, force=True).public
+        if which is not None and (named := self.trust.find_key(str(which))):
+            return named
+        return self.signing_key(which, force=True).public
+
+    def export_trust_file(self, name: str | None = None, *, owner: str = "") -> bytes:
+        """Return the trust file of a key, for others to trust: the user's own where there is one, else a plain one.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+        """
+        public = self.public_key(name)
+        if entry := self._own(public):
+            return restate(dataclasses.replace(entry, owner=owner or entry.owner))
+        return trust_file_bytes(public, owner=owner)
+
+    def owner(self, key: PublicKey) -> str:
+        """Return whom the user's own trust file names as the owner of a key; empty without one."""
+        entry = self._own(key)
+        return entry.owner if entry else ""
+
+    def _own(self, key: PublicKey) -> TrustEntry | None:
+        entries = self.trust.load().trust.named(key.fingerprint)
+        return next((each for each in entries if each.scope is TrustScope.USER and not each.unread), None)
+
+    def export_private(self, name: str = DEFAULT_KEY) -> bytes:
+        """Return the bytes of a private key's file; an encrypted key stays encrypted.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            SigningError: ``unsafe-permissions``.
+        """
+        path = self._path(name)
+        check_private_folder(self.folder)
+        return read_key_file(path)
+
+    def _secret(self, what: str) -> bytes:
+        given = passphrase_of(self._environ)
+        asked = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
+        secret = given or (asked if isinstance(asked, bytes) else b"")
+        if not secret:
+            hint = f"set {PASSPHRASE_VARIABLE}, or run this on a terminal to be asked"
+            raise SigningError("passphrase-needed", f"{what} needs a passphrase", hint=hint)
+        return secret
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name of a key, without repeating a key that was given by mistake.
+
+    Raises:
+        ArgumentError: ``bad-key-name``.
+    """
+    refuse_key_text(name)
+    if not _NAME.fullmatch(name) or name == KEY_VARIABLE:
+        hint = "use up to 64 letters, digits, _ and -, such as release-2027"
+        raise ArgumentError("bad-key-name", f"{name!r} is not a valid key name", hint=hint)

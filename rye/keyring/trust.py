@@ -1,0 +1,375 @@
+"""Trust files, which decide whose signatures count: list, add, remove, revoke and sign them, and trust bundles.
+
+Each method of :class:`Trust` that changes something only returns what would be written;
+:func:`rye.keyring.changes.change_all` shows that to the user and writes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keyring.changes import TrustChange, planned
+from rye.keyring.key_files import public_keys
+from rye.keyring.trust_list import TrustReport, list_entry
+from rye.parameters import COMMANDS, check
+from rye.spaces import FOLDER, check_writable, project_root
+from rye.spaces.layout import Layout
+from rye.trust import (
+    ANYWHERE,
+    TRUSTED_FOLDER,
+    Clock,
+    PublicKey,
+    Revocation,
+    SigningKey,
+    Standing,
+    TrustEntry,
+    TrustLoad,
+    TrustScope,
+    last_moment,
+    leads_out,
+    parse_trust_file,
+    reach_of,
+    read_trust_bytes,
+    refuse_key_text,
+    sign_trust_file,
+    system_clock,
+    trust_file_name,
+)
+from rye.trust.trust_entry import bundle_of
+from rye.trust.trust_file import restate
+
+FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+_PREFIX = "ed25519:"
+
+
+class Trust:
+    """The trust files of all spaces.
+
+    Args:
+        layout: The spaces.
+        named: Trust files that count as the user's own.
+        clock: Returns the present moment.
+    """
+
+    def __init__(self, layout: Layout, *, named: Sequence[Path] = (), clock: Clock = system_clock) -> None:
+        self._layout = layout
+        self._named = tuple(named)
+        self._clock = clock
+
+    def load(self) -> TrustLoad:
+        """Read every trust file."""
+        return self._layout.load_trust(self._named)
+
+    def standing(self, key: PublicKey) -> Standing:
+        """Return whether a key counts anywhere now."""
+        return self.load().trust.may_sign(key.fingerprint, ANYWHERE, self._clock())
+
+    def list(self) -> TrustReport:
+        """Return every trust file, whether its key counts now, and why."""
+        load, now = self.load(), self._clock()
+        rows = [list_entry(entry, load.trust, now) for entry in load.trust.entries]
+        lack = () if any(row.counts and row.is_users for row in rows) else (_NO_KEY,)
+        return TrustReport(tuple(rows), (*load.warnings, *((load.emptiness,) if load.emptiness else lack)))
+
+    def add(
+        self,
+        key: str,
+        *,
+        owner: str | None = None,
+        patterns: tuple[str, ...] | None = None,
+        not_after: datetime | None = None,
+        space: str = "user",
+        replace: bool = False,
+    ) -> TrustChange:
+        """Trust a key: a trust file of it in a space. Limits not given are those of the file given.
+
+        Args:
+            key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
+            owner: Who it belongs to.
+            patterns: What it may sign.
+            not_after: Last moment at which it counts.
+            space: ``user``, or ``project``, where it counts once a key of the user has signed it.
+            replace: Whether a trust file of this key may be replaced.
+
+        Raises:
+            SigningError: ``trust-exists``, ``trust-revoked``, or the key cannot be read.
+            NotFoundError: ``key-not-found``, ``trust-not-found``.
+            ArgumentError: ``bad-key``.
+        """
+        known = self._resolve(key)
+        given = {"owner": owner, "patterns": patterns, "not_after": not_after}
+        limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        after = dataclasses.replace(known, scope=TrustScope(check_space(space)), **limits)
+        path, before = self._present(after, replace=replace)
+        revoked = next((entry for entry in before if entry.revoked), None)
+        if revoked and not known.revoked:
+            message = f"key {known.fingerprint[:16]} is revoked by {revoked.source}; adding it would lift that"
+            hint = "to trust it again all the same, remove it first: rye trust remove --force"
+            raise SigningError("trust-revoked", message, hint=hint)
+        writes = self._writes(path, restate(after), before)
+        if before and writes and not replace:
+            message = f"{before[0].source} names this key already and is not overwritten"
+            hint = "look at it with rye trust list, and replace it with --force"
+            raise SigningError("trust-exists", message, hint=hint, path=before[0].source)
+        warnings = self._others(after)
+        if known.revoked:
+            warnings = ("the file given revokes this key: nothing it signed is trusted", *warnings)
+        if space == "project" and writes:
+            warnings = (_UNSIGNED, *warnings)
+        return planned("added" if writes else "unchanged", after, path, writes, warnings, reach_of(after))
+
+    def trust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
+        """Trust a key for the items of one bundle, beside what it is trusted for already.
+
+        Args:
+            entry: As the bundle's own trust file names the key; its limits are kept.
+            bundle: Its id.
+
+        Raises:
+            SigningError: ``trust-revoked`` where the user or the bundle has revoked the key, ``trust-exists`` where a
+                file that cannot be read may do so.
+        """
+        mine = TrustEntry(entry.public, entry.owner, TrustScope.USER, patterns=(), not_after=entry.not_after)
+        path, before = self._present(mine)
+        known = before[0] if before else mine
+        if revoked := next((each for each in (entry, *before) if each.revoked), None):
+            message = f"key {entry.fingerprint} is revoked by {revoked.source}, so it is not trusted for the bundle"
+            raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
+        if known.patterns is None:
+            return planned("unchanged", known, path, (), (), reach_of(known))
+        stated = ("",) if entry.patterns is None else entry.patterns
+        within = {f"bundle:{bundle} {each}".rstrip() for each in stated if not bundle_of(each)}
+        within |= {each for each in stated if bundle_of(each) == bundle}
+        kept = {each for each in known.patterns if bundle_of(each) != bundle}
+        after = dataclasses.replace(known, patterns=tuple(sorted(kept | within)))
+        writes = self._writes(path, restate(after), before)
+        return planned("trusted" if writes else "unchanged", after, path, writes, self._others(after), reach_of(after))
+
+    def distrust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
+        """Let a key of the user space no longer sign the items of a bundle that it is trusted for by name."""
+        path, left = Path(entry.source), tuple(each for each in entry.patterns or () if bundle_of(each) != bundle)
+        data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.bars else None
+        return planned("narrowed", entry, path, ((path, data),))
+
+    def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
+        """Remove the trust files of a key from a space.
+
+        Raises:
+            NotFoundError: ``key-not-found`` when the space has none.
+            SigningError: ``trust-revoked`` when that would lift a revocation and is not forced.
+        """
+        known = dataclasses.replace(self._resolve(key), scope=TrustScope(check_space(space)))
+        before, named = self._present(known, replace=True)[1], self.load().trust.named(known.fingerprint)
+        where = sorted({entry.source for entry in named} - {entry.source for entry in before})
+        if not before:
+            hint = f"it is named by {', '.join(where)}" if where else "rye trust list shows every key"
+            message = f"no trust file of {space} space names key {known.fingerprint[:16]}"
+            raise NotFoundError("key-not-found", message, hint=hint)
+        if any(entry.bars for entry in before) and not force:
+            how = "is" if any(entry.revoked for entry in before) else "may be"
+            message = f"key {known.fingerprint[:16]} {how} revoked by this trust file; without it, it may count again"
+            raise SigningError("trust-revoked", message, hint="leave it, or remove it with --force")
+        paths = tuple(entry.source for entry in before)
+        still = tuple(f"still named by {source}" for source in where)
+        writes = tuple((Path(path), None) for path in paths)
+        return TrustChange("removed", known.fingerprint, before[0].owner, paths, still, "", writes)
+
+    def revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustChange:
+        """Revoke a key for everything it ever signed.
+
+        Args:
+            key: As for :meth:`add`; a fingerprint is enough when any space names the key.
+            reason: Why, in a line.
+            date: When it became unsafe; today when empty. For people: it limits nothing.
+            space: ``user``, or ``project``, where it holds for others once a key of the user has signed the file.
+
+        Raises:
+            NotFoundError: ``key-not-found``.
+            SigningError: ``trust-file`` when the reason is not one line, or the date none.
+        """
+        if date:
+            last_moment(date)
+        known = dataclasses.replace(self._resolve(key), scope=TrustScope(check_space(space)))
+        return self.revoke_key(known, reason=reason, date=date)
+
+    def revoke_key(self, known: TrustEntry, *, reason: str = "", date: str = "") -> TrustChange:
+        """Revoke the key of an entry in the space that the entry is of; as :meth:`revoke`."""
+        path, before = self._present(known, replace=True)
+        if before and all(entry.revoked for entry in before) and not reason and not date:
+            return planned("unchanged", before[0], path, ())
+        revoked = Revocation(reason, date or self._clock().date().isoformat())
+        after = dataclasses.replace(before[0] if before else known, revoked=revoked)
+        writes = self._writes(path, restate(after), before)
+        return planned("revoked", after, path, writes, (_UNSIGNED,) if known.scope is TrustScope.PROJECT else ())
+
+    def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
+        """Sign a trust file of the project with a key of the user.
+
+        Args:
+            file: The trust file, or the fingerprint of its key.
+            key: The key; None only returns what would be signed.
+
+        Raises:
+            NotFoundError: ``key-not-found`` when it is no trust file of the project.
+            SigningError: ``not-a-file`` when a link leads to it.
+        """
+        place = None if FINGERPRINT.fullmatch(file) else os.path.realpath(os.path.expanduser(file))
+        trust = self.load().trust
+        entry = next(
+            (
+                each
+                for each in trust.entries
+                if each.scope is TrustScope.PROJECT and not each.unread
+                if file in {each.fingerprint, each.fingerprint[:16]} or os.path.realpath(each.source) == place
+            ),
+            None,
+        )
+        if entry is None:
+            message = f"{file!r} is no trust file of the project, nor the fingerprint of a key that it names"
+            raise NotFoundError("key-not-found", message, hint="rye trust list shows every key and its file")
+        path, reach = Path(entry.source), f"{reach_of(entry)}, in every project that has this trust file"
+        if os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
+            message = f"{path} is a link; rye does not write through links"
+            raise SigningError("not-a-file", message, hint="put the file itself in the place of the link")
+        root = path.parents[len(TRUSTED_FOLDER.parts)]
+        check_writable(project_root(root.parent), [path.relative_to(root).as_posix()])
+        if key is None:
+            return planned("signed", entry, path, (), (), reach)
+        after = dataclasses.replace(entry, signed_by=key.public.fingerprint)
+        others = tuple(each for each in trust.entries if each != entry)
+        row = list_entry(after, dataclasses.replace(trust, entries=(*others, after)), self._clock())
+        warnings = () if row.counts else (f"it does not count for you: {row.reason}",)
+        data = sign_trust_file(read_trust_bytes(path), stem=path.stem, key=key, now=self._clock())
+        return planned("signed", entry, path, ((path, data),), warnings, reach)
+
+    def find_key(self, text: str) -> PublicKey | None:
+        """Return the public key that a text names, as for :meth:`add`; None for a private key and for no key at all.
+
+        Raises:
+            SigningError: It names a file that holds no key.
+            ArgumentError: It is the beginning of several fingerprints.
+        """
+        if not (text.startswith(_PREFIX) or FINGERPRINT.fullmatch(text) or is_path(text)):
+            return None
+        try:
+            return self._resolve(text).public
+        except RyeError as error:
+            if error.code in {"private-key", "trust-not-found"}:
+                return None
+            raise
+
+    def _resolve(self, text: str) -> TrustEntry:
+        """Return the trust entry that a text names. A fingerprint never names a file: a path has a slash or suffix."""
+        if text.startswith(_PREFIX):
+            return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", TrustScope.USER)
+        if FINGERPRINT.fullmatch(text):
+            return self._known(text)
+        refuse_key_text(text)
+        if not is_path(text):
+            hint = f"give a fingerprint, ed25519:BASE64, or a file: its path has a slash or a suffix, as in ./{text}"
+            raise ArgumentError("bad-key", f"{text!r} is no key", hint=hint)
+        path = Path(os.path.expanduser(text))
+        if not path.exists():
+            hint = "give a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a known key"
+            raise NotFoundError("trust-not-found", f"there is no trust file {path}", hint=hint)
+        data = read_trust_bytes(path)
+        if b"PRIVATE KEY" in data:
+            message = f"{path} is a private key; to trust a key its public half is enough"
+            raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
+        if data.lstrip().startswith(b"-----BEGIN PUBLIC KEY-----"):
+            return TrustEntry(PublicKey.from_pem(data.decode("ascii", "replace")), "", TrustScope.USER)
+        return parse_trust_file(data, scope=TrustScope.USER, source=str(path))
+
+    def _known(self, fingerprint: str) -> TrustEntry:
+        """Return the first trust file of a fingerprint, or one of the user's own keys."""
+        known = [entry for entry in self.load().trust.named(fingerprint) if not entry.unread]
+        if not known:
+            own = (public for public in public_keys(self._layout.user) if fingerprint in public.names)
+            known = [TrustEntry(public, "", TrustScope.USER) for public in own]
+        if len({entry.fingerprint for entry in known}) > 1:
+            keys = ", ".join(sorted({entry.fingerprint for entry in known}))
+            message = f"{fingerprint!r} is the beginning of several fingerprints: {keys}"
+            raise ArgumentError("ambiguous-key", message, hint="give all 64 digits")
+        if not known:
+            hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
+            raise NotFoundError("key-not-found", f"no trust file of any space names key {fingerprint!r}", hint=hint)
+        # The limits of a trust file go with it, but not where it was found or who signed it.
+        return dataclasses.replace(known[0], scope=TrustScope.USER, bundle="", signed_by="", built_in=False)
+
+    def _present(self, entry: TrustEntry, *, replace: bool = False) -> tuple[Path, tuple[TrustEntry, ...]]:
+        """Return where the trust file of a key belongs in the space of an entry, and the files of it that are there.
+
+        Raises:
+            SigningError: ``trust-exists`` where a file that cannot be read would be replaced.
+        """
+        folder, trust = self._folder(entry.scope), self.load().trust
+        path, readable = folder / trust_file_name(entry.public), {each.source for each in trust.entries}
+        before = tuple(
+            each
+            for each in trust.named(entry.fingerprint)
+            if each.scope is entry.scope and Path(each.source).parent == folder
+        )
+        unread = any(each.unread for each in before) or str(path) not in readable
+        if not replace and os.path.lexists(path) and unread:
+            message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
+            hint = "rye trust list says why; fix it, or replace it with --force"
+            raise SigningError("trust-exists", message, hint=hint, path=str(path))
+        return path, before
+
+    def _writes(self, path: Path, data: bytes, before: Sequence[TrustEntry]) -> tuple[tuple[Path, bytes | None], ...]:
+        """Return what makes one trust file the only one of its key; nothing if it is so already."""
+        others = [Path(each.source) for each in before if Path(each.source) != path]
+        same = not others and os.path.exists(path) and read_trust_bytes(path) == data  # noqa: PTH110
+        # To some disks .toml and .TOML are one name.
+        others = [other for other in others if not (path.exists() and other.samefile(path))]
+        return () if same else ((path, data), *((other, None) for other in others))
+
+    def _others(self, entry: TrustEntry) -> tuple[str, ...]:
+        """Return a warning where the user trusts another key of an owner of the same name."""
+        same = dict.fromkeys(
+            each.fingerprint[:16]
+            for each in self.load().trust.entries
+            if each.scope.is_users and not each.bars and each.fingerprint != entry.fingerprint
+            if entry.owner and each.owner.casefold() == entry.owner.casefold()
+        )
+        keys = ", ".join(same)
+        return (f"you trust another key of that owner's name, {keys}: ask the owner which is in use",) if keys else ()
+
+    def _folder(self, scope: TrustScope) -> Path:
+        if scope is TrustScope.USER:
+            return self._layout.user / TRUSTED_FOLDER
+        if self._layout.project is None:
+            hint = "name it with --project, or go into its folder"
+            raise NotFoundError("project-not-found", "there is no project here", hint=hint)
+        check_writable(project_root(self._layout.project), [TRUSTED_FOLDER.as_posix()])
+        root = self._layout.project / FOLDER
+        if leads_out(root / TRUSTED_FOLDER, root) or not leads_out(root / TRUSTED_FOLDER, self._layout.user):
+            message = f"{root / TRUSTED_FOLDER} leads out of {root}, by a link; nothing is read or written there"
+            raise SigningError("not-a-file", message, hint="put the files themselves in the place of the link")
+        return root / TRUSTED_FOLDER
+
+
+_NO_KEY = "no key of yours counts, so only rye's own items are trusted: rye keys generate, or rye trust add"
+_UNSIGNED = "it counts once a key that you trust without limits has signed it: rye trust endorse"
+
+
+def check_space(space: str) -> str:
+    """Return the space of trust files that may be changed; those of bundles and organisations belong to others.
+
+    Raises:
+        ArgumentError: ``bad-space``.
+    """
+    return str(check(COMMANDS["trust add"]["space"], space))
+
+
+def is_path(text: str | Path) -> bool:
+    """Return whether a text names a file rather than a key: it has a slash or a suffix, so no fingerprint is one."""
+    text = str(text)
+    return "/" in text or os.sep in text or bool(Path(text).suffix)

@@ -1,0 +1,92 @@
+"""What ``rye trust list`` and the web page say of each trust file: whether its key counts, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rye._report import Report
+from rye.trust import ANYWHERE, REASONS, Origin, Revocation, TrustEntry, TrustScope, TrustSet, reach_of
+from rye.trust.reasons import why_in_effect
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey(Report):
+    """One trust file: its key, the limits of that key, whether the key counts, and why.
+
+    ``patterns`` is ``for`` in the file and in JSON. ``code`` is ``counts`` or a code of :data:`rye.trust.REASONS`. The
+    key of a file of the user is judged anywhere, that of a project's or bundle's file in that project or bundle.
+    """
+
+    fingerprint: str
+    owner: str
+    scope: str
+    bundle: str
+    patterns: tuple[str, ...] | None
+    not_after: str
+    revoked: Revocation | None
+    signed_by: str
+    path: str
+    counts: bool
+    code: str
+    reason: str
+
+    @property
+    def is_users(self) -> bool:
+        """Whether the file counts as the user's own."""
+        return TrustScope(self.scope).is_users
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-able values."""
+        return {"for" if name == "patterns" else name: value for name, value in Report.to_dict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TrustReport(Report):
+    """Every trust file of every space, with a warning for each that cannot be read, or if there is none."""
+
+    keys: tuple[TrustedKey, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
+    """Return what is said of a trust file: how its key stands where the file is about."""
+    home = ANYWHERE if entry.scope.is_users else Origin(entry.scope.space, entry.bundle, "", "")
+    standing = trust.may_sign(entry.fingerprint, home, now)
+    decides = standing.entry or entry
+    if entry.unread:
+        reason = f"cannot be read, and may revoke the key: {entry.unread}"
+    elif not standing.counts:
+        reason = REASONS[standing.code].words.format(signer=decides.signer, detail=standing.detail, key="", ref="")
+    elif trust.in_effect(entry, now):
+        reason = f"for {reach_of(entry)}: {why_in_effect(entry)}"
+    else:
+        reason = f"for {reach_of(decides)}, by {decides.source or decides.home}; this file is not in effect"
+    if standing.counts:
+        reason += "".join(_exceptions(entry, trust, now))
+    return TrustedKey(
+        fingerprint=entry.fingerprint,
+        owner=entry.owner,
+        scope=str(entry.scope),
+        bundle=entry.bundle,
+        patterns=entry.patterns,
+        not_after="" if entry.not_after is None else entry.not_after.isoformat(timespec="seconds"),
+        revoked=entry.revoked,
+        signed_by=entry.signed_by,
+        path=entry.source,
+        counts=standing.counts and not entry.unread,
+        code="counts" if standing.counts and not entry.unread else standing.code or "trust-unread",
+        reason=reason,
+    )
+
+
+def _exceptions(entry: TrustEntry, trust: TrustSet, now: datetime) -> Iterator[str]:
+    """Yield the projects and bundles in which a key that counts elsewhere does not."""
+    others = [each for each in trust.named(entry.fingerprint) if not each.scope.is_users and entry.scope.is_users]
+    for each in others:
+        standing = trust.may_sign(entry.fingerprint, Origin(each.scope.space, each.bundle, "", ""), now)
+        if standing.code in {"revoked", "trust-unread"}:
+            how = "revokes the key" if standing.code == "revoked" else "cannot be read"
+            yield f"; but for nothing of {each.home}, as {each.source} {how}"

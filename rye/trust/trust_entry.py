@@ -1,0 +1,145 @@
+"""A trust entry: what one trust file says about its key, where the file was found, and what the key may sign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from rye._text import composed
+from rye.trust.evidence import ITEM_TYPES
+from rye.trust.keys import PublicKey
+from rye.trust.model import Fingerprint, Origin, as_utc
+
+
+class TrustScope(StrEnum):
+    """Where a trust file was found; those of the user come first."""
+
+    NAMED = "named"
+    USER = "user"
+    ORGANISATION = "organisation"
+    PROJECT = "project"
+    BUNDLE = "bundle"
+
+    @property
+    def is_users(self) -> bool:
+        """Whether files there count as the user's own: they are in effect by themselves, for every place."""
+        return self not in {TrustScope.PROJECT, TrustScope.BUNDLE}
+
+    @property
+    def space(self) -> str:
+        """The space whose items files there are about; empty for those of the user, which are about all."""
+        return {TrustScope.PROJECT: "project", TrustScope.BUNDLE: "system"}.get(self, "")
+
+
+class Revocation(NamedTuple):
+    """A key is revoked: at once and for all it ever signed, whatever the date says."""
+
+    reason: str = ""
+    date: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, self))
+
+
+@dataclass(frozen=True, slots=True)
+class TrustEntry:
+    """What one trust file says about its key, and where it was found.
+
+    Attributes:
+        public: The key.
+        owner: As the file names it; printable, on one line.
+        scope: Where the file was found.
+        bundle: Bundle id when the scope is ``bundle``; name of the project when it was named by its path; else empty.
+        patterns: What the key may sign (``for``); None for everything, empty for nothing.
+        not_after: Last moment at which the key counts; None for no end.
+        revoked: Set when the file revokes the key.
+        signed_by: For a project's or bundle's file the fingerprint of the user's key that signed it, else empty.
+        built_in: Whether the file is one of rye's own.
+        source: Where the file was found, for messages.
+        unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
+        fingerprint: That of the key.
+        signer: Owner and short fingerprint, for sentences; a name that only the file itself gives is in quotes.
+    """
+
+    public: PublicKey
+    owner: str
+    scope: TrustScope
+    bundle: str = ""
+    patterns: tuple[str, ...] | None = None
+    not_after: datetime | None = None
+    revoked: Revocation | None = None
+    signed_by: str = ""
+    built_in: bool = False
+    source: str = ""
+    unread: str = ""
+    fingerprint: Fingerprint = field(init=False)
+    signer: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        fingerprint = self.public.fingerprint
+        object.__setattr__(self, "fingerprint", fingerprint)
+        known = self.scope.is_users or self.signed_by or self.built_in
+        owner = self.owner if known else f"{self.owner!r} by its own word"
+        object.__setattr__(self, "signer", f"{owner} ({fingerprint[:16]})" if self.owner else fingerprint[:16])
+
+    @property
+    def bars(self) -> bool:
+        """Whether the file revokes the key, or may do so because it cannot be read."""
+        return self.revoked is not None or bool(self.unread)
+
+    @property
+    def home(self) -> str:
+        """In words, where the file was found."""
+        if self.scope is TrustScope.PROJECT:
+            return "the project"
+        return f"bundle {self.bundle}" if self.scope is TrustScope.BUNDLE else "your own trust files"
+
+    def expired(self, at: datetime) -> bool:
+        """Return whether the key's time is over at a moment."""
+        return self.not_after is not None and as_utc(at) > as_utc(self.not_after)
+
+    def concerns(self, place: Origin) -> bool:
+        """Return whether the file is about what lies at a place: those of a project or bundle are about it alone."""
+        return self.scope.is_users or (self.scope.space == place.space and self.bundle == place.bundle)
+
+    def allows(self, place: Origin) -> bool:
+        """Return whether the limits of the file let its key sign what lies at a place."""
+        return self.patterns is None or any(_matches(pattern, place) for pattern in self.patterns)
+
+    def facts(self) -> list[Any]:
+        """Return all that a verdict depends on, JSON-able."""
+        until = self.not_after and as_utc(self.not_after).isoformat()
+        home = [self.scope, self.bundle, self.signed_by, self.built_in]
+        unread = self.unread and self.source
+        return [self.fingerprint, self.owner, *home, self.patterns, until, self.revoked, unread]
+
+
+def _matches(pattern: str, place: Origin) -> bool:
+    """Return whether a place is one that a pattern names; an empty field of the place stands for any value.
+
+    Ids are compared segment by segment: ``rye/core/*`` is everything below ``rye/core``, but neither ``rye/core`` nor
+    ``rye/corex/a``; ``*`` inside is exactly one segment; ``tool:rye/*`` is for tools alone.
+    """
+    for part in pattern.split(" "):
+        kind, colon, path = part.rpartition(":")
+        if kind == "bundle":
+            if place.space and (place.space != "system" or place.bundle != path):
+                return False
+        elif place.item_type:
+            if (kind != place.item_type) if colon else (place.item_type not in ITEM_TYPES):
+                return False
+            parts, wanted = composed(place.item_id).split("/"), composed(path).split("/")
+            if wanted[-1] == "*" and len(parts) > len(wanted):
+                parts = parts[: len(wanted)]
+            if len(parts) != len(wanted):
+                return False
+            if any(want not in {"*", part} for want, part in zip(wanted, parts, strict=True)):
+                return False
+    return True
+
+
+def bundle_of(pattern: str) -> str:
+    """Return the bundle that a pattern names, empty if none."""
+    return pattern.partition(" ")[0].removeprefix("bundle:") if pattern.startswith("bundle:") else ""

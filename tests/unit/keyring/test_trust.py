@@ -1,0 +1,383 @@
+"""Whose signatures count: every change to trust files, the verdicts it leads to, and the reason listed for each key."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rye import Registry
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.keyring.changes import TrustChange, change_all, write_changes
+from rye.keyring.trust import Trust
+from rye.keyring.trust_list import TrustedKey
+from rye.spaces.layout import Layout
+from rye.trust import TRUSTED_FOLDER, PublicKey, Revocation, SigningKey, trust_file_bytes, trust_file_name
+from tests.support.signed import ANN, EVE, NOW, PAT
+from tests.support.signed import key as key_of
+from tests.support.spacesim import SpaceSim
+
+SHOP = key_of("shop")
+HELLO = "tools/demo/hello.py"
+POSIX = pytest.mark.skipif("os.name != 'posix'", reason="permissions are POSIX")
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """A project, a user who trusts ann, and a bundle that brings its own key; an item of pat's in the project."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", HELLO, '"""Say hello."""\n', PAT)
+    return sim
+
+
+def trust_of(sim: SpaceSim, *, named: tuple[Path, ...] = (), now: datetime = NOW) -> Trust:
+    """Return the trust files of the simulated spaces at a fixed time."""
+    layout = Layout.find(project=sim.project, user=sim.user, bundles=(), more=tuple(sim.bundles.values()))
+    return Trust(layout, named=named, clock=lambda: now)
+
+
+def do(change: TrustChange) -> TrustChange:
+    """Make a change that was planned."""
+    write_changes([change])
+    return change
+
+
+def code(sim: SpaceSim, source: str = "project") -> str:
+    """Return the reason code that verifying the one item of a source gives."""
+    registry = Registry(sim.project, user=sim.user, bundles=tuple(sim.bundles.values()), cache_dir=sim.cache)
+    report = registry.verify("tool", space=source.partition(":")[0])
+    (item,) = [item for item in report.items if item.bundle in {"", "shop"}]
+    return item.signature.code
+
+
+def row(trust: Trust, who: SigningKey, scope: str) -> TrustedKey:
+    """Return the line of the list for a key in a scope."""
+    (line,) = [key for key in trust.list().keys if (key.fingerprint, key.scope) == (who.public.fingerprint, scope)]
+    return line
+
+
+def raw(public: PublicKey) -> str:
+    """Return a public key as text."""
+    return f"ed25519:{base64.b64encode(public.raw).decode()}"
+
+
+def test_a_key_that_is_added_counts_from_then_on(sim: SpaceSim, tmp_path: Path) -> None:
+    """From a trust file, a PEM file, text or a fingerprint; removing it takes the trust away again."""
+    trust = trust_of(sim)
+    file, pem = tmp_path / "pat.toml", tmp_path / "pat.pem"
+    file.write_bytes(trust_file_bytes(PAT.public, owner="pat"))
+    pem.write_text(PAT.public.pem)
+    for given in (str(file), str(pem), raw(PAT.public)):
+        assert code(sim) == "unknown-key"
+        change = do(trust.add(given))
+        assert (change.action, change.fingerprint) == ("added", PAT.public.fingerprint)
+        assert code(sim) == "ok"
+        assert do(trust.remove(PAT.public.fingerprint[:16])).action == "removed"
+    sim.trust(PAT, "project", owner="pat")
+    assert code(sim) == "project-key"
+    assert do(trust.add(PAT.public.fingerprint)).owner == "pat"
+    assert code(sim) == "ok"
+
+
+@pytest.mark.parametrize("digits", [64, 16])
+def test_attack_a_file_named_like_a_fingerprint(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, digits: int) -> None:
+    """In the working directory, eve's trust file has the name of pat's fingerprint: pat's key is meant, or none."""
+    monkeypatch.chdir(sim.folder)
+    name = PAT.public.fingerprint[:digits]
+    (sim.folder / name).write_bytes(trust_file_bytes(EVE.public, owner="pat"))
+    trust = trust_of(sim)
+    for use in (trust.add, trust.revoke, trust.remove, partial(trust.endorse, key=ANN)):
+        with pytest.raises(NotFoundError) as caught:
+            use(name)
+        assert caught.value.code == "key-not-found"
+    sim.trust(PAT, "project", owner="pat")
+    assert trust.add(name).fingerprint == trust.revoke(name).fingerprint == PAT.public.fingerprint
+    assert trust.find_key(name) == PAT.public
+    assert trust.add(f"./{name}").fingerprint == EVE.public.fingerprint
+
+
+def test_limits_are_those_of_the_file_unless_given(sim: SpaceSim, tmp_path: Path) -> None:
+    """Owner, patterns and expiry of the file are kept; what the caller says comes first."""
+    trust, file = trust_of(sim), tmp_path / "pat.toml"
+    until = datetime(2027, 1, 1, tzinfo=UTC)
+    file.write_bytes(trust_file_bytes(PAT.public, owner="pat", patterns=("demo/*",), not_after=until))
+    do(trust.add(str(file)))
+    kept = row(trust, PAT, "user")
+    assert (kept.owner, kept.patterns, kept.not_after) == ("pat", ("demo/*",), "2027-01-01T00:00:00+00:00")
+    assert kept.to_dict()["for"] == ["demo/*"]
+    assert code(sim) == "ok"
+    do(trust.add(str(file), owner="Pat", patterns=("ops/*",), replace=True))
+    assert (row(trust, PAT, "user").owner, code(sim)) == ("Pat", "limited")
+
+
+def test_attack_an_older_file_without_limits_is_added_under_another_name(sim: SpaceSim) -> None:
+    """Of two files in effect for one key both limits hold, whatever the letters of their names."""
+    sim.trust(PAT, owner="pat", patterns=("ops/*",))
+    assert code(sim) == "limited"
+    sim.write("user", f"{TRUSTED_FOLDER}/{PAT.public.fingerprint}.TOML", trust_file_bytes(PAT.public, owner="pat"))
+    assert code(sim) == "limited"
+
+
+def test_a_trust_file_is_not_overwritten_in_silence(sim: SpaceSim, tmp_path: Path) -> None:
+    """The same again changes nothing; other limits need ``replace``, and then no second file keeps the old ones."""
+    trust = trust_of(sim)
+    odd = sim.root("user") / TRUSTED_FOLDER / "pat.toml"
+    odd.write_bytes(trust_file_bytes(PAT.public, owner="pat"))
+    with pytest.raises(SigningError) as caught:
+        trust.add(raw(PAT.public), patterns=("ops/*",))
+    assert caught.value.code == "trust-exists"
+    change = do(trust.add(raw(PAT.public), patterns=("ops/*",), replace=True))
+    assert (odd.exists(), code(sim)) == (False, "limited")
+    again = tmp_path / "again.toml"
+    again.write_bytes(Path(change.paths[0]).read_bytes())
+    assert trust.add(str(again)).action == "unchanged"
+
+
+@pytest.mark.parametrize("action", ["add", "revoke", "remove"])
+def test_changes_before_a_failed_write_are_undone(sim: SpaceSim, tmp_path: Path, action: str) -> None:
+    """A second key whose file cannot be written leaves the first one as it was."""
+    trust = trust_of(sim)
+    actions: dict[str, Callable[[str], TrustChange]] = {
+        "add": trust.add,
+        "revoke": trust.revoke,
+        "remove": trust.remove,
+    }
+    given = tmp_path / "pat.pem"
+    given.write_text(PAT.public.pem)
+    folder = sim.user / ".ai" / TRUSTED_FOLDER
+    blocked = tmp_path / "file" / "eve.toml"
+    blocked.parent.write_text("in the place of the folder")
+
+    def plan(text: str) -> TrustChange:
+        if text != "second":
+            return actions[action](text)
+        return TrustChange("added", EVE.public.fingerprint, "eve", (str(blocked),), writes=((blocked, b"x"),))
+
+    before = {path: path.read_bytes() for path in folder.glob("*")}
+    with pytest.raises(EnvironmentFault) as caught:
+        change_all([str(given) if action == "add" else ANN.public.fingerprint, "second"], plan)
+    assert caught.value.code == "cannot-write"
+    assert {path: path.read_bytes() for path in folder.glob("*")} == before
+
+
+def test_a_file_that_changes_during_the_question(sim: SpaceSim) -> None:
+    """What was shown is no longer what would be replaced: nothing is written."""
+    trust = trust_of(sim)
+    path = sim.trust(PAT, owner="pat", patterns=("ops/*",))
+
+    def confirm(_changes: object) -> None:
+        sim.trust(PAT, owner="pat", revoked=Revocation("stolen"))
+
+    with pytest.raises(SigningError) as caught:
+        change_all([raw(PAT.public)], lambda text: trust.add(text, replace=True), confirm)
+    assert (caught.value.code, b"stolen" in path.read_bytes()) == ("changed-meanwhile", True)
+
+
+def test_revocation_beats_every_other_file(sim: SpaceSim) -> None:
+    """One revocation in the user space, and nothing of the key counts: not here, not in the bundle that brings it."""
+    trust = trust_of(sim)
+    sim.add("system:shop", HELLO, '"""Say hello."""\n')
+    sim.trust(PAT, "project", owner="pat")
+    do(trust.endorse(PAT.public.fingerprint, ANN))
+    assert (code(sim), code(sim, "system:shop")) == ("ok", "ok")
+    do(trust.revoke(PAT.public.fingerprint, reason="stolen", date="2026-05-01"))
+    do(trust.revoke(SHOP.public.fingerprint[:16]))
+    assert (code(sim), code(sim, "system:shop")) == ("revoked", "revoked")
+    listed = row(trust, PAT, "project")
+    assert (listed.code, listed.reason.endswith("is revoked: stolen, 2026-05-01")) == ("revoked", True)
+    assert row(trust, SHOP, "bundle").code == "revoked"
+    assert row(trust, SHOP, "user").revoked == Revocation("", "2026-06-01")
+
+
+def test_a_revocation_that_the_project_shares_holds_once_signed(sim: SpaceSim) -> None:
+    """A project may carry a revocation for all its readers; it counts for those who trust the key that signed it."""
+    trust = trust_of(sim)
+    do(trust.add(raw(PAT.public)))
+    do(trust.revoke(raw(PAT.public), reason="left", space="project"))
+    assert code(sim) == "ok"
+    do(trust.endorse(PAT.public.fingerprint, ANN))
+    assert (code(sim), row(trust, PAT, "user").code) == ("revoked", "revoked")
+
+
+def test_a_revocation_is_not_lifted_by_accident(sim: SpaceSim) -> None:
+    """Adding the key again, even with ``replace``, or removing its file, is refused; only force removes it."""
+    trust = trust_of(sim)
+    do(trust.revoke(raw(PAT.public), reason="stolen"))
+    for lift in (
+        partial(trust.add, raw(PAT.public)),
+        partial(trust.add, raw(PAT.public), replace=True),
+        partial(trust.remove, PAT.public.fingerprint),
+    ):
+        with pytest.raises(SigningError, match=r"^key [0-9a-f]{16} is revoked by [^;]+; ") as caught:
+            lift()
+        assert caught.value.code == "trust-revoked"
+    assert trust.revoke(PAT.public.fingerprint).action == "unchanged"
+    assert code(sim) == "revoked"
+    do(trust.remove(PAT.public.fingerprint, force=True))
+    assert code(sim) == "unknown-key"
+
+
+def test_revoking_keeps_the_rest_of_the_file(sim: SpaceSim) -> None:
+    """Owner and limits stay; the reason may be corrected later; a date that is none is refused."""
+    trust = trust_of(sim)
+    do(trust.add(raw(PAT.public), owner="Pat", patterns=("demo/*",)))
+    do(trust.revoke(PAT.public.fingerprint, reason="lost"))
+    do(trust.revoke(PAT.public.fingerprint, reason="stolen", date="2026-05-01"))
+    kept = row(trust, PAT, "user")
+    assert (kept.owner, kept.patterns, kept.revoked) == ("Pat", ("demo/*",), Revocation("stolen", "2026-05-01"))
+    for reason, date in (("a\nb", ""), ("", "yesterday")):
+        with pytest.raises(SigningError) as caught:
+            trust.revoke(PAT.public.fingerprint, reason=reason, date=date)
+        assert caught.value.code == "trust-file"
+
+
+def test_the_key_of_a_project_counts_once_its_file_is_signed(sim: SpaceSim) -> None:
+    """By a key that the user trusts without limits, and no longer when the file changes."""
+    trust, path = trust_of(sim), sim.trust(PAT, "project", owner="pat")
+    assert (row(trust, PAT, "project").code, code(sim)) == ("project-key", "project-key")
+    assert trust.endorse(str(path), None).writes == ()
+    change = do(trust.endorse(str(path), EVE))
+    assert "it does not count for you" in change.warnings[0]
+    assert code(sim) == "project-key"
+    assert do(trust.endorse(PAT.public.fingerprint, ANN)).warnings == ()
+    assert (row(trust, PAT, "project").counts, code(sim)) == (True, "ok")
+    assert row(trust, PAT, "project").reason.startswith("for every item of this project: its trust file is signed with")
+    path.write_bytes(path.read_bytes().replace(b'owner = "pat"', b'owner = "ann"'))
+    assert code(sim) == "project-key"
+
+
+def test_each_key_has_a_line_on_why_it_counts(sim: SpaceSim, tmp_path: Path) -> None:
+    """A file of the user, of a bundle, limited, expired, empty, or named for one run."""
+    trust = trust_of(sim)
+    assert row(trust, ANN, "user").reason == "for every item: trusted by you"
+    assert row(trust, SHOP, "user").reason == "for bundle:shop: trusted by you"
+    of_bundle = row(trust, SHOP, "bundle")
+    assert (of_bundle.counts, of_bundle.reason.endswith("this file is not in effect")) == (True, True)
+    do(trust.remove(raw(SHOP.public)))
+    assert row(trust, SHOP, "bundle").code == "bundle-key"
+    until = datetime(2027, 1, 1, tzinfo=UTC)
+    do(trust.add(raw(SHOP.public), patterns=("shop/*", "tool:ops/*"), not_after=until))
+    reason = "for shop/*, tool:ops/*, until 2027-01-01T00:00:00+00:00: trusted by you"
+    assert row(trust, SHOP, "user").reason == reason
+    assert row(trust_of(sim, now=datetime(2028, 1, 1, tzinfo=UTC)), SHOP, "user").code == "expired"
+    do(trust.add(raw(PAT.public), patterns=()))
+    assert row(trust, PAT, "user").code == "limited"
+    file = tmp_path / "eve.toml"
+    file.write_bytes(trust_file_bytes(EVE.public, owner="eve"))
+    assert row(trust_of(sim, named=(file,)), EVE, "named").reason == "for every item: named with --trust"
+
+
+@pytest.mark.parametrize("source", ["user", "project"])
+def test_attack_a_garbage_trust_file_says_the_same_everywhere(sim: SpaceSim, source: str) -> None:
+    """A file that cannot be read bars its key for verify, and the list says where the key does not count."""
+    do(trust_of(sim).add(raw(PAT.public)))
+    name = trust_file_name(PAT.public) if source == "project" else f"{PAT.public.fingerprint[:16]}.toml"
+    path = sim.write(source, f"{TRUSTED_FOLDER}/{name}", b"garbage")
+    assert code(sim) == "trust-unread"
+    rows = [each for each in trust_of(sim).list().keys if each.fingerprint == PAT.public.fingerprint]
+    assert "trust-unread" in {each.code for each in rows}
+    assert all(not each.counts or f"{path} cannot be read" in each.reason for each in rows)
+    assert [each.counts for each in rows if each.scope == source and source == "user"] in ([], [False, False])
+
+
+@POSIX
+def test_an_organisation_ships_trust_files(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are in effect as the user's own and listed as such; what others can write, or a checkout, is not read."""
+    folder = sim.folder / "organisation"
+    folder.mkdir(mode=0o755)
+    (folder / "pat.toml").write_bytes(trust_file_bytes(PAT.public, owner="pat"))
+    monkeypatch.setenv("RYE_TRUST_DIR", str(folder))
+    assert code(sim) == "ok"
+    assert row(trust_of(sim), PAT, "organisation").reason == "for every item: trusted by your organisation"
+    folder.chmod(0o777)
+    assert code(sim) == "unknown-key"
+    assert any("no trust file in" in text for text in trust_of(sim).list().warnings)
+    folder.chmod(0o755)
+    (folder / "pat.toml").chmod(0o666)
+    assert code(sim) == "unknown-key"
+    inside = sim.project / "keys"
+    inside.mkdir()
+    (inside / "pat.toml").write_bytes(trust_file_bytes(PAT.public, owner="pat"))
+    for named in (inside, sim.folder / "missing"):
+        monkeypatch.setenv("RYE_TRUST_DIR", str(named))
+        assert code(sim) == "unknown-key"
+        assert trust_of(sim).list().warnings
+
+
+def test_the_list_says_that_no_key_counts(tmp_path: Path) -> None:
+    """Without a trust file, with one that cannot be read, or with a revoked key; verify says it too."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.add("project", HELLO, '"""Say hello."""\n')
+    (path,) = (sim.root("user") / TRUSTED_FOLDER).iterdir()
+    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+    trust = Trust(Layout.find(project=sim.project, user=sim.user, bundles=()))
+    do(trust.revoke(ANN.public.fingerprint))
+    assert trust.list().warnings[0].startswith("no key of yours counts")
+    for damage, words in ((path.unlink, "there is no trust file"), (lambda: path.write_text("x"), "could be read")):
+        damage()
+        for warnings in (registry.verify().warnings, trust.list().warnings):
+            assert warnings[-1].startswith("no key is trusted, so no signature counts: ")
+            assert words in warnings[-1]
+        assert trust.list().keys == ()
+
+
+WRONG = {
+    "0" * 64: "key-not-found",
+    "0" * 16: "key-not-found",
+    "nowhere.toml": "trust-not-found",
+    "nowhere": "bad-key",
+    "ed25519:AAAA": "key-unreadable",
+    "private.pem": "private-key",
+    "bad.toml": "trust-file",
+    "./folder": "not-a-file",
+    EVE.to_pem().decode(): "key-text",
+}
+
+
+@pytest.mark.parametrize("given", WRONG)
+def test_what_is_no_key_is_refused(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """Nothing is written, and the error has a hint."""
+    monkeypatch.chdir(sim.folder)
+    (sim.folder / "private.pem").write_bytes(EVE.to_pem())
+    (sim.folder / "bad.toml").write_text("owner = 'x'")
+    (sim.folder / "folder").mkdir()
+    before = sorted(sim.folder.rglob("*"))
+    for use in (trust_of(sim).add, trust_of(sim).revoke, trust_of(sim).remove):
+        with pytest.raises(RyeError) as caught:
+            use(given)
+        assert (caught.value.code, bool(caught.value.hint)) == (WRONG[given], True)
+    assert sorted(sim.folder.rglob("*")) == before
+
+
+def test_link_among_the_trust_files_of_a_project(sim: SpaceSim) -> None:
+    """A project cannot have a file of the user overwritten by laying a link where a trust file will be written."""
+    trust, mine = trust_of(sim), sim.folder / "mine.txt"
+    path = sim.trust(PAT, "project", owner="pat")
+    path.rename(mine)
+    path.symlink_to(mine)
+    before = mine.read_bytes()
+    for plan in (trust.revoke, partial(trust.add, replace=True)):
+        with pytest.raises(SigningError) as caught:
+            do(plan(raw(PAT.public), space="project"))
+        assert caught.value.code == "not-a-file"
+    for file in (str(path), PAT.public.fingerprint):
+        with pytest.raises(NotFoundError):
+            trust.endorse(file, ANN)
+    assert mine.read_bytes() == before
+
+
+def test_other_trust_files_are_their_publishers(sim: SpaceSim) -> None:
+    """Those of bundles are read-only, and what no space has cannot be removed."""
+    trust = trust_of(sim)
+    for space in ("system", "all", "organisation", ""):
+        with pytest.raises(ArgumentError) as caught:
+            trust.add(raw(PAT.public), space=space)
+        assert caught.value.code == "bad-space"
+    do(trust.remove(SHOP.public.fingerprint))
+    with pytest.raises(NotFoundError) as missing:
+        trust.remove(SHOP.public.fingerprint)
+    assert (missing.value.code, "bundles/shop" in missing.value.hint) == ("key-not-found", True)

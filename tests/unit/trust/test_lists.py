@@ -1,0 +1,215 @@
+"""Signed lists of a space: their bytes, what is refused, and how a folder differs from one."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.errors import ArgumentError, SigningError
+from rye.keyring.lists import ListSigned, find_root, sign_list
+from rye.spaces.layout import Layout
+from rye.spaces.lists import check_list, files_below, read_list
+from rye.trust import Origin, SigningKey, TrustEntry, TrustScope, TrustSet
+from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
+from tests.support.signed import ANN, BEA, EVE
+from tests.support.spacesim import SpaceSim
+
+WHEN = datetime(2026, 11, 26, 12, tzinfo=UTC)
+UNTIL = datetime(2027, 2, 24, tzinfo=UTC)
+FILES = [
+    ListedFile("tools/b.sh", "100755", hashlib.sha256(b"").hexdigest()),
+    ListedFile("knowledge/é.md", "100644", hashlib.sha256(b"a\n").hexdigest()),
+    ListedFile("tools/a b.py", "120000", hashlib.sha256(b"b.sh").hexdigest()),
+]
+PLACE = Origin("project", "", "list", "shop")
+BODY = """\
+name: shop
+number: 7
+expires: 2027-02-24T00:00:00Z
+100644 87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7 knowledge/é.md
+120000 {link} tools/a b.py
+100755 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 tools/b.sh
+""".format(link=hashlib.sha256(b"b.sh").hexdigest())
+
+
+def signed(*keys: SigningKey, body: bytes = BODY.encode()) -> bytes:
+    """Return a list with these signatures, the last one first."""
+    for key in keys:
+        body = add_signature(body, origin=PLACE, key=key, now=WHEN)
+    return body
+
+
+def test_the_bytes_that_are_signed() -> None:
+    """Header lines, then a row for each file, in the order of the paths' bytes; they do not change."""
+    assert write_list("shop", 7, UNTIL, FILES).decode() == BODY
+
+
+def test_a_list_is_read_back() -> None:
+    """Every signature is over all below the signature lines, so one more changes nothing for the others."""
+    found = parse_list(signed(ANN, BEA))
+    assert (found.name, found.number, found.expires) == ("shop", 7, UNTIL)
+    assert sorted(found.files.values()) == sorted(FILES)
+    assert [line.fingerprint for line in found.lines] == [BEA.public.fingerprint, ANN.public.fingerprint]
+    assert [found.holds(line, key.public) for line, key in zip(found.lines, (BEA, ANN), strict=True)] == [True, True]
+    assert not found.holds(found.lines[0], ANN.public)
+
+
+LINE, REST = signed(ANN).split(b"\n", 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "list-malformed"),
+        (BODY.encode(), "list-malformed"),
+        (b"<<<<<<< ours\n" + signed(ANN), "list-conflict"),
+        (LINE + b"\n" + REST.replace(b"number: 7", b"number: 8"), "list-malformed"),
+        (signed(ANN, body=BODY.replace("number: 7", "number: 07").encode()), "list-malformed"),
+        (signed(ANN, body=BODY.replace("name: shop\n", "").encode()), "list-malformed"),
+        (signed(ANN, body=BODY.replace("2027-02-24", "2027-02-30").encode()), "list-malformed"),
+        (signed(ANN, body=BODY.replace("100755", "100777").encode()), "list-malformed"),
+        (signed(ANN, body=(BODY + BODY.splitlines()[-1] + "\n").encode()), "list-malformed"),
+        (signed(ANN, body=(BODY + "more\n").encode()), "list-malformed"),
+        (signed(*[ANN] * 65), "list-malformed"),
+        (signed(ANN).replace(b":v2:", b":v3:"), "list-malformed"),
+    ],
+)
+def test_what_is_no_list_is_refused(data: bytes, code: str) -> None:
+    """Unsigned, altered, in another order, with marks of a conflict or with anything else in it."""
+    with pytest.raises(SigningError) as caught:
+        parse_list(data)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "path", ["a\u200b.md", "a\\b.md", "a\n.md", "RYE.LIST", "\u212aelvin.md", "Kelvin.md", "kelvin.md/x", "KELVIN.MD"]
+)
+def test_a_name_that_deceives_cannot_be_listed(path: str) -> None:
+    """Invisible characters, backslashes, and names that are one where case is ignored."""
+    with pytest.raises(SigningError) if path != "kelvin.md/x" else pytest.MonkeyPatch.context():
+        write_list(
+            "shop", 1, UNTIL, [ListedFile("kelvin.md", "100644", "0" * 64), ListedFile(path, "100644", "1" * 64)]
+        )
+
+
+ROWS = st.dictionaries(
+    st.sampled_from("abcdef"), st.tuples(st.sampled_from(["100644", "100755", "120000"]), st.sampled_from("01"))
+)
+
+
+@given(ROWS, ROWS)
+def test_a_folder_differs_as_a_naive_comparison_says(
+    before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]
+) -> None:
+    """One change for each path: added, removed, changed in content, or else in mode."""
+    listed, found = ({path: ListedFile(path, *row) for path, row in rows.items()} for rows in (before, after))
+    expected = {}
+    for path in {*before, *after}:
+        if path not in before or path not in after:
+            expected[path] = "file-added" if path in after else "file-removed"
+        elif before[path] != after[path]:
+            expected[path] = "file-changed" if before[path][1] != after[path][1] else "file-mode"
+    assert {each.path: each.code for each in compare(listed, found)} == expected
+
+
+def test_the_number_grows_and_nothing_changes_without_need(sim: SpaceSim) -> None:
+    """A list of the same files by the same key stays; a change, a new expiry or another key make the next one."""
+    root, trust = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1], trusting(ANN, BEA)
+    sim.write("project", "knowledge/a.md", "# A\n")
+    first = sign_list(root, key=ANN, trust=trust)
+    assert (first.action, first.number, first.listed) == ("write", 1, 1)
+    assert sign_list(root, key=ANN, trust=trust).action == "unchanged"
+    assert sign_list(root, key=ANN, trust=trust, days=3).number == 2
+    sim.write("project", "knowledge/a.md", "# B\n")
+    third = sign_list(root, key=BEA, trust=trust)
+    assert (third.number, [each.code for each in third.changes]) == (3, ["file-changed"])
+    assert sign_list(root, key=ANN, trust=trust, add=True).signers == tuple(
+        f"{name} {key.public.fingerprint}" for name, key in (("0", ANN), ("1", BEA))
+    )
+    assert check_list(root, trust=trust, now=datetime.now(UTC)).errors == ()
+    (root.path / LIST_FILE).unlink()
+    assert sign_list(root, key=ANN, trust=trust).number == 4
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "unknown", "changed", "older"])
+def test_attack_blind_co_signing(sim: SpaceSim, wrong: str) -> None:
+    """No signature is added to a list that is not there, of an unknown key, of other files, or older than one seen."""
+    root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1]
+    sim.write("project", "knowledge/a.md", "# A\n")
+    sign_list(root, key=EVE if wrong == "unknown" else ANN, trust=trusting(EVE, ANN))
+    old = read_list(root.path) or b""
+    if wrong == "older":
+        sign_list(root, key=ANN, trust=trusting(ANN), days=3)
+        (root.path / LIST_FILE).write_bytes(old)
+    elif wrong == "changed":
+        sim.write("project", "knowledge/a.md", "# Evil\n")
+    elif wrong == "nothing":
+        (root.path / LIST_FILE).unlink()
+    before = read_list(root.path)
+    with pytest.raises((SigningError, ArgumentError)) as caught:
+        sign_list(root, key=BEA, trust=trusting(ANN, BEA), add=True)
+    codes = {
+        "nothing": "nothing-to-sign",
+        "unknown": "list-untrusted",
+        "changed": "list-differs",
+        "older": "list-rollback",
+    }
+    assert (caught.value.code, read_list(root.path)) == (codes[wrong], before)
+
+
+def test_files_that_change_while_the_user_is_asked_are_not_signed(sim: SpaceSim) -> None:
+    """Nothing is written then, and the error says so."""
+    root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1]
+    path = sim.write("project", "knowledge/a.md", "# A\n")
+
+    def change(_: ListSigned) -> None:
+        path.write_text("# B\n")
+
+    with pytest.raises(SigningError) as caught:
+        sign_list(root, key=ANN, trust=trusting(ANN), confirm=change)
+    assert (caught.value.code, read_list(root.path)) == ("changed-meanwhile", None)
+
+
+def test_every_file_but_private_keys_is_listed(sim: SpaceSim) -> None:
+    """Hidden files, links and compiled code too; a key file among the user's keys is left out, anything else is not."""
+    sim.save_user_key()
+    user = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()), space="user")[1]
+    for name in (".hidden/x", "tools/__pycache__/a.pyc", "config/keys/signing/evil.py"):
+        sim.write("user", name, "x")
+    (user.path / "link").symlink_to("nowhere")
+    found, problems = files_below(user.path, user)
+    assert problems == ()
+    assert {".hidden/x", "tools/__pycache__/a.pyc", "config/keys/signing/evil.py", "link"} <= set(found)
+    assert not [path for path in found if path.endswith(".pem")]
+    assert found["link"] == ListedFile("link", "120000", hashlib.sha256(b"nowhere").hexdigest())
+
+
+def trusting(*keys: SigningKey) -> TrustSet:
+    """Return a trust set of the user's with these keys, named 0, 1, …."""
+    return TrustSet(tuple(TrustEntry(key.public, str(at), TrustScope.USER) for at, key in enumerate(keys)))
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """A project and a user space, and a folder for the state."""
+    monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
+    sim = SpaceSim(tmp_path, bundles=())
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    return sim
+
+
+def test_an_expired_list_signs_nothing(sim: SpaceSim) -> None:
+    """A file that only the list signs is untrusted from then on."""
+    sim.trust(ANN)
+    sim.write("project", "tools/demo/data.json", '{"title": "Data"}')
+    root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1]
+    now = datetime.now(UTC)
+    for days, code in ((1, "ok-list"), (-1, "list-expired")):
+        body = write_list("shop", 1, now + timedelta(days=days), list(files_below(root.path, root)[0].values()))
+        (root.path / LIST_FILE).write_bytes(add_signature(body, origin=PLACE, key=ANN, now=now))
+        assert sim.registry().load("tool", "demo/data").signature.code == code
