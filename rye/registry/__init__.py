@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         system_clock,
         write_atomically,
     )
-    from rye.verify.fixes import Fixes
+    from rye.verify.advice import Adviser
     from rye.verify.lists import REMEDIES
     from rye.verify.policy import (
         EVERY_SPACE,
@@ -82,15 +82,16 @@ if TYPE_CHECKING:
         check_signers,
         load_policy,
     )
-    from rye.verify.reports import Finding, Unchecked, VerifiedItem, VerifyReport, Violation
+    from rye.verify.reports import PART_OF_SKILL, Finding, Unchecked, VerifiedItem, VerifyReport, Violation
     from rye.verify.run import Verification, start_verification
     from rye.verify.stream import Progress
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "EVERY_SPACE", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS",
-    "REASONS", "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "BundleSigners", "Changed", "Choice",
-    "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
+    "DEFAULT_KEY", "EVERY_SPACE", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PART_OF_SKILL", "PASSPHRASE_VARIABLE",
+    "POLICY_REASONS",
+    "REASONS", "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Adviser", "BundleSigners", "Changed", "Choice",
+    "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
     "LoadedItem", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
@@ -149,10 +150,10 @@ _NAMES = {
     "rye.spaces": "FOLDER Root check_project find_project user_space walk",
     "rye.spaces.layout": "Layout",
     "rye.spaces.lists": "ListReport forget_seen list_folder",
-    "rye.verify.fixes": "Fixes",
+    "rye.verify.advice": "Adviser",
     "rye.verify.lists": "REMEDIES",
     "rye.verify.policy": "EVERY_SPACE POLICY_REASONS Demand Policy accept_findings check_signers load_policy",
-    "rye.verify.reports": "Finding Unchecked VerifiedItem VerifyReport Violation",
+    "rye.verify.reports": "PART_OF_SKILL Finding Unchecked VerifiedItem VerifyReport Violation",
     "rye.verify.run": "Verification start_verification",
     "rye.verify.stream": "Progress",
 }

@@ -140,9 +140,9 @@ class Setup:
 
         What lost its signature since the last commit, or is on the list with other bytes, is not signed anew.
         """
-        from rye.verify.fixes import Fixes
+        from rye.verify.advice import Adviser
 
-        fixes = Fixes.find()
+        fixes = Adviser.find()
         digests = {each.path: each.digest for each in unsigned}
         refs = []
         for root, file, skill in files_to_sign(tuple(map(_place_to_sign, unsigned)), layout, "project")[0]:

@@ -156,6 +156,10 @@ class Unchecked(Report):
         return self.message
 
 
+PART_OF_SKILL: Final = "skill-changed"
+"""Code of the items of a skill that is not what was signed. One of them is a finding, the others come as items."""
+
+
 class Exposed(NamedTuple):
     """A phrase for each of some files and folders below a root that others may have written, and the root's number."""
 

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from rye.errors import ArgumentError
+from rye.items.clients import SKILL_FILE
 from rye.parameters import COMMANDS, check
 from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
 from rye.trust import system_clock
 from rye.trust.reasons import audience_words
-from rye.verify.fixes import Fixes
+from rye.verify.advice import Adviser, root_of
 from rye.verify.lists import ListChecks
+from rye.verify.originals import changed_in_skill, skill_folder
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
-from rye.verify.reports import Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
+from rye.verify.reports import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
 
@@ -52,13 +54,17 @@ class Verification:
     base: Path
     named: frozenset[str] = frozenset()
     audience: str = ""
-    fixes: Fixes | None = None
+    fixes: Adviser | None = None
     counts: Counter[str] = field(default_factory=Counter)
     findings: int = 0
     accepted: int = 0
     violations: int = 0
     subject: int = 0
     unchecked: list[Unchecked] = field(default_factory=list)
+    _changed: dict[str, set[str]] = field(default_factory=dict)
+    """Skill that is not what was signed → its files that are changed, gone or added."""
+    _held: dict[str, VerifiedItem | None] = field(default_factory=dict)
+    """The same skill → its item for the finding, None once there is one."""
 
     @property
     def items(self) -> int:
@@ -86,7 +92,9 @@ class Verification:
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item, as a finding where it falls short, what could not be checked, and violations at the end."""
         for outcome in self.checks.watch(self.outcomes):
-            yield self._judged(outcome)
+            yield from self._judged(outcome)
+        for item in filter(None, self._held.values()):
+            yield self._found(item, item.signature.code, item.signature.reason)
         for each in self.checks:
             if isinstance(each, Unchecked):
                 self.unchecked.append(each)
@@ -97,23 +105,59 @@ class Verification:
                 advice = self.fixes.of_list(violation, found) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, found.code, found.message, *advice))
 
-    def _judged(self, outcome: Outcome) -> VerifiedItem | Finding | Unchecked:
+    def _judged(self, outcome: Outcome) -> Iterator[VerifiedItem | Finding | Unchecked]:
         if isinstance(outcome, Unchecked):
             self.unchecked.append(outcome)
-            return outcome
+            yield outcome
+            return
         self.counts[outcome.verdict] += 1
         mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
         self.subject += mine is not None
         demands = (mine or Demand(), *filter(None, (self.policy.also,)))
         wanted = self.audience if outcome.space == Space.PROJECT else ""
         if not all(demand.accepts_verdict(outcome) for demand in demands):
-            return self._found(outcome, outcome.signature.code, outcome.signature.reason)
+            if outcome.signature.code == PART_OF_SKILL:
+                yield from self._of_skill(outcome)
+            else:
+                yield self._found(outcome, outcome.signature.code, outcome.signature.reason)
+            return
         if wanted and outcome.signature.audience != wanted:  # where the key does not count, no verdict says so
-            return self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
+            yield self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
+            return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
-                return self._found(outcome, *fault, formats=demand.formats)
-        return outcome
+                yield self._found(outcome, *fault, formats=demand.formats)
+                return
+        yield outcome
+
+    def _of_skill(self, item: VerifiedItem) -> Iterator[VerifiedItem | Finding]:
+        """Yield one finding for all items of a skill that is not what was signed, and the others as they are.
+
+        It is on the first item that is changed. Where none is, such as for a changed picture, it comes at the end, on
+        ``SKILL.md`` or the first item: that one is held back.
+        """
+        root = root_of(item.ref, item.path)
+        skill = f"{root}/{skill_folder(root, item.path.removeprefix(f'{root}/'))}"
+        if skill not in self._held:
+            change = changed_in_skill(root, skill.removeprefix(f"{root}/"))
+            self._changed[skill] = {f"{root}/{path}" for path in (*change.changed, *change.added)}
+            for path in self._changed[skill]:
+                self.checks.fail(path)
+            self._held[skill] = item
+        held = self._held[skill]
+        self.checks.fail(item.path)
+        if held is None:
+            yield item
+        elif item.path in self._changed[skill]:
+            self._held[skill] = None
+            yield self._found(item, item.signature.code, item.signature.reason)
+            if held is not item:
+                yield held
+        elif item.path == f"{skill}/{SKILL_FILE}" and held is not item:
+            self._held[skill] = item
+            yield held
+        elif held is not item:
+            yield item
 
     def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
         self.checks.fail(item.path)
@@ -198,7 +242,7 @@ def start_verification(
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
     checks = ListChecks(outcomes, require_list, strict)
-    fixes = Fixes.find(outcomes.named, layout.audience)
+    fixes = Adviser.find(outcomes.named, layout.audience)
     base, named = layout.project or Path.cwd(), frozenset(root.source for root in outcomes.named)
     return Verification(outcomes, demanded, system_clock(), checks, base, named, layout.audience, fixes)
 

@@ -38,7 +38,7 @@ from rye.trust import (
     trust_file_name,
 )
 from rye.trust.list import add_signature, write_list
-from rye.verify.fixes import Fixes
+from rye.verify.advice import Adviser
 from rye.verify.pool import SERIAL_BELOW
 from rye.verify.reports import Finding
 from rye.verify.run import start_verification
@@ -249,7 +249,7 @@ def detached_signature_removed(arena: Arena) -> Found:
     signature.unlink()
     (item,) = (each for each in arena.sim.registry().verify(space="project").items if each.id == "demo/data")
     with chdir(arena.sim.project):
-        advice = Fixes.find().of_item(item, item.signature.code)
+        advice = Adviser.find().of_item(item, item.signature.code)
     assert "rye sign" not in " ".join(advice)
     return arena.verify()
 
@@ -338,7 +338,7 @@ def altered_item_signed_by_its_fix(arena: Arena) -> Found:
     arena.sim.add("project", OTHER, TEXT, EVE)
     items = arena.sim.registry().verify(space="project").items
     with chdir(arena.sim.project):
-        advice = [Fixes.find().of_item(item, item.signature.code) for item in items]
+        advice = [Adviser.find().of_item(item, item.signature.code) for item in items]
     assert len(advice) == 2
     assert not any("rye sign" in text for each in advice for text in each)
     arena.sim.delete("project", OTHER)
@@ -601,7 +601,7 @@ def extension_with_the_same_mark_without_list(arena: Arena) -> Found:
     registry = arena.sim.registry()
     (item,) = registry.verify(space="project").items
     with chdir(arena.sim.project):
-        assert "rye sign" not in " ".join(Fixes.find().of_item(item, item.signature.code))
+        assert "rye sign" not in " ".join(Adviser.find().of_item(item, item.signature.code))
     assert registry.search("is:misplaced hello", space="project").total == 1
     return arena.verify()
 
@@ -1957,7 +1957,7 @@ def name_made_for_a_shell(arena: Arena) -> Found:
     arena.sim.write("project", f"tools/demo/{name}.py", TEXT)
     with chdir(arena.sim.project):
         (advice,) = (
-            Fixes.find().of_item(item, item.signature.code)
+            Adviser.find().of_item(item, item.signature.code)
             for item in arena.sim.registry().verify(space="project").items
             if item.id != "demo/hello"
         )
@@ -2080,7 +2080,7 @@ def repository_that_starts_programs(arena: Arena) -> Found:
     def fix() -> str:
         with chdir(project):
             (item,) = arena.sim.registry().verify(space="project").items
-            return Fixes.find().of_item(item, item.signature.code).command
+            return Adviser.find().of_item(item, item.signature.code).command
 
     lay_repository(inner)
     assert fix() == ""
@@ -2235,7 +2235,7 @@ def repository_among_the_items(arena: Arena) -> Found:
     with_client(arena.sim, talk)
     with chdir(project):
         (item,) = arena.sim.registry().verify(space="project").items
-        advice = Fixes.find().of_item(item, item.signature.code)
+        advice = Adviser.find().of_item(item, item.signature.code)
     assert (advice.command, "do not use it" in advice.words) == ("", True)
     return arena.verify()
 

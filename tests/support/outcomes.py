@@ -9,7 +9,7 @@ from typing import Any
 
 from rye.spaces import Root
 from rye.trust import TrustSet
-from rye.verify.fixes import Fixes, Signers
+from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy
 from rye.verify.reports import Outcome
@@ -48,5 +48,5 @@ def verification(*entries: Outcome, policy: Policy | None = None, **more: Any) -
         Path.cwd(),
         named,
         audience,
-        Fixes(str(Path.cwd()), signers=lambda: HOLDER),
+        Adviser(str(Path.cwd()), signers=lambda: HOLDER),
     )

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
-from rye.registry import POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem
+from rye.registry import PART_OF_SKILL, POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem
 
 _MEMORY = 1 << 20
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -123,13 +123,16 @@ def _notice(entry: Unchecked) -> dict[str, Any]:
 def render_junit(run: Verification) -> Iterator[str]:
     """Yield JUnit's XML: a test case for each item. The counts stand first, so the cases wait in a temporary file."""
     with SpooledTemporaryFile(_MEMORY, "w+", encoding="ascii") as cases:
+        skipped = 0
         for entry in run:
-            cases.write(_case(entry))
+            case = _case(entry)
+            skipped += "<skipped" in case
+            cases.write(case)
         cases_in_all = run.items + run.violations + len(run.unchecked)
         counts = f'tests="{cases_in_all}" failures="{run.findings}" errors="{len(run.unchecked)}"'
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         yield f'<testsuites name="rye verify" {counts}>'
-        yield f'<testsuite name="rye verify" {counts} skipped="{run.accepted}">'
+        yield f'<testsuite name="rye verify" {counts} skipped="{skipped}">'
         cases.seek(0)
         for line in cases:
             yield line.removesuffix("\n")
@@ -147,6 +150,8 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
     item = entry.item if isinstance(entry, Finding) else entry
     place = _attributes(classname=f"rye.{item.source}", name=item.ref, file=shown_path(item.path), line=str(item.line))
     if not isinstance(entry, Finding):
+        if entry.signature.code == PART_OF_SKILL:
+            return f"<testcase{place}><skipped{_attributes(message='see the finding of its skill')}/></testcase>\n"
         return f"<testcase{place}/>\n"
     if entry.accepted:
         return f"<testcase{place}><skipped{_attributes(message='accepted by the policy')}/></testcase>\n"

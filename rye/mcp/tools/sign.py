@@ -17,7 +17,7 @@ from rye.mcp.tools.tool import Tool, Work, read_target, stands, unsigned_digest
 from rye.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rye.registry import Fixes, LoadedItem, Registry, Root, SignedItem, SignReport
+    from rye.registry import Adviser, LoadedItem, Registry, Root, SignedItem, SignReport
 
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
@@ -88,12 +88,12 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
         SigningError: ``not-confirmed``, ``cannot-ask``, ``changed-meanwhile``.
         CancelledError: Nobody waits for the answer any more.
     """
-    from rye.registry import Fixes
+    from rye.registry import Adviser
 
     wanted = sorted((item for item in plan.items if item.changed), key=lambda item: not _is_tampered(item))
     seen = {item.path: hashlib.sha256(Path(item.path).read_bytes()).hexdigest() for item in wanted}
     confirm, lines = work.call.confirm, []
-    known = None if confirm else _Known(root, plan.fingerprint, _unlike_list(registry, root), Fixes(""))
+    known = None if confirm else _Known(root, plan.fingerprint, _unlike_list(registry, root), Adviser(""))
     for item in wanted if confirm is None else wanted[:_SHOWN]:
         work.call.check()
         loaded = registry.load(item.type, item.id, str(root.space))
@@ -129,7 +129,7 @@ class _Known(NamedTuple):
     root: Root
     fingerprint: str
     unlike: Mapping[str, str]
-    fixes: Fixes
+    fixes: Adviser
 
 
 def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:
