@@ -31,6 +31,9 @@ _FILES = {
 _OWN = frozenset(_ROOMS_BELOW | _ROOMS_ABOVE | _FILES)
 """What stands in the package's folder; any other module there is that of another distribution."""
 
+OWN_KEY = "SXTHC2/e8eHTcLLrlCSE/Wh0Hm01xoX5k0C89Jeo6Bs="
+"""Base64 of the public key that signs the list of rye's own items; ``poe sign`` writes it here."""
+
 
 def _root() -> Path:
     """Return the folder that holds ``grammar`` and ``items``."""

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.trust import TrustScope, parse_trust_file, trust_file_name
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEM_FOLDERS = ("directives", "knowledge", "tools")
@@ -133,7 +132,7 @@ def test_every_bundled_item_is_trusted(tmp_path: Path) -> None:
     assert report.problems == ()
     assert {item.bundle for item in report.items} == {"rye"}
     verdicts = {item.path: (str(item.signature.verdict), item.signature.code) for item in report.items}
-    assert {path: verdict for path, verdict in verdicts.items() if verdict != ("trusted", "ok")} == {}
+    assert {path: verdict for path, verdict in verdicts.items() if verdict != ("trusted", "ok-list")} == {}
     on_disk = {name for name in files_below("items") if name.split("/")[1] in ITEM_FOLDERS}
     assert len(on_disk) >= 23
     assert {f"{item.type}:{item.id}" for item in report.items} == {
@@ -156,16 +155,12 @@ def test_a_bundled_item_changed_by_one_byte_is_tampered(tmp_path: Path) -> None:
     report = outsider(tmp_path, (tmp_path / "items",)).verify(space="system")
     copies = [item for item in report.items if Path(item.path).is_relative_to(tmp_path)]
     assert len(copies) >= 23
-    below = {item.id: str(item.signature.verdict) for item in copies if item.signature.code != "bundle-key"}
-    assert below == {"rye/sign-and-publish-items": "tampered"}
+    assert {item.id for item in copies if str(item.signature.verdict) == "tampered"} == {"rye/sign-and-publish-items"}
+    assert not [item for item in copies if str(item.signature.verdict) == "trusted"]
 
 
-def test_trust_files_are_named_by_their_keys_and_no_private_key_is_shipped() -> None:
-    """Each bundled key has one trust file, named by its fingerprint, of one owner; its private half is nowhere."""
-    files = sorted((ROOT / "items" / "config" / "keys" / "trusted").iterdir())
-    entries = [parse_trust_file(path.read_bytes(), scope=TrustScope.BUNDLE) for path in files]
-    assert [path.name for path in files] == [trust_file_name(entry.public) for entry in entries]
-    assert {(entry.owner, entry.bars) for entry in entries} == {("rye", False)}
+def test_no_private_key_is_shipped() -> None:
+    """No file of the package, its grammar or its items holds one."""
     private = re.compile(rb"-----BEGIN (?:\w+ )?PRIVATE KEY-----\s+[A-Za-z0-9+/]{16}")
     shipped = files_below("grammar", "items", "rye")
     assert [name for name in shipped if private.search((ROOT / name).read_bytes())] == []

@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rye.trust import TRUSTED_FOLDER
-
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
@@ -28,13 +26,13 @@ DISTRIBUTIONS = {"poe": "poethepoet", "pytest": "pytest", "ruff": "ruff", "mypy"
 """Command → what has to be installed for it; ``rye`` is this project itself."""
 
 
-def run(words: Sequence[str], folder: Path) -> str:
+def run(words: Sequence[str], folder: Path, **more: str) -> str:
     """Run a command as with this environment activated, and return what it says."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     program = shutil.which(words[0], path=path)
     if program is None:
         pytest.skip(f"{words[0]} is not installed")
-    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull}
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, **more}
     done = subprocess.run([program, *words[1:]], cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -94,24 +92,24 @@ def test_the_hooks_need_no_network_and_sign_last() -> None:
 
 @pytest.mark.slow
 def test_what_the_task_signs_verifies_in_another_checkout(tmp_path: Path) -> None:
-    """Its trust file is part of the commit though it was never added by hand; run again, it changes nothing."""
-    one, other = tmp_path / "one", tmp_path / "other"
-    shutil.copytree(ROOT / "items", one / "items")
+    """It signs the list anew after an edit, with a new key where there is none; run again, it changes nothing."""
+    one, other, home = tmp_path / "one", tmp_path / "other", tmp_path / "home"
+    for name in ("rye", "items", "grammar", "tests"):
+        shutil.copytree(ROOT / name, one / name, ignore=shutil.ignore_patterns("__pycache__", "assets", "corpus"))
     git(tmp_path, "init", "-qb", "main", str(one))
     git(one, "add", "--all")
     git(one, "commit", "-qm", "items")
     with (one / "items/knowledge/rye/ci.md").open("a", encoding="utf-8") as stream:
         stream.write("\nMore.\n")
+    env = {"USER_SPACE": str(home), "RYE_STATE_DIR": str(home / "state"), "PYTHONPATH": str(one)}
     for _ in range(2):
         for command in COMMANDS["sign"]:
-            run(shlex.split(command), one)
+            run(shlex.split(command), one, **env)
         git(one, "commit", "--all", "--allow-empty", "-qm", "more")
     assert git(one, "status", "--porcelain") == git(one, "diff", "HEAD~1", "--name-only") == ""
-    changed = git(one, "diff", "HEAD~2", "--name-only", "--no-renames").split()
-    assert [path for path in changed if not path.startswith(f"items/{TRUSTED_FOLDER.as_posix()}/")] == [
-        "items/knowledge/rye/ci.md"
-    ]
+    changed = git(one, "diff", "HEAD~2", "--name-only").split()
+    assert changed == ["items/knowledge/rye/ci.md", "items/rye.list", "rye/_resources.py"]
     git(tmp_path, "clone", "-q", str(one), str(other))
-    assert run(["rye", "verify", "items", "--trust", "items/config/keys/trusted"], other).endswith(
-        " trusted -- all passed\n"
-    )
+    assert run(
+        ["python", "-m", "rye", "verify", "--space", "system", "--strict"], other, PYTHONPATH=str(other)
+    ).endswith(" trusted -- all passed\n")

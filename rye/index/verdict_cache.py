@@ -93,7 +93,7 @@ def column_name(root: Root, trust: TrustSet, digest: str) -> str:
 
 
 def _list_of(root: Root, trust: TrustSet) -> ListedSpace | None:
-    return trust.listed(str(root.space), root.bundle) if trust.listed else None
+    return trust.listed(str(root.space), root.bundle, of_client=root.client is not None) if trust.listed else None
 
 
 def _column(arrays: Mapping[str, Array], buffer: memoryview) -> VerdictColumn:

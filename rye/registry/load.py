@@ -19,6 +19,7 @@ from rye.spaces import Root
 from rye.spaces.lists import warn_beside
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed
+from rye.spaces.skills_lock import locked_source
 from rye.trust import DETACHED_SUFFIX, TrustSet, judge, system_clock, uncovered_lines
 
 
@@ -64,6 +65,7 @@ def load_item(
         path=str(part.root.path / paths[0]),
         content=_text(found_item.data),
         folder=part.root.folder,
+        installed_from=_installed_from(part.root, item_id),
         signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
         uncovered=uncovered_lines(found_item.data, found_item.evidence, PurePosixPath(paths[0]).suffix),
         shadows=shadows,
@@ -78,6 +80,11 @@ def load_item(
             *(warn_beside(part.root, paths[0]) if runs else ()),
         ),
     )
+
+
+def _installed_from(root: Root, item_id: str) -> str:
+    is_installed = root.has_skills and root.space is spaces.Space.PROJECT
+    return locked_source(root.around, item_id) if is_installed else ""
 
 
 def _text(data: bytes) -> str:

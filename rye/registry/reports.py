@@ -23,7 +23,8 @@ class LoadedItem(Report):
     covers others. ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the
     same id.
     ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is
-    hidden, and what of its successor is not trusted or not believed.
+    hidden, and what of its successor is not trusted or not believed. ``installed_from`` is where ``skills-lock.json``
+    says that a skill came from; nobody has signed that.
     """
 
     item: Item
@@ -39,6 +40,7 @@ class LoadedItem(Report):
     warnings: tuple[str, ...] = ()
     uncovered: tuple[tuple[int, int], ...] = ()
     folder: str = ""
+    installed_from: str = ""
 
     @property
     def ref(self) -> str:

@@ -17,7 +17,7 @@ code in a space is ever imported or run.
 
 from __future__ import annotations
 
-from rye.spaces.bundles import OWN, is_own, named_bundle, named_roots, system_roots
+from rye.spaces.bundles import is_own, named_bundle, named_roots, system_roots
 from rye.spaces.discover import (
     NAMED_OTHERS,
     check_project,
@@ -35,6 +35,7 @@ from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space, 
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import FolderReader, read_file
 from rye.spaces.walker import walk, walk_all, walk_along, walk_stat
+from rye.trust.trust_entry import OWN
 
 __all__ = [
     "FOLDER",

@@ -21,6 +21,7 @@ from rye.spaces import packages
 from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into
 from rye.trust import real_path
+from rye.trust.trust_entry import OWN
 
 # ruff: noqa: PTH112 - Path.is_dir() and is_file() raise where a folder may not be entered
 
@@ -43,9 +44,6 @@ def identify(folder: Path) -> tuple[str, str]:
     literal = packages.literals(folder / "bundle.py")
     return _identity(literal.get("bundle_id") or folder.name, literal.get("version", ""))
 
-
-OWN = "rye"
-"""The id of the bundle of rye's own items; no other bundle gets it."""
 
 _MAX_FOLDER_DEPTH = 3  # how many folders below a named one a bundle may lie
 _INSTALLED_BY_RYEOS = "bundles"  # the folder in the ``.ai`` of its data where RyeOS keeps bundles

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rye import spaces
+from rye._resources import OWN_KEY
 from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
@@ -115,15 +116,15 @@ class Layout(NamedTuple):
         others = {
             root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle and not root.client
         }
-        checkouts = self._checkouts()
+        checkouts, own = self._checkouts(), [root for root in self.roots if spaces.is_own(root)]
         load = load_trust(
             user=self.user,
             project=None if self.project is None else self.project / spaces.FOLDER,
             others=others,
             checkouts=checkouts,
             user_fault=user_fault(self.user, checkouts),
-            bundles={root.bundle: root.trust_root for root in self.roots if root.space == "system"},
-            built_in=next((root.path for root in self.roots if spaces.is_own(root)), None),
+            bundles={root.bundle: root.trust_root for root in self.roots if root.space == "system" and root not in own},
+            own_key=OWN_KEY if own else "",
             named=named,
             organisation=organisation_folder(),
         )

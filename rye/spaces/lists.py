@@ -106,10 +106,14 @@ class Signers(NamedTuple):
 
 
 def list_folder(root: Root) -> Path | None:
-    """Return the folder whose list covers a root; None for a client's folder in a project or user space."""
+    """Return the folder whose list covers a root; None for a client's folder where there is none.
+
+    That of a client's folder is the folder of the bundle, or of a project that has a list at its top.
+    """
     if root.client is None:
         return root.path
-    return root.around if root.space is Space.SYSTEM else None
+    is_listed = root.space is Space.SYSTEM or os.path.lexists(root.around / LIST_FILE)
+    return root.around if is_listed else None
 
 
 def read_list(folder: Path) -> bytes | None:
@@ -244,14 +248,14 @@ class _Lists:
 
     def __init__(self, trust: TrustSet, roots: Iterable[Root]) -> None:
         self._trust = trust
-        self._roots: dict[tuple[str, str], list[Root]] = {}
+        self._roots: dict[tuple[str, str, bool], list[Root]] = {}
         for root in roots:
             if list_folder(root) is not None:
-                self._roots.setdefault((str(root.space), root.bundle), []).append(root)
-        self._read: dict[tuple[str, str], ListedSpace | None] = {}
+                self._roots.setdefault((str(root.space), root.bundle, root.client is not None), []).append(root)
+        self._read: dict[tuple[str, str, bool], ListedSpace | None] = {}
 
-    def __call__(self, space: str, bundle: str) -> ListedSpace | None:
-        place = space, bundle
+    def __call__(self, space: str, bundle: str, *, of_client: bool) -> ListedSpace | None:
+        place = space, bundle, of_client
         if place not in self._read:
             roots = self._roots.get(place, [])
             folder = list_folder(roots[0]) if roots else None
@@ -265,7 +269,7 @@ def _listed_space(folder: Path, roots: list[Root], trust: TrustSet) -> ListedSpa
         if data is None:
             return None
         listed = parse_list(data)
-        older = next(_rollback(listed, last_seen(folder)), None)
+        older = None if is_own(roots[0]) else next(_rollback(listed, last_seen(folder)), None)
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
         return ListedSpace(code, error.message, "", "", "", error.message, None)
@@ -320,6 +324,7 @@ def check_list(
     """
     folder = list_folder(root) or root.path
     report = ListReport(root.source, str(folder))
+    remember = remember and not is_own(root)  # another version of rye brings another list
     seen = last_seen(folder) if remember else None
     try:
         data = read_list(folder)

@@ -12,6 +12,9 @@ from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
 from rye.trust.model import Fingerprint, Origin, as_utc
 
+OWN = "rye"
+"""The id of the bundle of rye's own items; no other bundle gets it."""
+
 
 class TrustScope(StrEnum):
     """Where a trust file was found; those of the user come first."""

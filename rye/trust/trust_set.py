@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from rye.trust.model import BY_LIST, Evidence, Origin, as_utc
 from rye.trust.trust_entry import TrustEntry, TrustScope, bundle_of
@@ -43,8 +43,11 @@ class ListedSpace(NamedTuple):
     items: Mapping[tuple[str, str, str, str], str] | None
 
 
-Listed = Callable[[str, str], ListedSpace | None]
-"""Given space and bundle, returns what its list says; None without a list."""
+class Listed(Protocol):
+    """Finds lists."""
+
+    def __call__(self, space: str, bundle: str, *, of_client: bool) -> ListedSpace | None:
+        """Return what the list of a space or bundle says; None without one. Clients' folders may have another."""
 
 
 class Standing(NamedTuple):
@@ -192,16 +195,16 @@ class TrustSet:
 
     def lists(self, evidence: Evidence, origin: Origin) -> Evidence:
         """Return the evidence of a file by the list of its space, if it has no signature and is on the list."""
-        space = self.listed(origin.space, origin.bundle) if self.listed else None
+        space = self.listed(origin.space, origin.bundle, of_client=bool(origin.folder)) if self.listed else None
         if space is None:
             return evidence
-        named, code, detail = "", space.code, space.detail
+        code, detail = space.code, space.detail
         if space.items is not None:
-            named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix), "")
-            if not named:
+            named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix))
+            if named is None:
                 return evidence
-        if not code and named != (evidence.digest or evidence.content_digest):
-            code = "list-changed"
+            if named != (evidence.digest or evidence.content_digest):
+                code = "list-changed"
         return evidence._replace(
             code=code,
             detail=detail,

@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 
 from rye._files import inside_fault, real_path, refuse_others
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
-from rye.trust.keys import refuse_key_text
-from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.keys import PublicKey, refuse_key_text
+from rye.trust.trust_entry import OWN, TrustEntry, TrustScope
 from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file, signer_of
 from rye.trust.trust_set import TrustSet
 
@@ -103,6 +103,7 @@ def load_trust(
     others: Mapping[str, Path] | None = None,
     bundles: Mapping[str, Path] | None = None,
     built_in: Path | None = None,
+    own_key: str = "",
     named: Sequence[Path] = (),
     organisation: tuple[Path | None, EnvironmentFault | None] = (None, None),
     checkouts: Sequence[str] = (),
@@ -118,8 +119,9 @@ def load_trust(
         project: Root of the project space.
         others: Root of each other project, by its name.
         bundles: Root of each bundle, by bundle id.
-        built_in: Root of the one of them whose own trust files are in effect for its items: rye's own, and while a
-            bundle is inspected or signed.
+        built_in: Root of the one of them whose own trust files are in effect for its items, while a bundle is inspected
+            or signed.
+        own_key: Base64 of the key that signs rye's own items, the bundle ``rye``.
         named: Trust files, or folders of them, that the caller trusts for this run.
         organisation: Folder of trust files that an organisation ships for all users, and why nothing in it counts.
         checkouts: Folders in which no trust file of the user may lie: what brings its own keys would vouch for itself.
@@ -143,6 +145,9 @@ def load_trust(
     signers = tuple(found.entries)
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, signers=signers)
+    if own_key:
+        public = PublicKey.from_base64(own_key)
+        found.entries.append(TrustEntry(public, "rye", TrustScope.BUNDLE, OWN, built_in=True, source="rye itself"))
     for bundle, root in (bundles or {}).items():
         is_own = built_in is not None and os.path.realpath(root) == os.path.realpath(built_in)
         where: dict[str, Any] = {"root": root, "bundle": bundle, "more": _published(root)}

@@ -29,6 +29,7 @@ from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_lis
 from rye.spaces.model import LIBRARY, is_of_ryeos, is_within
 from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.read import is_detached, skill_of
+from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
 from rye.trust import DETACHED_SUFFIX, TRUSTED_FOLDER, real_path
 from rye.trust.list import Change
@@ -66,6 +67,8 @@ REMEDIES: Final = MappingProxyType(
         "list-expired": Remedy(_NEWEST, _SIGN),
         "list-name": Remedy("get the list of this space from its owner", _SIGN),
         "list-rollback": Remedy(f"{_NEWEST}; if its owner began anew, forget the old one: rye sign --list --forget"),
+        "lock-changed": Remedy("compare it with its source, and install it again: npx skills update"),
+        "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
         "list-unrecorded": Remedy("set RYE_STATE_DIR to a folder that you can write to"),
     }
 )
@@ -93,6 +96,7 @@ class ListChecks:
     finished: bool = False
     _items: dict[Root, set[str]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
+    _notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._items = {root: set() for root in self.stream.roots if self._demands(root)} if self.strict else {}
@@ -112,6 +116,7 @@ class ListChecks:
             for each in report.findings
             if each.code in NOTES
         ]
+        notes += self._notes
         listed = {Path(report.root) for report in self.reports}
         for root, paths in self.stream.beside() if self.finished else ():
             if paths and root not in self._items and list_folder(root) not in listed:
@@ -152,6 +157,25 @@ class ListChecks:
                     yield from self._check(root, folder, required=required)
             if root in self._items and not (folder and checked[folder]):
                 yield from self._uncovered(root)
+
+        project = self.stream.layout.project
+        if project is not None and any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole):
+            yield from self._check_lock(project)
+
+    def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
+        """Yield each skill that is not as ``skills-lock.json`` says: a finding if strict, else a note."""
+        try:
+            for each in compare_lock(project, self.stream.roots):
+                change = Change(each.code, os.path.relpath(each.path, project), each.message)
+                if self.strict:
+                    violation = Violation("skill", change.path, str(Space.PROJECT), "", str(each.path), "")
+                    yield violation, change
+                else:
+                    self._notes.append(f"project: {each.message} [{each.code}]")
+        except (ItemError, OSError) as error:
+            yield Unchecked(
+                f"project: {LOCK_FILE}: {error}", "unreadable", "fix or remove it", str(project / LOCK_FILE)
+            )
 
     def _check(self, root: Root, folder: Path, *, required: bool) -> Iterator[tuple[Violation, Change] | Unchecked]:
         verifier = self.stream.verifier

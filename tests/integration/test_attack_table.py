@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,7 +39,7 @@ from rye.trust import (
     trust_file_name,
 )
 from rye.trust.list import add_signature, write_list
-from rye.verify.advice import Adviser
+from rye.verify.advice import Adviser, Signers
 from rye.verify.pool import SERIAL_BELOW
 from rye.verify.reports import Finding
 from rye.verify.run import start_verification
@@ -333,14 +334,17 @@ def detached_signature_is_a_link(arena: Arena) -> Found:
 
 @attack
 def altered_item_signed_by_its_fix(arena: Arena) -> Found:
-    """Somebody who holds a counting key pastes what the answer says: nothing in it signs what another has altered."""
+    """Somebody who holds a counting key pastes what the answer says: no command in it signs what another has altered."""
     arena.replace(b"Say hello.", b"Say hullo.")
     arena.sim.add("project", OTHER, TEXT, EVE)
     items = arena.sim.registry().verify(space="project").items
     with chdir(arena.sim.project):
         advice = [Adviser.find().of_item(item, item.signature.code) for item in items]
     assert len(advice) == 2
-    assert not any("rye sign" in text for each in advice for text in each)
+    assert not any("rye sign" in each.command for each in advice)
+    assert [each.words.startswith("review what changed, then: ") for each in advice] == [
+        "rye sign" in each.words for each in advice
+    ]
     arena.sim.delete("project", OTHER)
     return arena.verify()
 
@@ -2043,7 +2047,7 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
         arena.list_items()
         arena.hello.write_bytes(unsigned)
         (only,) = advice()
-        assert (only.command, "rye sign" in only.words) == ("", False)
+        assert (only.command, only.words.startswith("review what changed, then: rye sign --list")) == ("", True)
         arena.hello.write_bytes(well)
         arena.sim.write("project", OTHER, TEXT)
         (planted,) = advice()
@@ -2080,7 +2084,7 @@ def repository_that_starts_programs(arena: Arena) -> Found:
     def fix() -> str:
         with chdir(project):
             (item,) = arena.sim.registry().verify(space="project").items
-            return Adviser.find().of_item(item, item.signature.code).command
+            return replace(Adviser.find(), signers=Signers).of_item(item, item.signature.code).command
 
     lay_repository(inner)
     assert fix() == ""

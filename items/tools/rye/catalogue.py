@@ -1,4 +1,3 @@
-# rye:signed:v2:2026-11-23T21:31:46Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:jXw9Wr7JBDOIA7ge6U1EwkpEY-R24w54T3d5WR3pimvHwF89dP-UjPHD6uakzrevA7TG-JRPhvRXgB5uL28gBg:0603ef5e458737751601570ef55f26ffa2984aa296d12bc8bf7d654a64112d8a:.py
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,3 @@
-# rye:signed:v2:2026-11-23T21:31:46Z:e1087cce5ee5ccf87b0ea0e53ae9470a7a9582b204c4bac0fb559a2b30c96e4c:ghI679gqIfoD5TtlqsgqSy1HNLbu82m7oT6UP5_8bzcep614FQbqfOwaBfD4mP8wbZr1FgjjiwxjV_opvdRSCA:0603ef5e458737751601570ef55f26ffa2984aa296d12bc8bf7d654a64112d8a:.py
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,3 @@
-# rye:signed:v2:2026-11-23T21:31:46Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:WOd2RIU2cgg4dOkZzcByYKYrtwXfpa9U1y9Y-StRvc5QrPACaWqjbjcbya1yVCpU0mcbyfNJkoDrwAV-EyUTAw:0603ef5e458737751601570ef55f26ffa2984aa296d12bc8bf7d654a64112d8a:.py
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

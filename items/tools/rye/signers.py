@@ -1,4 +1,3 @@
-# rye:signed:v2:2026-11-23T21:31:46Z:75b9b205d236c31193538faaa1da9de1556e43239247f83604041b4f7ca5c757:ixf0rLKik4grj58xHYgRmXTqyJvxqJmZLCpW4Sutadwwn9G0W_psC6nPwkVz554qIvT1UnvYR_kEccUb6T1sAA:0603ef5e458737751601570ef55f26ffa2984aa296d12bc8bf7d654a64112d8a:.py
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

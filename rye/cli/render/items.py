@@ -151,6 +151,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "signed", signed_by(signature)
     yield "source", source_name(loaded.space, loaded.bundle, loaded.folder)
     yield "path", loaded.path
+    yield "installed from", loaded.installed_from and f"{loaded.installed_from}, as skills-lock.json says"
     yield "shadows", ", ".join(loaded.shadows)
     yield "shadowed by", ", ".join(loaded.shadowed_by)
     yield "warning", "; ".join(loaded.warnings)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rye._resources import items_root
 from rye._text import block, column, inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import Terminal, cells, folded, pad
@@ -101,20 +99,12 @@ def render_list(done: ListSigned, terminal: Terminal, *, dry_run: bool) -> Itera
 
 
 def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:
-    """Yield two lines per trust file: whose key it is and whether it counts; why, and where the file is.
-
-    Those of rye itself, a key for each signing of its own pages, are counted in one line.
-    """
-    inside = f"{items_root()}{os.sep}"
-    own = [key for key in report.keys if key.counts and key.scope == "bundle" and key.path.startswith(inside)]
+    """Yield two lines per trust file: whose key it is and whether it counts; why, and where the file is."""
     right, wrong = ("✓", "✗") if terminal.unicode else ("+", "x")
-    for key in (each for each in report.keys if each not in own):
+    for key in report.keys:
         shown = terminal.style(right if key.counts else wrong, "green" if key.counts else "red")
         yield f"{shown} {inline(key.fingerprint)}  {inline(key.owner) or 'no owner named'}  {_source(key)}"
         yield f"  {inline(key.reason)}  {terminal.dim(inline(key.path))}"
-    if own:
-        mark = terminal.style(right, "green")
-        yield f"{mark} {plural(len(own), 'key')} of rye itself, for its own pages alone; --json lists them"
 
 
 def _source(key: TrustedKey) -> str:

@@ -10,15 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rye import Registry
 from rye.errors import ArgumentError, SigningError
 from rye.keyring.lists import ListSigned, find_root, sign_list
 from rye.spaces.layout import Layout
 from rye.spaces.lists import check_list, files_below, read_list
 from rye.trust import Origin, SigningKey, TrustEntry, TrustScope, TrustSet
 from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
+from rye.verify.reports import Finding
+from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE
 from tests.support.spacesim import SpaceSim
 
+SKILL = "---\nname: pdf\ndescription: Fill forms\n---\n"
 WHEN = datetime(2026, 11, 26, 12, tzinfo=UTC)
 UNTIL = datetime(2027, 2, 24, tzinfo=UTC)
 FILES = [
@@ -213,3 +217,17 @@ def test_an_expired_list_signs_nothing(sim: SpaceSim) -> None:
         body = write_list("shop", 1, now + timedelta(days=days), list(files_below(root.path, root)[0].values()))
         (root.path / LIST_FILE).write_bytes(add_signature(body, origin=PLACE, key=ANN, now=now))
         assert sim.registry().load("tool", "demo/data").signature.code == code
+
+
+def test_a_repository_of_skills_is_covered_by_a_list_at_its_top(sim: SpaceSim) -> None:
+    """Whether it is used as a bundle or named as a project; a changed skill and an added file are found."""
+    sim.trust(ANN)
+    folder = lay(sim.folder / "skills-of-ann", {"skills/pdf/SKILL.md": SKILL, "skills/pdf/a.py": "print(1)\n"})
+    root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()), bundle=folder)[1]
+    sign_list(root, key=ANN, trust=trusting(ANN))
+    registry = Registry(sim.project, user=sim.user, bundles=[folder], cache_dir=sim.cache)
+    assert registry.load("directive", "pdf").signature.code == "ok-list"
+    assert {each.signature.code for each in registry.verify(str(folder)).items} == {"ok-list"}
+    lay(folder, {"skills/pdf/SKILL.md": SKILL + "Evil.\n", "hooks/hooks.json": "{}"})
+    run = Registry(sim.project, user=sim.user, bundles=()).check(str(folder))
+    assert sorted(each.code for each in run if isinstance(each, Finding)) == ["file-added", "list-changed"]
