@@ -158,9 +158,8 @@ class ListChecks:
             if root in self._items and not (folder and checked[folder]):
                 yield from self._uncovered(root)
 
-        project = self.stream.layout.project
-        if project is not None and any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole):
-            yield from self._check_lock(project)
+        if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole):
+            yield from self._check_lock(self.stream.layout.project or Path())
 
     def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each skill that is not as ``skills-lock.json`` says: a finding if strict, else a note."""
