@@ -55,7 +55,6 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "anyio": frozenset({"mcp", "surface", "web"}),
     "click": frozenset({"cli"}),
     "cryptography": frozenset({"trust"}),
-    "httpx2": frozenset({"mcp"}),
     "jinja2": frozenset({"web"}),
     "lark": frozenset({"query"}),
     "markdown_it": frozenset({"web"}),
@@ -107,7 +106,7 @@ EXECUTING = frozenset(
 """Modules that can run what they read; rye reads strangers' files, so it imports none of them."""
 
 EXCUSED: Mapping[tuple[str, str], str] = {
-    ("rye/verify/changes.py", "subprocess"): "asks git what a revision holds; no shell, no word of a file",
+    ("rye/verify/git.py", "subprocess"): "asks git what the last commit holds; no shell, no word of a file",
     ("rye/_process.py", "multiprocessing"): "copies this process; nothing is sent that way",
     ("rye/cli/programs.py", "subprocess"): "starts the user's own editor and pager; no shell, no program of a checkout",
     ("rye/_process.py", "subprocess"): "starts this very Python on rye itself, to work on every core",

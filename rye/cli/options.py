@@ -307,8 +307,22 @@ def sections_of(command: click.Command, ctx: click.Context) -> dict[str, list[tu
     return sections
 
 
+_IN_POLICY = "a policy holds accepted findings: rye verify --policy FILE --accept writes them"
+_REMOVED = {"--baseline": _IN_POLICY, "--write-baseline": _IN_POLICY}
+"""Options of earlier versions, and what to write instead."""
+
+
 class Command(click.Command):
-    """Lists its options in sections."""
+    """Lists its options in sections, and says what to write instead of an option that is gone."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name in _REMOVED:
+                raise Refusal(error.format_message(), ctx, hint=_REMOVED[error.option_name]) from error
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""

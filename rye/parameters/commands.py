@@ -324,15 +324,6 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _of("project")
     ),
-    "fix": (
-        _named(
-            target=_words("TYPE:ID, a glob of ids, or a path; by default every item"),
-            metadata=_flag("Write title and description, read from the text, where an item states no description"),
-            space=_space("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
-            dry_run=_flag("Say what would be changed and change nothing"),
-        )
-        | _of("project")
-    ),
     "export": (
         _named(
             form=_argument("What to write", choices=("well-known",)),
@@ -366,7 +357,7 @@ COMMANDS: Mapping[str, _Table] = {
             form=_format(
                 "Form of the line",
                 *("v2", "v1"),
-                notes="`v1` is for readers that know no better; see `rye/signature-formats`",
+                notes="`v1` is for readers that know no better; see `rye/signing`",
             ),
             audience=_AUDIENCE._replace(help="Sign the project's items for this audience; by default `RYE_AUDIENCE`"),
             dry_run=_flag("Say what would be signed and change nothing"),
@@ -410,11 +401,9 @@ COMMANDS: Mapping[str, _Table] = {
             policy=_file(
                 "Demand what this YAML file says", notes="see `rye/ci`; `--require` and `--signer` come on top"
             ),
-            changed_since=Parameter("Only items that differ from this git revision", metavar="REV"),
-            baseline=_file("Accept the findings in this file; new ones count"),
-            write_baseline=_flag("Write the findings to the `--baseline` FILE, to accept them"),
+            accept=_flag("Write the present findings into the `--policy` FILE, as accepted ones; it is made if needed"),
             require_list=_flag("A project, user space or named bundle without a signed list is a finding"),
-            form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit", "github")),
+            form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit")),
             strict=_flag("A file below a space that no signature and no list covers is a finding"),
             exclude=_many(
                 "Without TARGET: look for no projects in this folder below the project; repeatable",
@@ -422,12 +411,6 @@ COMMANDS: Mapping[str, _Table] = {
                 metavar="FOLDER",
             ),
             verbose=_flag("Also list the items that passed", flags="--verbose -v"),
-            server=Parameter(
-                "The skills of this MCP server instead; `-`: of the one that the command after `--` starts",
-                flags="--mcp",
-                metavar="URL",
-            ),
-            accept=_flag("With `--mcp`: accept what the server has now; later changes are findings"),
         )
         | _of("project", "bundles", "trust", "audience", "clients")
     ),

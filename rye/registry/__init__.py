@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from rye.query.ast import Parsed
     from rye.registry.live import Changed, Live
     from rye.registry.load import CopiedItem, copy_item
-    from rye.registry.new_files import NewFiles, fix_metadata, import_files, new_item
+    from rye.registry.new_files import NewFiles, import_files, new_item
     from rye.registry.registry import Registry
     from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
-    from rye.registry.server_skills import ServerCheck, ServerSkill
     from rye.registry.setup import Setup, SetupReport
     from rye.registry.skills import SKILL_SCHEME, FoundSkill, ServedSkill, may_be_skill, skill_uri
     from rye.registry.stats import SpaceStats, Stats
@@ -72,28 +71,38 @@ if TYPE_CHECKING:
         system_clock,
         write_atomically,
     )
-    from rye.verify.fixes import Fixes
+    from rye.verify.advice import Adviser
     from rye.verify.lists import REMEDIES
-    from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
-    from rye.verify.reports import Finding, Unchecked, VerifiedItem, VerifyReport, Violation
-    from rye.verify.run import Baseline, Verification, start_verification
+    from rye.verify.policy import (
+        EVERY_SPACE,
+        POLICY_REASONS,
+        Demand,
+        Policy,
+        accept_findings,
+        check_signers,
+        load_policy,
+    )
+    from rye.verify.reports import PART_OF_SKILL, Finding, Unchecked, VerifiedItem, VerifyReport, Violation
+    from rye.verify.run import Verification, start_verification
     from rye.verify.stream import Progress
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
-    "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Baseline", "BundleSigners", "Changed", "Choice",
-    "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "Fixes", "FoundSkill",
+    "DEFAULT_KEY", "EVERY_SPACE", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PART_OF_SKILL", "PASSPHRASE_VARIABLE",
+    "POLICY_REASONS",
+    "REASONS", "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Adviser", "BundleSigners", "Changed", "Choice",
+    "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
     "LoadedItem", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
     "SearchResponse",
-    "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "ServerCheck", "ServerSkill", "Setup",
+    "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
     "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus",
     "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
-    "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all", "check_audience", "check_project",
+    "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all", "check_audience",
+    "check_project",
     "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "dump", "export_skills",
-    "find_bundle", "find_project", "find_root", "fix_metadata", "forget_seen", "hide_keys",
+    "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys",
     "import_files", "last_moment", "list_folder", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope",
     "read_key_file", "read_signers_of", "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri",
     "split_name", "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space", "walk",
@@ -121,12 +130,11 @@ _NAMES = {
     "rye.query.ast": "Parsed",
     "rye.registry.live": "Changed Live",
     "rye.registry.load": "CopiedItem copy_item",
-    "rye.registry.new_files": "NewFiles fix_metadata import_files new_item",
+    "rye.registry.new_files": "NewFiles import_files new_item",
     "rye.registry.registry": "Registry",
     "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem SpaceStatus",
     "rye.registry.setup": "Setup SetupReport",
-    "rye.registry.server_skills": "ServerCheck ServerSkill",
     "rye.registry.skills": "SKILL_SCHEME FoundSkill ServedSkill may_be_skill skill_uri",
     "rye.registry.stats": "SpaceStats Stats",
     "rye.registry.watch": "Watch",
@@ -142,11 +150,11 @@ _NAMES = {
     "rye.spaces": "FOLDER Root check_project find_project user_space walk",
     "rye.spaces.layout": "Layout",
     "rye.spaces.lists": "ListReport forget_seen list_folder",
-    "rye.verify.fixes": "Fixes",
+    "rye.verify.advice": "Adviser",
     "rye.verify.lists": "REMEDIES",
-    "rye.verify.policy": "POLICY_REASONS Demand Policy check_signers load_policy",
-    "rye.verify.reports": "Finding Unchecked VerifiedItem VerifyReport Violation",
-    "rye.verify.run": "Baseline Verification start_verification",
+    "rye.verify.policy": "EVERY_SPACE POLICY_REASONS Demand Policy accept_findings check_signers load_policy",
+    "rye.verify.reports": "PART_OF_SKILL Finding Unchecked VerifiedItem VerifyReport Violation",
+    "rye.verify.run": "Verification start_verification",
     "rye.verify.stream": "Progress",
 }
 """Each name by the module that has it."""

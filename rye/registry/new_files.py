@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rye import spaces
 from rye._report import Report
-from rye._text import find_envelope, quote
+from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.items import ItemType, parse, split_name
 from rye.items.clients import OF_PROJECTS, OF_USERS
@@ -21,7 +21,7 @@ from rye.items.reader import MAX_BYTES
 from rye.registry.load import check_place, write_new
 from rye.spaces import FOLDER, Root, Space
 from rye.spaces.layout import Layout
-from rye.trust import DETACHED_SUFFIX, disagreements, write_atomically
+from rye.trust import disagreements
 from rye.trust.model import Origin
 
 SKILL = "skill"
@@ -341,61 +341,3 @@ def with_metadata(text: str, item_type: ItemType, item_id: str) -> str:
     fields = {"title": title, "description": description}
     head = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items())
     return f"---\n{head}---\n\n{text}"
-
-
-def fix_metadata(layout: Layout, targets: Sequence[str], *, space: str = "project", dry_run: bool = False) -> NewFiles:
-    """Write title and description, read from the text, into the Markdown of ``.ai`` that states no description.
-
-    What has a signature is left as it is, and so are the files of other clients.
-
-    Args:
-        layout: The spaces.
-        targets: ``type:id``, globs of ids, or paths; none for all items.
-        space: ``project`` or ``user``.
-        dry_run: Whether to only say what would be written.
-
-    Raises:
-        ArgumentError: ``bad-target``, or ``nothing-to-sign`` where nothing matches.
-        EnvironmentFault: The space is not safe to write to, or a file cannot be written.
-    """
-    from rye.spaces.targets import files_to_sign
-
-    named, problems, _ = files_to_sign(tuple(targets) or ("*",), layout, space)
-    left_out, done = LeftOut(), list[WrittenFile]()
-    for root, file, _ in named:
-        path = root.path / file.rel_path
-        if root.client is not None or file.suffix != ".md":
-            continue
-        spaces.check_writable(root, [file.rel_path])
-        try:
-            check_place(root, file.rel_path)
-            before = spaces.read_file(root, file.rel_path)
-            fixed = with_description(before.decode(), file.item_type, file.item_id).encode()
-        except UnicodeDecodeError:
-            left_out["it is not UTF-8"].append(str(path))
-            continue
-        except ItemError as error:
-            left_out[error.message].append(str(path))
-            continue
-        if fixed == before:
-            continue
-        if find_envelope(before, ".md") or os.path.lexists(f"{path}{DETACHED_SUFFIX}"):
-            left_out["it is signed, and would be tampered with"].append(str(path))
-            continue
-        if not dry_run:
-            write_atomically(path, fixed)
-        done.append(WrittenFile(str(path), f"{file.item_type}:{file.item_id}", "extended"))
-    return NewFiles(tuple(done), (*problems, *left_out.notes()))
-
-
-def with_description(text: str, item_type: ItemType, item_id: str) -> str:
-    """Return a Markdown text whose metadata state a description, read from the text where they have none."""
-    item = parse(text.encode(), item_type=item_type, item_id=item_id, suffix=".md")
-    if not item.metadata:
-        return with_metadata(text, item_type, item_id)
-    block = _BLOCK.search(text)
-    if item.metadata.get("description") or not item.description or block is None or item.note:
-        return text
-    line = f"description: {json.dumps(item.description, ensure_ascii=False)}"
-    head = block[0].replace("\n", f"\n{line}\n", 1)
-    return text[: block.start()] + head + text[block.end() :]

@@ -401,8 +401,6 @@ class Registry:
         *targets: str,
         space: str = "all",
         policy: Policy | PathLike | None = None,
-        baseline: PathLike | None = None,
-        changed_since: str | None = None,
         require_list: bool = False,
         strict: bool = False,
         processes: int | None = 1,
@@ -413,8 +411,6 @@ class Registry:
             targets: As for :meth:`verify`.
             space: Which spaces to look in.
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
-            baseline: File of findings that are accepted.
-            changed_since: A git revision; only items that differ from it are verified.
             require_list: Whether a project, user space or named bundle without a signed list is a finding.
             strict: Whether a file that no signature and no list covers is a finding.
             processes: As for :meth:`verify`.
@@ -423,7 +419,7 @@ class Registry:
             What to iterate over for items, findings and what could not be checked; then it has a ``status``.
 
         Raises:
-            ArgumentError: A target, the policy, the baseline or the revision is not valid.
+            ArgumentError: A target or the policy is not valid.
             NotFoundError: A file does not exist.
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
@@ -438,8 +434,6 @@ class Registry:
             space=space,
             named_trust=self._named_trust,
             policy=policy if policy is None or isinstance(policy, Policy) else as_path("policy", policy),
-            baseline=None if baseline is None else as_path("baseline", baseline),
-            changed_since=changed_since,
             require_list=require_list,
             strict=strict,
             processes=processes,

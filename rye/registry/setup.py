@@ -140,9 +140,9 @@ class Setup:
 
         What lost its signature since the last commit, or is on the list with other bytes, is not signed anew.
         """
-        from rye.verify.fixes import Fixes
+        from rye.verify.advice import Adviser
 
-        fixes = Fixes.find()
+        fixes = Adviser.find()
         digests = {each.path: each.digest for each in unsigned}
         refs = []
         for root, file, skill in files_to_sign(tuple(map(_place_to_sign, unsigned)), layout, "project")[0]:
@@ -173,7 +173,7 @@ class Setup:
 
     def _files(self, fingerprint: str) -> list[NewFile]:
         signer = f"signers: [{fingerprint}]\n" if fingerprint else ""
-        policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nrequire: trusted\nenvelope: v2\n{signer}"
+        policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nrequire: trusted\nformats: v2\n{signer}"
         return [*self._imported, NewFile(POLICY, policy.encode()), *self._jobs]
 
     def _extend(self, *, dry_run: bool) -> tuple[WrittenFile, ...]:

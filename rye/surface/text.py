@@ -95,11 +95,11 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
 
     if loaded.signature.code not in REASONS:
         return Advice("", "")
-    from rye.registry import Fixes, VerifiedItem
+    from rye.registry import Adviser, VerifiedItem
 
     kind, _, item_id = loaded.ref.partition(":")
     item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
-    return Fixes.find(audience=audience).of_item(item, loaded.signature.code)
+    return Adviser.find(audience=audience).of_item(item, loaded.signature.code)
 
 
 _WORD = re.compile(r"\w+")

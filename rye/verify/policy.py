@@ -1,16 +1,19 @@
-"""Policies: demands on items besides a verdict, by scope: whose signature, in which format, how old.
+"""Policies: what is demanded of items besides a verdict, and which findings are accepted.
 
-A policy is a YAML file that is named, never one that is found:
+A policy is a YAML file that the caller names; none is searched for:
 
 .. code-block:: yaml
 
     require: trusted          # or signed
-    envelope: v2              # or a list
+    formats: v2               # of the signature; or a list
     max_age: 365d             # of the signature; also not_before: 2026-01-01
     audience: acme/ops        # for which a project's items were signed
+    spaces: project           # whose items it is for; or user, system, all, or a list
     scopes:
       - scope: tool.ops.*
         signers: [4b987fd4e40303ac…]   # all 64 digits
+    accepted:
+      - {path: .ai/tools/old.py, mode: "100644", code: no-envelope, digest: 0f12…}
 
 The first entry of ``scopes`` that holds an item replaces, of the demands above it, those that it states.
 """
@@ -18,7 +21,7 @@ The first entry of ``scopes`` that holds an item replaces, of the demands above 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -28,12 +31,13 @@ from typing import Any, Final, NamedTuple
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
-from rye.trust import EnvelopeFormat, check_audience, refuse_key_text
+from rye.spaces import Space
+from rye.trust import EnvelopeFormat, check_audience, refuse_key_text, refuse_links, write_atomically
 from rye.trust.model import as_utc
-from rye.verify.reports import VerifiedItem
+from rye.verify.reports import Accepted, VerifiedItem
 
-MAX_POLICY_FILE: Final = 65_536
-"""How large a policy file may be."""
+MAX_POLICY_FILE: Final = 1 << 20
+"""How many bytes a policy file may have; an accepted finding takes about 200."""
 
 WELL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untrusted"})}
@@ -43,8 +47,8 @@ WELL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "signer": "it is signed with a key that is not among the signers demanded here",
-        "envelope": "its signature line is of a format that is not accepted here",
-        "undated": "its signature line does not sign its time, so its age is not known",
+        "format": "its signature is of a format that is not accepted here",
+        "undated": "its signature does not cover its time, so its age is not known",
         "too-old": "its signer says that it was signed longer ago than is accepted here",
         "dated-ahead": "its signer dates it in the future",
     }
@@ -55,6 +59,7 @@ _SKEW: Final = timedelta(minutes=10)
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _SIGNER: Final = re.compile(r"[0-9a-f]{64}")
+EVERY_SPACE: Final = tuple(map(str, Space))
 
 
 class PolicyFault(NamedTuple):
@@ -71,35 +76,40 @@ class Demand:
     Attributes:
         require: ``trusted`` or ``signed``.
         signers: Fingerprints, 64 hex digits; one of them must have signed.
-        envelopes: Formats of the line that are accepted.
-        max_age: How long ago it may have been signed. Only a v2 line says that under its signature, and what it says
-            is the signer's claim: whoever holds the key can date as they like.
+        formats: Formats of the signature that are accepted.
+        max_age: How long ago it may have been signed. Only v2 signs that time, and it is the signer's claim: whoever
+            holds the key can write any.
         not_before: Moment before which it must not have been signed.
+        spaces: The spaces whose items these demands are for. They are also for all that the caller named.
     """
 
     require: str = "trusted"
     signers: tuple[str, ...] = ()
-    envelopes: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
     max_age: timedelta | None = None
     not_before: datetime | None = None
+    spaces: tuple[str, ...] = (str(Space.PROJECT),)
 
     def accepts_verdict(self, item: VerifiedItem) -> bool:
-        """Return whether the verdict meets ``require``."""
-        return item.signature.verdict.value in WELL[self.require]
+        """Return whether the verdict meets ``require``; that of a revoked key never does."""
+        return item.verdict in WELL[self.require] and item.signature.code != "revoked"
 
     def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
         """Return the first of the other demands that an item of an accepted verdict does not meet."""
         signature = item.signature
-        short = signature.signer[:16]
         if self.signers and (signature.code == "unknown-key" or signature.signer not in self.signers):
+            short = signature.signer[:16]
             return PolicyFault("signer", f"signed with key {short}, not by one of the signers demanded")
-        if self.envelopes and signature.format not in self.envelopes:
-            words = " or ".join(self.envelopes)
-            return PolicyFault("envelope", f"its signature line is {signature.format}, {words} is demanded")
-        if self.max_age is None and self.not_before is None:
-            return None
+        if self.formats and signature.format not in self.formats:
+            words = " or ".join(self.formats)
+            return PolicyFault("format", f"its signature is {signature.format}, {words} is demanded")
+        return self._age_fault(item, now) if self.max_age or self.not_before else None
+
+    def _age_fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
+        signature = item.signature
         if signature.format != EnvelopeFormat.V2:
-            return PolicyFault("undated", f"a {signature.format} line does not sign its time, so its age is not known")
+            words = f"a {signature.format} signature does not cover its time, so its age is not known"
+            return PolicyFault("undated", words)
         signed = datetime.fromisoformat(signature.signed_at)
         if signed > now + _SKEW:
             return PolicyFault("dated-ahead", f"its signature is dated {signature.signed_at}, which is in the future")
@@ -112,29 +122,38 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The demands on every item, those on items of a scope in their place, and those of the caller in addition.
+    """What is demanded of items, and which findings are accepted.
 
     Attributes:
-        default, scoped, also: These demands.
+        default: The demands on every item of its spaces; of all others, the verdict ``trusted`` is demanded.
+        scoped: Demands on the items of a scope, in place of those.
+        also: Demands of the caller on every item, in addition.
         audience: The name for which the items and lists of projects must have been signed; empty for any and none.
+        accepted: Findings that do not fail the verification.
     """
 
     default: Demand = Demand()
     scoped: tuple[tuple[tuple[Scope, ...], Demand], ...] = ()
     also: Demand | None = None
     audience: str = ""
+    accepted: frozenset[Accepted] = frozenset()
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing but a verdict is demanded."""
         demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
-        return all(replace(demand, require="trusted") == Demand() for demand in demands)
+        return all(replace(each, require="trusted", spaces=Demand().spaces) == Demand() for each in demands)
 
-    def demands(self, item: VerifiedItem) -> tuple[Demand, ...]:
-        """Return the demands on an item: each must be met."""
-        fitting = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))
-        demand = next(fitting, self.default)
-        return (demand,) if self.also is None else (demand, self.also)
+    def demand(self, item: VerifiedItem, *, is_named: bool = False) -> Demand | None:
+        """Return the demands on an item; None where the policy is not for its space.
+
+        Args:
+            item: The item.
+            is_named: Whether the caller named the bundle or folder that it is in.
+        """
+        scoped = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))
+        fitting = (each for each in (*scoped, self.default) if is_named or item.space in each.spaces)
+        return next(fitting, None)
 
 
 def check_signers(signers: tuple[str, ...], *, name: str = "signer") -> tuple[str, ...]:
@@ -145,32 +164,12 @@ def check_signers(signers: tuple[str, ...], *, name: str = "signer") -> tuple[st
     """
     for signer in signers:
         refuse_key_text(signer)
-    found = tuple(signer.casefold() for signer in signers)
-    for signer in found:
+    checked = tuple(signer.casefold() for signer in signers)
+    for signer in checked:
         if not _SIGNER.fullmatch(signer):
             hint = "give all 64 hex digits of a fingerprint; rye trust list shows them"
             raise ArgumentError("bad-signer", f"{name} is {signer!r}", hint=hint)
-    return found
-
-
-def read_limited(path: Path, noun: str, most: int, missing: NotFoundError) -> bytes:
-    """Return the bytes of a regular file that the caller named, at most one more than ``most``; no pipe is waited for.
-
-    Raises:
-        NotFoundError: ``missing``, where there is no such file.
-        EnvironmentFault: ``unreadable``.
-    """
-    try:
-        if path.is_file() or path.is_dir() or not path.exists():
-            with path.open("rb") as file:
-                return file.read(most + 1)
-    except FileNotFoundError:
-        raise missing from None
-    except OSError as error:
-        message = f"the {noun} {str(path)!r} cannot be read: {error.strerror}"
-        raise EnvironmentFault("unreadable", message, hint="name a file that can be read") from None
-    message = f"the {noun} {str(path)!r} is no regular file"
-    raise EnvironmentFault("unreadable", message, hint="name a file that can be read")
+    return checked
 
 
 def load_policy(path: Path) -> Policy:
@@ -181,21 +180,71 @@ def load_policy(path: Path) -> Policy:
         ArgumentError: ``bad-policy`` with the file and, where known, the line.
         EnvironmentFault: ``unreadable``.
     """
-    missing = NotFoundError("policy-not-found", f"there is no policy file {str(path)!r}", hint="name one")
-    data = read_limited(path, "policy file", MAX_POLICY_FILE, missing)
+    data = _read(path)
     if len(data) > MAX_POLICY_FILE:
         raise _bad(path, f"it has more than {MAX_POLICY_FILE:,} bytes")
     try:
-        text = data.decode("utf-8-sig")
-        return _policy(yaml.load(text, unambiguous=True))
+        return _parse(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise _bad(path, "it is not UTF-8") from None
-    except ItemError as error:
-        raise _bad(path, error.message, error.details.get("line", 0)) from None
-    except _Misstated as fault:
-        word, problem = map(str, fault.args)
-        line = next((number for number, row in enumerate(text.splitlines(), 1) if word in row), 1)
-        raise _bad(path, problem, line) from None
+
+
+def accept_findings(path: Path, findings: Iterable[Accepted]) -> None:
+    """Make these findings the accepted ones of a policy file, which is made if there is none; the rest stays as it is.
+
+    Raises:
+        ArgumentError: ``bad-policy``: the file is not one, or its list of accepted findings cannot be replaced.
+        EnvironmentFault: ``cannot-write``, also where a link leads to it; ``unreadable``.
+    """
+    refuse_links(path)
+    try:
+        text = _read(path).decode("utf-8-sig")
+    except NotFoundError:
+        text = "require: trusted\n"
+    accepted = frozenset(findings)
+    wanted = replace(_parse(path, text), accepted=accepted)
+    rows = "".join(map(_row, sorted(accepted)))
+    kept = _ACCEPTED.sub("", text).rstrip() or "require: trusted"
+    text = f"{kept}\naccepted:\n{rows}" if rows else f"{kept}\n"
+    if len(text.encode()) > MAX_POLICY_FILE:
+        raise _bad(path, f"{len(accepted):,} findings are too many to accept")
+    if _parse(path, text) != wanted:
+        raise _bad(path, "the list 'accepted' cannot be replaced; write it as --accept does, or remove it")
+    write_atomically(path, text.encode())
+
+
+_ACCEPTED: Final = re.compile(r"^accepted[ \t]*:.*\n?(?:(?:[ \t-].*)?\n|[ \t-].*\Z)*", re.MULTILINE)
+"""The key and the lines below it that are indented, empty or entries of a list."""
+
+
+def _row(finding: Accepted) -> str:
+    facts = (f"{key}: {_quoted(value)}" for key, value in finding._asdict().items())
+    return f"  - {{{', '.join(facts)}}}\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text that has only characters that can be seen as a double-quoted scalar of YAML."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _read(path: Path) -> bytes:
+    """Return the bytes of a policy file, at most one more than it may have; no pipe is waited for.
+
+    Raises:
+        NotFoundError: ``policy-not-found``.
+        EnvironmentFault: ``unreadable``.
+    """
+    try:
+        if path.is_file() or path.is_dir() or not path.exists():
+            with path.open("rb") as file:
+                return file.read(MAX_POLICY_FILE + 1)
+        problem = "is no regular file"
+    except FileNotFoundError:
+        raise NotFoundError("policy-not-found", f"there is no policy file {str(path)!r}", hint="name one") from None
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    message = f"the policy file {str(path)!r} {problem}"
+    raise EnvironmentFault("unreadable", message, hint="name a file that can be read")
 
 
 def _bad(path: Path, problem: str, line: int = 0) -> ArgumentError:
@@ -209,17 +258,25 @@ class _Misstated(Exception):
     """A word of the line whose value is not understood, and why."""
 
 
+def _parse(path: Path, text: str) -> Policy:
+    try:
+        return _policy(yaml.load(text, unambiguous=True))
+    except ItemError as error:
+        raise _bad(path, error.message, error.details.get("line", 0)) from None
+    except _Misstated as fault:
+        word, problem = map(str, fault.args)
+        line = next((number for number, row in enumerate(text.splitlines(), 1) if word in row), 1)
+        raise _bad(path, problem, line) from None
+
+
 def _policy(values: Any) -> Policy:
-    """Return the policy that the values of a file state; nothing that is not understood is skipped."""
+    """Return the policy that the values of a file state; whatever is not understood is an error."""
     if not isinstance(values, dict) or not values:
         raise _Misstated("", "it demands nothing; it must be a mapping such as 'require: trusted'")
-    default = _demand(Demand(), values, "scopes", "audience")
-    entries = values.get("scopes", [])
-    if not isinstance(entries, list):
-        raise _Misstated("scopes", "scopes must be a list of mappings")
+    default = _demand(Demand(), values, "scopes", "audience", "accepted")
     scoped = []
-    for entry in entries:
-        if not isinstance(entry, dict) or not isinstance(scope := entry.get("scope"), str):
+    for entry in _mappings(values, "scopes"):
+        if not isinstance(scope := entry.get("scope"), str):
             raise _Misstated("scopes", "each entry of scopes must be a mapping with a scope")
         if len(entry) == 1:
             raise _Misstated(scope, f"the scope {scope!r} demands nothing of its own")
@@ -228,7 +285,25 @@ def _policy(values: Any) -> Policy:
         except ArgumentError as error:
             raise _Misstated(scope, error.message) from None
         scoped.append((scopes, _demand(default, entry, "scope")))
-    return Policy(default, tuple(scoped), audience=_audience(values["audience"]) if "audience" in values else "")
+    audience = _audience(values["audience"]) if "audience" in values else ""
+    accepted = frozenset(map(_accepted, _mappings(values, "accepted")))
+    return Policy(default, tuple(scoped), audience=audience, accepted=accepted)
+
+
+def _mappings(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    entries = values.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise _Misstated(key, f"{key} must be a list of mappings")
+    return entries
+
+
+def _accepted(entry: Mapping[str, Any]) -> Accepted:
+    facts = [entry.get(key) for key in Accepted._fields]
+    if len(entry) != len(facts) or not all(isinstance(each, str) for each in facts):
+        word = max((each for each in facts if isinstance(each, str)), key=len, default="accepted")
+        words = f"an accepted finding has {', '.join(Accepted._fields)}, all of them in quotes"
+        raise _Misstated(word, words)
+    return Accepted(*map(str, facts))
 
 
 def _audience(value: Any) -> str:
@@ -242,18 +317,23 @@ def _demand(base: Demand, values: Mapping[str, Any], *others: str) -> Demand:
     """Return a demand with the attributes that some values state; ``others`` are the keys that state none."""
     stated = {}
     for key, value in values.items():
-        if key in _DEMANDS:
-            attribute, read = _DEMANDS[key]
-            stated[attribute] = read(value)
+        if key in _READERS:
+            stated[key] = _READERS[key](value)
         elif key not in others:
-            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_DEMANDS, *others))}")
+            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_READERS, *others))}")
     return replace(base, **stated)
 
 
 def _verdict(value: Any) -> str:
-    if value not in tuple(WELL):
-        raise _Misstated("require", f"require is {value!r}, valid are {', '.join(WELL)}")
-    return str(value)
+    return _words("require", value, tuple(WELL), single=True)[0]
+
+
+def _words(key: str, value: Any, known: tuple[str, ...], *, single: bool = False) -> tuple[str, ...]:
+    """Return one of some words, or a list of them, as a tuple."""
+    words = value if isinstance(value, list) and not single else [value]
+    if not words or not all(word in known for word in words):
+        raise _Misstated(key, f"{key} is {value!r}, valid are {', '.join(known)}")
+    return tuple(map(str, words))
 
 
 def _signers(value: Any) -> tuple[str, ...]:
@@ -266,12 +346,13 @@ def _signers(value: Any) -> tuple[str, ...]:
         raise _Misstated("signers", f"{error.message}: {error.hint}") from None
 
 
-def _envelopes(value: Any) -> tuple[str, ...]:
-    formats = value if isinstance(value, list) else [value]
-    known = tuple(map(str, EnvelopeFormat))
-    if not formats or not all(form in known for form in formats):
-        raise _Misstated("envelope", f"envelope is {value!r}, valid are {', '.join(known)}")
-    return tuple(map(str, formats))
+def _formats(value: Any) -> tuple[str, ...]:
+    return _words("formats", value, tuple(map(str, EnvelopeFormat)))
+
+
+def _spaces(value: Any) -> tuple[str, ...]:
+    words = _words("spaces", value, (*EVERY_SPACE, "all"))
+    return EVERY_SPACE if "all" in words else words
 
 
 def _age(value: Any) -> timedelta:
@@ -288,11 +369,12 @@ def _moment(value: Any) -> datetime:
         raise _Misstated("not_before", f"not_before is {value!r}; write a date such as 2026-01-01") from None
 
 
-_DEMANDS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
-    "require": ("require", _verdict),
-    "signers": ("signers", _signers),
-    "envelope": ("envelopes", _envelopes),
-    "max_age": ("max_age", _age),
-    "not_before": ("not_before", _moment),
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "require": _verdict,
+    "signers": _signers,
+    "formats": _formats,
+    "max_age": _age,
+    "not_before": _moment,
+    "spaces": _spaces,
 }
-"""Key of a policy file → the attribute of :class:`Demand` that it states, and how its value is read."""
+"""Key of a policy file, which is an attribute of :class:`Demand` → how its value is read."""

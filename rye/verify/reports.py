@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rye._report import Report
 from rye._text import Advice
@@ -87,6 +87,29 @@ class Violation(Report):
         return f"{self.space}:{self.bundle}" if self.bundle else self.space
 
 
+class Accepted(NamedTuple):
+    """A finding that a policy accepts: a change of any of these four makes another finding.
+
+    ``path`` is relative to the project, or to the working directory without one; absolute elsewhere. ``mode`` is
+    ``100644`` or, of an executable file, ``100755``; ``120644`` or ``120755`` where it is reached by a link, ``040000``
+    of a folder, empty where nothing is there. ``digest`` is the SHA-256 that :class:`VerifiedItem` has.
+    """
+
+    path: str
+    mode: str
+    code: str
+    digest: str
+
+    @property
+    def key(self) -> str:
+        """64 hex digits that stand for it."""
+        return hashlib.sha256(json.dumps(self).encode()).hexdigest()
+
+
+NOT_PLACED: Final = Accepted("", "", "", "")
+"""The identity of a finding that was not yet compared with a policy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """An item that does not meet what is demanded, or a violation of a list.
@@ -97,7 +120,8 @@ class Finding:
         reason: The same in words.
         fix: The command that fixes it, for a shell; empty where none does.
         note: What to know before it is run, or what to do instead. No shell should read it.
-        baselined: Whether the baseline accepts it.
+        identity: What a policy has to name to accept it.
+        accepted: Whether the policy accepts it.
     """
 
     item: VerifiedItem | Violation
@@ -105,23 +129,18 @@ class Finding:
     reason: str
     fix: str
     note: str = ""
-    baselined: bool = False
+    identity: Accepted = NOT_PLACED
+    accepted: bool = False
 
     @property
     def advice(self) -> Advice:
         """What fixes it, and the words to it."""
         return Advice(self.fix, self.note)
 
-    @property
-    def key(self) -> str:
-        """The identity of the finding, 64 hex digits: item, source, bytes and code; a change makes another finding."""
-        parts = (self.item.source, self.item.ref, self.item.digest, self.code)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts of the item, then ``code``, ``reason``, ``fix``, ``note``, ``baselined`` and ``key``."""
-        names = ("code", "reason", "fix", "note", "baselined", "key")
-        return self.item.to_dict() | {name: getattr(self, name) for name in names}
+        """Return the facts of the item, ``code``, ``reason``, ``fix``, ``note``, ``accepted``, ``mode`` and ``key``."""
+        facts = {name: getattr(self, name) for name in ("code", "reason", "fix", "note", "accepted")}
+        return self.item.to_dict() | facts | {"mode": self.identity.mode, "key": self.identity.key}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +154,10 @@ class Unchecked(Report):
 
     def __str__(self) -> str:
         return self.message
+
+
+PART_OF_SKILL: Final = "skill-changed"
+"""Code of the items of a skill that is not what was signed. One of them is a finding, the others come as items."""
 
 
 class Exposed(NamedTuple):
@@ -157,8 +180,8 @@ class VerifyReport(Report):
     Attributes:
         items: Every item asked for with its verdict; empty where a caller took them one by one.
         counts: Number of items by verdict.
-        findings: How many findings there are that no baseline accepts, those about lists among them.
-        baselined: How many it accepts.
+        findings: How many findings there are that the policy does not accept, those about lists among them.
+        accepted: How many it accepts.
         unchecked: Files, targets and lists that could not be checked.
         warnings: Keys and bundles that could not be used, items that hide one of another signer, metadata that is not
             YAML (counted by cause), notes on lists.
@@ -169,7 +192,7 @@ class VerifyReport(Report):
     items: tuple[VerifiedItem, ...]
     counts: Mapping[str, int]
     findings: int = 0
-    baselined: int = 0
+    accepted: int = 0
     unchecked: tuple[Unchecked, ...] = ()
     warnings: tuple[str, ...] = ()
     lists: tuple[ListReport, ...] = ()

@@ -1,77 +1,29 @@
-"""One verification under a policy: which items fall short and the command that fixes each; a baseline accepts some."""
+"""One verification under a policy: which items fall short and the command that fixes each; the policy accepts some."""
 
 from __future__ import annotations
 
-import json
+import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from rye.errors import ArgumentError, NotFoundError
+from rye.errors import ArgumentError
+from rye.items.clients import SKILL_FILE
 from rye.parameters import COMMANDS, check
 from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
-from rye.trust import refuse_links, system_clock, write_atomically
+from rye.trust import system_clock
 from rye.trust.reasons import audience_words
-from rye.verify.changes import changed_since as find_changes
-from rye.verify.fixes import Fixes
+from rye.verify.advice import Adviser, root_of
 from rye.verify.lists import ListChecks
-from rye.verify.policy import Policy, load_policy, read_limited
-from rye.verify.reports import Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
+from rye.verify.originals import changed_in_skill, skill_folder
+from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
+from rye.verify.reports import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
-
-MAX_BASELINE_FILE: Final = 64 * 1024 * 1024
-"""How large a baseline file may be."""
-
-_LAYOUT: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Accepted findings. Each is bound to the bytes of the file: a change makes a new finding."""
-
-    keys: frozenset[str] = frozenset()
-
-    @classmethod
-    def load(cls, path: Path) -> Baseline:
-        """Read what :meth:`save` wrote.
-
-        Raises:
-            NotFoundError: ``baseline-not-found``.
-            ArgumentError: ``bad-baseline``.
-            EnvironmentFault: ``unreadable``.
-        """
-        words, hint = f"there is no baseline {str(path)!r}", "write one with --write-baseline"
-        data = read_limited(path, "baseline", MAX_BASELINE_FILE, NotFoundError("baseline-not-found", words, hint=hint))
-        try:
-            value = json.loads(data.decode("utf-8")) if len(data) <= MAX_BASELINE_FILE else None
-        except (ValueError, RecursionError):
-            value = None
-        rows = value.get("findings") if isinstance(value, dict) and value.get("rye_baseline") == _LAYOUT else None
-        keys = [row.get("key") if isinstance(row, dict) else None for row in rows] if isinstance(rows, list) else [None]
-        if not all(isinstance(key, str) and len(key) == 64 for key in keys):
-            hint = "write it anew with --write-baseline, and review what it accepts"
-            raise ArgumentError("bad-baseline", f"{str(path)!r} is no baseline of this version", hint=hint)
-        return cls(frozenset(map(str, keys)))
-
-    @staticmethod
-    def save(path: Path, findings: Iterable[Finding]) -> None:
-        """Write findings as the ones to accept, so that a person can review them; no link is written through.
-
-        Raises:
-            EnvironmentFault: ``cannot-write``.
-        """
-        refuse_links(path)
-        rows = [
-            {"item": each.item.ref, "source": each.item.source, "code": each.code, "key": each.key}
-            for each in sorted(findings, key=lambda each: (each.item.source, each.item.ref, each.code))
-        ]
-        text = json.dumps({"rye_baseline": _LAYOUT, "findings": rows}, indent=1) + "\n"
-        write_atomically(path, text.encode("ascii"))
 
 
 @dataclass(slots=True)
@@ -81,30 +33,38 @@ class Verification:
     Attributes:
         outcomes: The files with their verdicts.
         policy: What is demanded of them.
-        baseline: Findings that are accepted.
         now: The moment by which ages are judged.
         checks: The lists that are checked after the items.
+        base: The folder to which the paths of accepted findings are relative.
+        named: Sources of the bundles and folders that the caller named, for which the policy is, too.
         audience: The name for which a project's items must have been signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
         counts: Number of items by verdict, so far.
-        findings: How many findings no baseline accepts, so far.
-        baselined: How many it accepts.
+        findings: How many findings the policy does not accept, so far.
+        accepted: How many it accepts.
         violations: How many of all findings are about lists and files that are no items.
+        subject: Number of items that the policy is for, so far.
         unchecked: What could not be checked.
     """
 
     outcomes: OutcomeStream
     policy: Policy
-    baseline: Baseline
     now: datetime
     checks: ListChecks
+    base: Path
+    named: frozenset[str] = frozenset()
     audience: str = ""
-    fixes: Fixes | None = None
+    fixes: Adviser | None = None
     counts: Counter[str] = field(default_factory=Counter)
     findings: int = 0
-    baselined: int = 0
+    accepted: int = 0
     violations: int = 0
+    subject: int = 0
     unchecked: list[Unchecked] = field(default_factory=list)
+    _changed: dict[str, set[str]] = field(default_factory=dict)
+    """Skill that is not what was signed → its files that are changed, gone or added."""
+    _held: dict[str, VerifiedItem | None] = field(default_factory=dict)
+    """The same skill → its item for the finding, None once there is one."""
 
     @property
     def items(self) -> int:
@@ -114,7 +74,8 @@ class Verification:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on lists."""
-        return self.outcomes.warnings + self.checks.notes
+        unused = ("the policy is for no item that is verified; it names its spaces with 'spaces'",)
+        return self.outcomes.warnings + self.checks.notes + (unused if self.items and not self.subject else ())
 
     @property
     def lists(self) -> tuple[ListReport, ...]:
@@ -124,14 +85,16 @@ class Verification:
     @property
     def status(self) -> int:
         """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
-        if self.unchecked or not (self.items or self.outcomes.passed_over):
+        if self.unchecked or not self.items:
             return 2
         return 1 if self.findings else 0
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item, as a finding where it falls short, what could not be checked, and violations at the end."""
         for outcome in self.checks.watch(self.outcomes):
-            yield self._judged(outcome)
+            yield from self._judged(outcome)
+        for item in filter(None, self._held.values()):
+            yield self._found(item, item.signature.code, item.signature.reason)
         for each in self.checks:
             if isinstance(each, Unchecked):
                 self.unchecked.append(each)
@@ -142,21 +105,59 @@ class Verification:
                 advice = self.fixes.of_list(violation, found) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, found.code, found.message, *advice))
 
-    def _judged(self, outcome: Outcome) -> VerifiedItem | Finding | Unchecked:
+    def _judged(self, outcome: Outcome) -> Iterator[VerifiedItem | Finding | Unchecked]:
         if isinstance(outcome, Unchecked):
             self.unchecked.append(outcome)
-            return outcome
+            yield outcome
+            return
         self.counts[outcome.verdict] += 1
-        demands = self.policy.demands(outcome)
+        mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
+        self.subject += mine is not None
+        demands = (mine or Demand(), *filter(None, (self.policy.also,)))
         wanted = self.audience if outcome.space == Space.PROJECT else ""
         if not all(demand.accepts_verdict(outcome) for demand in demands):
-            return self._found(outcome, outcome.signature.code, outcome.signature.reason)
+            if outcome.signature.code == PART_OF_SKILL:
+                yield from self._of_skill(outcome)
+            else:
+                yield self._found(outcome, outcome.signature.code, outcome.signature.reason)
+            return
         if wanted and outcome.signature.audience != wanted:  # where the key does not count, no verdict says so
-            return self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
+            yield self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
+            return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
-                return self._found(outcome, *fault, formats=demand.envelopes)
-        return outcome
+                yield self._found(outcome, *fault, formats=demand.formats)
+                return
+        yield outcome
+
+    def _of_skill(self, item: VerifiedItem) -> Iterator[VerifiedItem | Finding]:
+        """Yield one finding for all items of a skill that is not what was signed, and the others as they are.
+
+        It is on the first item that is changed. Where none is, such as for a changed picture, it comes at the end, on
+        ``SKILL.md`` or the first item: that one is held back.
+        """
+        root = root_of(item.ref, item.path)
+        skill = f"{root}/{skill_folder(root, item.path.removeprefix(f'{root}/'))}"
+        if skill not in self._held:
+            change = changed_in_skill(root, skill.removeprefix(f"{root}/"))
+            self._changed[skill] = {f"{root}/{path}" for path in (*change.changed, *change.added)}
+            for path in self._changed[skill]:
+                self.checks.fail(path)
+            self._held[skill] = item
+        held = self._held[skill]
+        self.checks.fail(item.path)
+        if held is None:
+            yield item
+        elif item.path in self._changed[skill]:
+            self._held[skill] = None
+            yield self._found(item, item.signature.code, item.signature.reason)
+            if held is not item:
+                yield held
+        elif item.path == f"{skill}/{SKILL_FILE}" and held is not item:
+            self._held[skill] = item
+            yield held
+        elif held is not item:
+            yield item
 
     def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
         self.checks.fail(item.path)
@@ -164,11 +165,14 @@ class Verification:
         return self._counted(Finding(item, code, reason, *advice))
 
     def _counted(self, finding: Finding) -> Finding:
-        if finding.key in self.baseline.keys:
-            self.baselined += 1
-            return replace(finding, baselined=True)
-        self.findings += 1
-        return finding
+        path, item = Path(finding.item.path), finding.item
+        place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
+        name = "".join(map(_visible, place.as_posix()))
+        identity = Accepted(name, mode_of(path, self.base), finding.code, item.digest)
+        accepted = identity in self.policy.accepted
+        self.accepted += accepted
+        self.findings += not accepted
+        return replace(finding, identity=identity, accepted=accepted)
 
     def report(self) -> VerifyReport:
         """Return the result so far, without the items."""
@@ -176,7 +180,7 @@ class Verification:
             items=(),
             counts=dict(self.counts),
             findings=self.findings,
-            baselined=self.baselined,
+            accepted=self.accepted,
             unchecked=tuple(self.unchecked),
             warnings=self.warnings,
             lists=self.lists,
@@ -202,7 +206,7 @@ class Verification:
         """Return the counts, the warnings and the status as JSON-able values."""
         counts = {"items": self.items, "verdicts": dict(self.counts), "unchecked": len(self.unchecked)}
         rest = {"warnings": list(self.warnings), "status": self.status}
-        return counts | {"findings": self.findings, "baselined": self.baselined} | rest
+        return counts | {"findings": self.findings, "accepted": self.accepted} | rest
 
 
 def start_verification(
@@ -213,8 +217,6 @@ def start_verification(
     named_trust: Sequence[Path] = (),
     without: Sequence[Path] | None = None,
     policy: Policy | Path | None = None,
-    baseline: Path | None = None,
-    changed_since: str | None = None,
     require_list: bool = False,
     strict: bool = False,
     digests: bool = False,
@@ -223,30 +225,47 @@ def start_verification(
 ) -> Verification:
     """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`."""
     check(COMMANDS["verify"]["space"], space)
-    demanded = policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy()
+    demanded = (
+        policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy(Demand(spaces=EVERY_SPACE))
+    )
     layout = _for_audience(layout, demanded.audience)
-    folder = layout.project or Path.cwd()
     outcomes = stream_outcomes(
         texts,
         layout,
         space=space,
         named_trust=named_trust,
         without=without,
-        wanted=None
-        if changed_since is None
-        else lambda roots: find_changes(
-            changed_since, folder, roots=roots, named=[root for root in roots if root not in layout.roots]
-        ),
         digests=digests or not demanded.is_plain,
         processes=processes,
         progress=progress,
     )
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
-    accepted = Baseline() if baseline is None else Baseline.load(baseline)
     checks = ListChecks(outcomes, require_list, strict)
-    fixes = Fixes.find(outcomes.named, layout.audience)
-    return Verification(outcomes, demanded, accepted, system_clock(), checks, layout.audience, fixes)
+    fixes = Adviser.find(outcomes.named, layout.audience)
+    base, named = layout.project or Path.cwd(), frozenset(root.source for root in outcomes.named)
+    return Verification(outcomes, demanded, system_clock(), checks, base, named, layout.audience, fixes)
+
+
+def _visible(char: str) -> str:
+    """Return a character of a name, escaped if it cannot be seen or begins an escape: two names never look the same."""
+    return char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode("ascii")
+
+
+def mode_of(path: Path, base: Path) -> str:
+    """Return the mode of what a path leads to, as :class:`rye.verify.reports.Accepted` has it.
+
+    A link counts if it is the file itself or a folder above it that lies below ``base``.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return "120000" if path.is_symlink() else ""
+    if stat.S_ISDIR(mode):
+        return "040000"
+    above = (each for each in (path, *path.parents) if each != base and each.is_relative_to(base))
+    kind = "12" if path.is_symlink() or any(each.is_symlink() for each in above) else "10"
+    return f"{kind}{'0755' if mode & 0o111 else '0644'}"
 
 
 def _for_audience(layout: Layout, name: str) -> Layout:

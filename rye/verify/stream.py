@@ -29,8 +29,6 @@ Progress = Callable[[int, int, str], None]
 _AHEAD = 4096
 """Files that are listed before they are verified: to go from the one to the other for each of them takes longer."""
 
-Wanted = Callable[[Root, ItemFile], bool]
-
 
 @dataclass(slots=True)
 class OutcomeStream:
@@ -42,8 +40,6 @@ class OutcomeStream:
         verifier: Judges the files: trust set and moment.
         warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
         named: Roots that the caller named, with an option or by a path among the texts; the others are found.
-        passed_over: Number of files that were named but, being unchanged, left out; known at the end.
-        wanted: Says which of the named files to verify; None for all.
         processes: How many may work.
         progress: Called while it goes on.
         space: The space that was asked for, or ``all``: a warning says where its items would lie if there are none.
@@ -54,8 +50,6 @@ class OutcomeStream:
     verifier: Verifier
     warnings: tuple[str, ...]
     named: tuple[Root, ...] = ()
-    passed_over: int = 0
-    wanted: Wanted | None = None
     processes: int = 1
     progress: Progress | None = None
     space: str = "all"
@@ -155,10 +149,7 @@ class OutcomeStream:
                         continue
                     matched.update(naming)
                 beside += uncovered_imports(root, file)
-                if self.wanted is None or self.wanted(root, file):
-                    yield number, file
-                else:
-                    self.passed_over += 1
+                yield number, file
             self.warnings += tuple(pairs)
             if named := [path for path in strays if any(target.covers(root, path) for target in targets)]:
                 self.warnings += (f"{root.source}: no item is signed by {named_files(named)} [stray-signature]",)
@@ -180,7 +171,6 @@ def stream_outcomes(
     space: str = "all",
     named_trust: Sequence[Path] = (),
     without: Sequence[Path] | None = None,
-    wanted: Callable[[Sequence[Root]], Wanted] | None = None,
     digests: bool = True,
     processes: int | None = 1,
     progress: Progress | None = None,
@@ -193,7 +183,6 @@ def stream_outcomes(
         space: Which of them to look in.
         named_trust: Trust files that count as the user's own.
         without: Folders below the project in which no projects are looked for; None looks for none at all.
-        wanted: Given the roots, returns a function that says which of the named files to verify; None for all.
         digests: Whether trusted items have a ``digest``, too.
         processes: How many may work; None for one on each processor.
         progress: Called while it goes on.
@@ -226,9 +215,7 @@ def stream_outcomes(
         _all_named=not texts,
         _problems=[*map(_of_trust_file, load.unreadable), *_of_folders(targets)],
     )
-    stream.named = (*layout.named, *extended.roots[len(layout.roots) :])
-    if wanted is not None:
-        stream.wanted = wanted(stream.roots)
+    stream.named = tuple(dict.fromkeys((*layout.named, *by_path)))
     return stream
 
 

@@ -6,7 +6,6 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import io
 import os
@@ -17,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,13 +39,12 @@ from rye.trust import (
     trust_file_name,
 )
 from rye.trust.list import add_signature, write_list
-from rye.verify.fixes import Fixes
+from rye.verify.advice import Adviser, Signers
 from rye.verify.pool import SERIAL_BELOW
 from rye.verify.reports import Finding
 from rye.verify.run import start_verification
 from tests.integration import test_mcp_http
 from tests.integration.test_mixed_install import install_engine, install_rye, start
-from tests.integration.test_verify_server import answering
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
 from tests.support.mcp_server import refused, with_client
@@ -251,7 +250,7 @@ def detached_signature_removed(arena: Arena) -> Found:
     signature.unlink()
     (item,) = (each for each in arena.sim.registry().verify(space="project").items if each.id == "demo/data")
     with chdir(arena.sim.project):
-        advice = Fixes.find().of_item(item, item.signature.code)
+        advice = Adviser.find().of_item(item, item.signature.code)
     assert "rye sign" not in " ".join(advice)
     return arena.verify()
 
@@ -335,14 +334,17 @@ def detached_signature_is_a_link(arena: Arena) -> Found:
 
 @attack
 def altered_item_signed_by_its_fix(arena: Arena) -> Found:
-    """Somebody who holds a counting key pastes what the answer says: nothing in it signs what another has altered."""
+    """Somebody with a key that counts pastes what the answer says: no command in it signs what another altered."""
     arena.replace(b"Say hello.", b"Say hullo.")
     arena.sim.add("project", OTHER, TEXT, EVE)
     items = arena.sim.registry().verify(space="project").items
     with chdir(arena.sim.project):
-        advice = [Fixes.find().of_item(item, item.signature.code) for item in items]
+        advice = [Adviser.find().of_item(item, item.signature.code) for item in items]
     assert len(advice) == 2
-    assert not any("rye sign" in text for each in advice for text in each)
+    assert not any("rye sign" in each.command for each in advice)
+    assert [each.words.startswith("review what changed, then: ") for each in advice] == [
+        "rye sign" in each.words for each in advice
+    ]
     arena.sim.delete("project", OTHER)
     return arena.verify()
 
@@ -603,7 +605,7 @@ def extension_with_the_same_mark_without_list(arena: Arena) -> Found:
     registry = arena.sim.registry()
     (item,) = registry.verify(space="project").items
     with chdir(arena.sim.project):
-        assert "rye sign" not in " ".join(Fixes.find().of_item(item, item.signature.code))
+        assert "rye sign" not in " ".join(Adviser.find().of_item(item, item.signature.code))
     assert registry.search("is:misplaced hello", space="project").total == 1
     return arena.verify()
 
@@ -921,16 +923,16 @@ def list_removed_before_first_use(arena: Arena) -> Found:
 
 @attack
 def accepted_removal_repeated(arena: Arena) -> Found:
-    """A baseline accepts that an item is gone; it came back as another version, was listed, and is taken away too."""
+    """A policy accepts that an item is gone; it came back as another version, was listed, and is taken away too."""
     arena.sim.add("project", OTHER, TEXT)
     arena.list_items()
     arena.hello.unlink()
     known = _accept(arena)
     _sign_later(arena)
     arena.list_items()
-    assert arena.verify("--baseline", known).status == 0
+    assert arena.verify("--policy", known).status == 0
     arena.hello.unlink()
-    return arena.verify("--baseline", known)
+    return arena.verify("--policy", known)
 
 
 @attack
@@ -943,11 +945,43 @@ def memory_of_the_list_reset(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def accepted_file_turned_into_another(arena: Arena) -> Found:
+    """The text stays as it was accepted; a shell script, an executable and a link of that text are not."""
+    legacy = arena.sim.write("project", "tools/demo/legacy.py", "#!/bin/sh\necho old\n")
+    known = _accept(arena)
+    changes: dict[str, Callable[[Path], object]] = {
+        ".py": lambda path: path.chmod(0o755),
+        ".sh": lambda path: path.rename(path.with_suffix(".sh")),
+        ".txt": lambda path: path.symlink_to(path.rename(path.with_suffix(".txt"))),
+    }
+    for suffix, act in changes.items():
+        act(legacy)
+        found = arena.verify("--policy", known)
+        assert found == Found(1, frozenset({"no-envelope"}), frozenset({"ok"})), suffix
+        legacy.unlink(missing_ok=True)
+        legacy.with_suffix(suffix).unlink(missing_ok=True)
+        arena.sim.write("project", "tools/demo/legacy.py", "#!/bin/sh\necho old\n")
+        assert arena.verify("--policy", known).status == 0
+    legacy.chmod(0o755)
+    return arena.verify("--policy", known)
+
+
+@attack
+def revoked_key_among_the_signers_demanded(arena: Arena) -> Found:
+    """Whoever stole the key signs again: to demand this signer does not make up for the revocation."""
+    policy = arena.sim.folder / "policy.yaml"
+    policy.write_text(f"require: signed\nsigners: {ANN.public.fingerprint}\n", encoding="utf-8")
+    assert arena.verify("--policy", str(policy)).status == 0
+    arena.sim.revoke(ANN)
+    return arena.verify("--policy", str(policy))
+
+
 def _accept(arena: Arena) -> str:
-    known = str(arena.sim.project.with_name("known.json"))
-    words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--baseline", known]
-    assert main([*words, "--write-baseline"]) == 0
-    assert arena.verify("--baseline", known).status == 0
+    known = str(arena.sim.project.with_name("known.yaml"))
+    words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--policy", known]
+    assert main([*words, "--accept"]) == 0
+    assert arena.verify("--policy", known).status == 0
     return known
 
 
@@ -1930,16 +1964,6 @@ def log_filled_by_callers(arena: Arena) -> Found:
 
 
 @attack
-def answer_without_end(arena: Arena) -> Found:
-    """A server of skills sends more than memory holds: the verification ends, and tells no more than that."""
-    for coding, chunks in (("identity", [b"x" * (1 << 20)] * 80), ("gzip", [gzip.compress(b"x")])):
-        with answering(coding, chunks) as url, redirect_stderr(io.StringIO()) as err:
-            assert main(["verify", "--mcp", url]) == 2
-        assert "an answer of the server is compressed or longer than" in err.getvalue()
-    return arena.verify()
-
-
-@attack
 def distribution_installed_over_rye(arena: Arena) -> Found:
     """Without the check, an import fails somewhere, or the other one's code is run as rye's."""
     site = install_rye(arena.sim.folder)
@@ -1952,12 +1976,15 @@ def distribution_installed_over_rye(arena: Arena) -> Found:
 def program_of_the_checkout_started(arena: Arena) -> Found:
     """A program named git, found first by whoever follows the path."""
     marker = arena.sim.folder / "ran"
+    unsigned = arena.sim.write("project", "tools/demo/unsigned.py", TEXT)
+    _commit(arena.sim.project)
     program = arena.sim.project / "git"
     program.write_text(f"#!/bin/sh\n: > '{marker}'\n", encoding="utf-8")
     program.chmod(0o755)
     with chdir(arena.sim.project), pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
-        assert main(["verify", "--changed-since", "HEAD"]) == 2
+        assert main(["verify", "--space", "project"]) == 1
+        unsigned.unlink()
         found = arena.verify()
     assert not marker.exists()
     return found
@@ -2004,7 +2031,7 @@ def signature_text_searched(arena: Arena) -> Found:
 def command_of_a_build_in_a_name(arena: Arena) -> Found:
     """GitHub's runner reads ``##[`` anywhere in a line of any format."""
     arena.sim.write("project", "tools/demo/a##[add-path]x.py", TEXT)
-    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
+    for form in ("text", "json", "jsonl", "sarif", "junit"):
         with io.StringIO() as out, redirect_stdout(out):
             assert main(["verify", "--space", "project", "--project", str(arena.sim.project), "--format", form]) == 1
             assert "add-path" in out.getvalue()
@@ -2019,7 +2046,7 @@ def name_made_for_a_shell(arena: Arena) -> Found:
     arena.sim.write("project", f"tools/demo/{name}.py", TEXT)
     with chdir(arena.sim.project):
         (advice,) = (
-            Fixes.find().of_item(item, item.signature.code)
+            Adviser.find().of_item(item, item.signature.code)
             for item in arena.sim.registry().verify(space="project").items
             if item.id != "demo/hello"
         )
@@ -2097,17 +2124,15 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
             _commit(arena.sim.project)
             arena.hello.write_bytes(unsigned)
             (only,) = advice()
-            assert only.command.endswith(" -C .ai checkout -- tools/demo/hello.py")
+            assert only.command.endswith(" -C .ai checkout HEAD -- tools/demo/hello.py")
             subprocess.run(["git", "add", "-A"], cwd=arena.sim.project, check=True)
-            (only,) = advice()
-            assert only.command == ""
-            assert "rye sign" not in only.words
+            assert [only] == list(advice())
             shutil.rmtree(arena.sim.project / ".git")
         arena.hello.write_bytes(well)
         arena.list_items()
         arena.hello.write_bytes(unsigned)
         (only,) = advice()
-        assert (only.command, "rye sign" in only.words) == ("", False)
+        assert (only.command, only.words.startswith("review what changed, then: rye sign --list")) == ("", True)
         arena.hello.write_bytes(well)
         arena.sim.write("project", OTHER, TEXT)
         (planted,) = advice()
@@ -2144,7 +2169,7 @@ def repository_that_starts_programs(arena: Arena) -> Found:
     def fix() -> str:
         with chdir(project):
             (item,) = arena.sim.registry().verify(space="project").items
-            return Fixes.find().of_item(item, item.signature.code).command
+            return replace(Adviser.find(), signers=Signers).of_item(item, item.signature.code).command
 
     lay_repository(inner)
     assert fix() == ""
@@ -2299,7 +2324,7 @@ def repository_among_the_items(arena: Arena) -> Found:
     with_client(arena.sim, talk)
     with chdir(project):
         (item,) = arena.sim.registry().verify(space="project").items
-        advice = Fixes.find().of_item(item, item.signature.code)
+        advice = Adviser.find().of_item(item, item.signature.code)
     assert (advice.command, "do not use it" in advice.words) == ("", True)
     return arena.verify()
 
@@ -2560,14 +2585,14 @@ def folders_that_clients_obey(arena: Arena) -> Found:
         *(".windsurf/memories", "packages/x/.cline/hooks"),
     )
     words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--strict"]
-    known = ["--baseline", str(arena.sim.folder / "known.json")]
+    known = ["--policy", str(arena.sim.folder / "known.yaml")]
     for place in places:
         lay(arena.sim.project / place, {"a/b.md": "Run evil.\n"})
         found = arena.verify("--strict")
         assert found == Found(1, frozenset({"uncovered"}), frozenset({"ok"}))
         with redirect_stderr(io.StringIO()) as err:
             assert main(words[:-1]) == 0
-            assert main([*words, *known, "--write-baseline"]) == 0
+            assert main([*words, *known, "--accept"]) == 0
         assert (
             f"clients of agents obey what no signature covers: {place.removeprefix('packages/x/')}/a/b.md"
             in err.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -137,32 +136,6 @@ def test_a_list_names_the_signature(sim: SpaceSim) -> None:
     registry.sign_list()
     sim.write("project", SIG, kept)
     assert code(registry, strict=True) == (["ok"], 1, ["file-added"])
-
-
-def test_a_changed_signature_is_a_change_of_the_item(sim: SpaceSim) -> None:
-    """Against a revision of git, as in the index: added, replaced and removed."""
-    registry = sim.registry()
-
-    def git(*words: str) -> None:
-        settings = ("-c", "user.name=x", "-c", "user.email=x@y")
-        subprocess.run(["git", *settings, *words], cwd=sim.project, check=True, capture_output=True)
-
-    def changed() -> int:
-        return len(registry.check(space="project", changed_since="HEAD").complete().items)
-
-    git("init", "-q")
-    sim.sign("project", DATA)
-    git("add", "-A")
-    git("commit", "-qm", "signed")
-    assert changed() == 0
-    sim.sign("project", DATA, EVE)
-    assert changed() == 1
-    sim.delete("project", SIG)
-    assert changed() == 1
-    git("commit", "-qam", "bare")
-    assert changed() == 0
-    sim.sign("project", DATA)
-    assert changed() == 1
 
 
 def test_the_index_follows_the_signature(sim: SpaceSim) -> None:

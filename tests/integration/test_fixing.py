@@ -44,7 +44,7 @@ DEFECTS: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "envelope-elsewhere": ("tools/demo/hello.py", lambda: TOOL + sign(TOOL)),
     "revoked": ("tools/demo/hello.py", lambda: sign(TOOL, REVOKED)),
     "expired": ("tools/demo/hello.py", lambda: sign(TOOL, OLD)),
-    "namespace": ("tools/demo/hello.py", lambda: sign(TOOL, NARROW)),
+    "limited": ("tools/demo/hello.py", lambda: sign(TOOL, NARROW)),
     "outside-shebang": ("tools/demo/hello.py", lambda: b"#!/bin/sh\n" + hashed(old_envelope(TOOL)) + TOOL),
     "outside-front-matter": ("knowledge/demo/hello.md", lambda: html(old_envelope(NOTE.strip())) + FRONT + NOTE),
     "outside-directive": ("directives/demo/hello.md", lambda: html(old_envelope(XML)) + DIRECTIVE),
@@ -60,6 +60,10 @@ ALTERED: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "signature": ("tools/demo/hello.py", lambda: sign(TOOL).replace(b"2026-", b"2031-", 1)),
 }
 """The same of defects that are of somebody's making, perhaps: to sign the file would hide that."""
+
+
+EDITED = ("digest", "line-ends")
+"""Those that an edit of the signer's own looks like."""
 
 
 @pytest.fixture
@@ -128,7 +132,7 @@ def test_attack_what_others_signed_or_altered_is_never_signed_by_its_fix(
     sim.trust(NARROW, owner="narrow", patterns=("other/*",))
     if code == "project-key":
         sim.trust(EVE, "project", owner="eve")
-    if code.startswith("outside") or REASONS[code].verdict is Verdict.UNSIGNED:
+    if code.startswith("outside") or code in EDITED or REASONS[code].verdict is Verdict.UNSIGNED:
         os.environ["RYE_SIGNING_KEY"] = EVE.to_pem().decode()  # not the key that signed, and none that counts
     status, out = rye("verify", "--space", space, "--json")
     (item,) = json.loads(out)["items"]
@@ -136,6 +140,39 @@ def test_attack_what_others_signed_or_altered_is_never_signed_by_its_fix(
     assert code == item["code"] or (code, space, item["code"]) == ("project-key", "user", "foreign-key")
     assert "rye sign" not in item["fix"] + item["note"]
     assert item["fix"] or item["note"]
+
+
+@pytest.mark.parametrize("space", ["project", "user"])
+@pytest.mark.parametrize("code", EDITED)
+def test_an_edit_of_what_the_user_signed_is_reviewed_and_signed_again(
+    sim: SpaceSim, rye: Rye, code: str, space: str
+) -> None:
+    """The words alone have the command, as the change may be somebody else's; run, it signs the file as it is."""
+    rel, make = ALTERED[code]
+    path = sim.write(space, rel, make())
+    status, out = rye("verify", "--space", space, "--json")
+    (item,) = json.loads(out)["items"]
+    assert (status, item["code"], item["fix"]) == (1, code, "")
+    words, _, command = item["note"].partition(", then: ")
+    assert words == "review what changed"
+    edited = path.read_bytes().partition(b"\n")[2]
+    assert rye(*shlex.split(command)[1:])[0] == 0
+    assert rye("verify", "--space", space)[0] == 0
+    assert path.read_bytes().partition(b"\n")[2] == edited
+
+
+@needs_git
+def test_an_edit_of_somebody_else_is_brought_back_by_the_command_in_the_note(sim: SpaceSim, rye: Rye) -> None:
+    """To the signer, the words also say how to drop a change that is not theirs."""
+    path = sim.add("project", "tools/demo/a.py", TOOL)
+    commit(sim)
+    path.write_bytes(path.read_bytes() + b"# more\n")
+    (row,) = findings(rye)
+    assert row["fix"] == ""
+    before, _, command = row["note"].rpartition(": ")
+    assert before.endswith("; if somebody else changed it, bring it back")
+    assert paste(rye, command)
+    assert findings(rye) == []
 
 
 def test_a_key_of_the_project_is_fixed_by_endorsing_or_trusting_it(sim: SpaceSim, rye: Rye) -> None:
@@ -209,6 +246,7 @@ def test_the_git_command_of_a_fix_brings_the_file_back(sim: SpaceSim, rye: Rye, 
     if change == "committed":
         sim.path("project", path).write_bytes(sim.path("project", path).read_bytes() + b"# more\n")
     commit(sim)
+    os.environ["RYE_SIGNING_KEY"] = EVE.to_pem().decode()  # to the signer, it may be an edit of their own
     if change == "edited":
         sim.path("project", path).write_bytes(sim.path("project", path).read_bytes() + b"# more\n")
     elif change == "removed":

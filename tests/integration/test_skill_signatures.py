@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from rye import Registry, spaces
+from rye.cli.render.machine import FORMATS
 from rye.errors import ArgumentError, RyeError, SigningError
 from rye.items.clients import OF_PROJECTS
 from rye.spaces import Root, Space, walk_along, walk_stat
 from rye.spaces.signed import read_signed, skill_files
 from rye.trust import SKILL_SIGNATURE, Origin, sign_skill
 from rye.trust.list import write_rows
-from rye.verify.changes import changed_since
-from rye.verify.reports import Finding
+from rye.verify.policy import accept_findings
+from rye.verify.reports import Finding, VerifiedItem
 from tests.support.signed import EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 
@@ -260,7 +261,7 @@ def test_the_fix_of_a_changed_skill_names_every_file_that_changed(
     added = skills.write("pdf/-evil.sh", "evil\n")
     (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
     assert found.code == "skill-changed"
-    assert found.fix.endswith(" -C .claude/skills checkout -- pdf/assets/logo.bin pdf/forms.md")
+    assert found.fix.endswith(" -C .claude/skills checkout HEAD -- pdf/assets/logo.bin pdf/forms.md")
     assert found.note.endswith("remove what was added: pdf/-evil.sh")
     subprocess.run(found.fix, shell=True, check=True)  # noqa: S602 - a command that is meant to be copied
     (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
@@ -272,32 +273,49 @@ def test_the_fix_of_a_changed_skill_names_every_file_that_changed(
     assert skills.verdicts() == dict.fromkeys(PDF, "ok")
 
 
-def test_what_changed_since_a_revision_is_the_skill(skills: Skills) -> None:
-    """Any file of it, its mode, its signature, added or gone; the other skill is passed over."""
-    run = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(skills.sim.project)]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
-        subprocess.run([*run, *words], check=True)
-    root = skills.root
+CHANGES: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "knowledge:pdf/forms": ("forms.md", lambda place: place.write_text("# Other\n", encoding="utf-8")),
+    "tool:pdf/scripts/fill": ("scripts/fill.py", lambda place: place.chmod(0o644)),
+    "directive:pdf": ("assets/logo.bin", Path.unlink),
+}
+"""The item that the finding is on → the file of the skill that is changed, and how."""
 
-    def changed() -> list[str]:
-        is_changed = changed_since("HEAD", skills.sim.project, roots=[root], named=[])
-        return sorted(file.item_id for file in spaces.walk(root)[0] if is_changed(root, file))
 
-    changes: list[tuple[str, Callable[[Path], object]]] = [
-        ("forms.md", lambda place: place.chmod(0o755)),
-        ("assets/logo.bin", lambda place: place.write_text("x")),
-        ("assets/logo.bin", Path.unlink),
-        (SKILL_SIGNATURE, Path.unlink),
-        ("new.bin", lambda place: place.write_text("x")),
-    ]
-    all_of_it = sorted(each.split(":")[1] for each in PDF)
-    assert changed() == []
-    for path, act in changes:
-        act(skills.folder / "pdf" / path)
-        assert changed() == all_of_it, path
-        subprocess.run([*run, "add", "-A"], check=True)
-        subprocess.run([*run, "reset", "-q", "--hard"], check=True)
-        assert changed() == []
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("ref", CHANGES)
+def test_one_changed_file_of_a_skill_is_one_finding(skills: Skills, ref: str, processes: int) -> None:
+    """It is on the changed item, else on ``SKILL.md``, and names the file; the others come as items, in any order."""
+    path, change = CHANGES[ref]
+    change(skills.folder / "pdf" / path)
+    run = skills.registry().check(str(skills.folder), processes=processes)
+    entries = list(run)
+    (finding,) = (each for each in entries if isinstance(each, Finding))
+    assert (finding.item.ref, finding.code) == (ref, "skill-changed")
+    assert path in finding.note
+    items = [each for each in entries if isinstance(each, VerifiedItem)]
+    assert sorted(each.ref for each in items if each.verdict == "tampered") == sorted({*PDF} - {ref})
+    assert (run.findings, run.status, run.counts["tampered"], len(entries)) == (1, 1, len(PDF), 5)
+    parts = [line for line in FORMATS["junit"](skills.registry().check(str(skills.folder))) if "<skipped" in line]
+    assert len(parts) == len(PDF) - 1
+
+
+def test_attack_a_second_skill_changed_beside_an_accepted_one(skills: Skills, tmp_path: Path) -> None:
+    """A finding accepted of one skill accepts no further change of it, and none of another."""
+    policy, first = tmp_path / "policy.yaml", skills.write("pdf/forms.md", "# Other\n")
+    (finding,) = (each for each in skills.registry().check(str(skills.folder)) if isinstance(each, Finding))
+    accept_findings(policy, [finding.identity])
+
+    def status() -> int:
+        return skills.registry().check(str(skills.folder), policy=policy).complete().status
+
+    assert status() == 0
+    skills.write("doc/forms.md", "# Other\n")
+    assert status() == 1
+    skills.write("doc/forms.md", FILES["doc/forms.md"])
+    assert status() == 0
+    skills.write("pdf/assets/logo.bin", "x")
+    assert status() == 1
+    assert first.exists()
 
 
 def test_what_is_served_of_a_skill_is_verified_with_it(skills: Skills) -> None:

@@ -12,13 +12,11 @@ import pytest
 from rye import Registry
 from rye.cli import main
 from rye.embedding import Choice
-from rye.errors import EnvironmentFault
-from rye.registry.server_skills import ServerCheck
 from rye.registry.state import ranking_of
 from rye.search.settings import chosen_index, read_choice
 from rye.spaces import state
 from rye.spaces.layout import Layout
-from rye.trust import TRUSTED_FOLDER, TrustSet, system_clock
+from rye.trust import TRUSTED_FOLDER, system_clock
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim
 
@@ -136,24 +134,6 @@ def test_attack_pipe_in_place_of_a_record(sim: SpaceSim, capsys: pytest.CaptureF
         os.mkfifo(record, 0o600)
     status, answer = verify(capsys, "--require-list")
     assert (status, "state-unreadable" in answer) == (2, True)
-    path = state.record_path("skills", "https://example.org/mcp")
-    path.parent.mkdir(mode=0o700)
-    os.mkfifo(path, 0o600)
-    with pytest.raises(EnvironmentFault) as caught:
-        ServerCheck("https://example.org/mcp", TrustSet(()))
-    assert caught.value.code == "state-unreadable"
-
-
-@pytest.mark.parametrize("place", ["record", "skills", ""])
-def test_attack_accepted_skills_planted_by_another_user(sim: SpaceSim, place: str) -> None:
-    """A list of accepted skills that another user could have written accepts nothing."""
-    path = state.record_path("skills", "https://example.org/mcp")
-    state.save_record(path, {"skill://a/SKILL.md": {"skill://a/SKILL.md": "sha256:" + "0" * 64}})
-    ServerCheck("https://example.org/mcp", TrustSet(()))
-    give_away(path if place == "record" else sim.folder / "state" / place)
-    with pytest.raises(EnvironmentFault) as caught:
-        ServerCheck("https://example.org/mcp", TrustSet(()))
-    assert caught.value.code == "state-unsafe"
 
 
 def test_a_record_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_a_finding_is_status_1_and_says_what_to_do(clean: tuple[Workshop, str]) 
     assert summary.endswith("1 failed")
 
 
-@pytest.mark.parametrize("form", ["text", "json", "jsonl", "sarif", "junit", "github"])
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "sarif", "junit"])
 def test_every_format_has_the_same_status(clean: tuple[Workshop, str], form: str) -> None:
     """0, 1 and 2 do not depend on the form of the answer, and each names the item."""
     assert verify(clean, "--format", form).status == 0
@@ -92,11 +92,7 @@ def test_every_format_has_the_same_status(clean: tuple[Workshop, str], form: str
         ("tool:demo/nosuch",),
         ("./nowhere",),
         ("--policy", "none.yaml"),
-        ("--baseline", "none.json"),
         ("--signer", "me"),
-        ("--changed-since", "nosuch"),
-        ("--changed-since", "--output=x"),
-        ("--changed-since", ""),
         ("--trust", "none"),
         ("--project", "none"),
         ("--require", "everything"),
@@ -114,55 +110,6 @@ def test_what_cannot_be_checked_is_status_2(clean: tuple[Workshop, str], words: 
         assert json.loads(done.out)
 
 
-def test_only_what_changed_since_a_revision_is_verified(clean: tuple[Workshop, str]) -> None:
-    """Edited, staged, committed and untracked files count, ignored ones too; the rest does not."""
-    shop = clean[0]
-    done = verify(clean, "--changed-since", "HEAD")
-    assert (done.status, done.out) == (0, "0 items -- nothing has changed\n")
-    spoil(clean)
-    (shop.project / ".ai/tools/demo/new one é.py").write_text('"""New."""\n', encoding="utf-8")
-    (shop.project / ".gitignore").write_text("*.sh\n", encoding="utf-8")
-    (shop.project / ".ai/tools/demo/ignored.sh").write_text("# Ignored\n", encoding="utf-8")
-    found = json.loads(verify(clean, "--changed-since", "HEAD", "--json").out)
-    assert {item["id"]: item["verdict"] for item in found["items"]} == {
-        "demo/deploy": "tampered",
-        "demo/new one é": "unsigned",
-        "demo/ignored": "unsigned",
-    }
-    git(shop, "add", "-A")
-    assert verify(clean, "--changed-since", "HEAD").out.splitlines()[-1].startswith("3 items")
-    git(shop, "reset", "-q", "--hard")
-
-
-def test_a_repository_inside_does_not_hide_items(clean: tuple[Workshop, str]) -> None:
-    """Git names such a folder as a whole; each item in it counts as changed."""
-    inner = clean[0].project / ".ai/tools/inner"
-    inner.mkdir()
-    subprocess.run(["git", "init", "-q"], cwd=inner, check=True)
-    (inner / "evil.py").write_text('"""Evil."""\n', encoding="utf-8")
-    done = verify(clean, "--changed-since", "HEAD")
-    assert done.status == 1
-    assert "tool:inner/evil" in done.out
-
-
-def test_a_changed_trust_file_puts_every_item_to_the_test(clean: tuple[Workshop, str]) -> None:
-    """Whose signatures count may have changed, so nothing is passed over."""
-    trusted = clean[0].project / ".ai/config/keys/trusted/new.toml"
-    trusted.parent.mkdir(parents=True, exist_ok=True)
-    trusted.write_bytes(Path(clean[1]).read_bytes())
-    assert verify(clean, "--changed-since", "HEAD").out.startswith("7 items")
-
-
-def test_without_git_or_repository_nothing_is_passed_over(clean: tuple[Workshop, str], tmp_path: Path) -> None:
-    """Both are status 2, with a hint."""
-    words = ("verify", "--space", "project", "--changed-since", "HEAD")
-    done = clean[0].run(*words, PATH=str(tmp_path))
-    assert (done.status, "git is not installed" in done.err) == (2, True)
-    outside = lay(tmp_path)
-    done = outside.run(*words, GIT_CEILING_DIRECTORIES=str(tmp_path))
-    assert (done.status, "no git repository" in done.err) == (2, True)
-
-
 def test_settings_of_the_repository_start_no_program(clean: tuple[Workshop, str], tmp_path: Path) -> None:
     """Neither a file system monitor, an external diff nor a filter of the checkout is run."""
     mark = tmp_path / "ran"
@@ -175,41 +122,25 @@ def test_settings_of_the_repository_start_no_program(clean: tuple[Workshop, str]
     for name in names:
         git(clean[0], "config", name, str(program))
     spoil(clean)
-    assert verify(clean, "--changed-since", "HEAD").status == 1
+    assert verify(clean).status == 1
     attributes.unlink()
     for name in names:
         git(clean[0], "config", "--unset", name)
     assert not mark.exists()
 
 
-def test_a_cloned_folder_that_looks_like_a_repository_is_none(clean: tuple[Workshop, str]) -> None:
-    """A bare repository among the files brings settings of its own; git is not led into it, nor kept from its own."""
-    inner = clean[0].project / "inner"
-    subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
-    (inner / ".ai/tools").mkdir(parents=True)
-    (inner / ".ai/tools/new.py").touch()
-    done = clean[0].run("verify", "--space", "project", "--project", str(inner), "--changed-since", "HEAD")
-    assert (done.status, "1 unsigned" in done.out) == (1, True)
-
-
-def test_an_index_that_calls_a_file_unchanged_is_not_believed(clean: tuple[Workshop, str]) -> None:
-    """The flags with which git passes over a file hide no edit."""
+def test_accepted_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:
+    """``--accept`` writes the findings into the policy, which then accepts exactly those."""
+    policy = tmp_path / "policy.yaml"
     path = spoil(clean)
-    git(clean[0], "update-index", "--assume-unchanged", str(path))
-    assert verify(clean, "--changed-since", "HEAD").status == 1
-
-
-def test_known_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:
-    """A baseline is written once, then accepts exactly what it was written for."""
-    known = str(tmp_path / "known.json")
-    path = spoil(clean)
-    assert verify(clean, "--baseline", known, "--write-baseline").status == 0
-    done = verify(clean, "--baseline", known)
-    assert (done.status, done.out.splitlines()[-1].endswith("all passed, 1 baselined")) == (0, True)
+    assert verify(clean, "--policy", str(policy), "--accept").status == 0
+    done = verify(clean, "--policy", str(policy))
+    assert (done.status, done.out.splitlines()[-1].endswith("all passed, 1 accepted")) == (0, True)
     path.write_bytes(path.read_bytes() + b"# yet more\n")
-    assert verify(clean, "--baseline", known).status == 1
-    assert verify(clean, "tool:demo/nosuch", "--baseline", f"{known}2", "--write-baseline").status == 2
-    assert not Path(f"{known}2").exists()
+    assert verify(clean, "--policy", str(policy)).status == 1
+    other = tmp_path / "other.yaml"
+    assert verify(clean, "tool:demo/nosuch", "--policy", str(other), "--accept").status == 2
+    assert not other.exists()
 
 
 def test_a_policy_counts_only_where_it_is_named(clean: tuple[Workshop, str]) -> None:
@@ -273,7 +204,7 @@ def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, st
     shim.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     shim.chmod(0o755)
     inputs = {"RYE_TARGETS": "", "RYE_ARGS": "", "RYE_TRUST": Path(clean[1]).read_text(), "RYE_OUTPUT": ""}
-    inputs |= {"RYE_FORMAT": "github", "RUNNER_TEMP": str(tmp_path)}
+    inputs |= {"RYE_FORMAT": "text", "RUNNER_TEMP": str(tmp_path)}
 
     def step_of(**more: str) -> subprocess.CompletedProcess[str]:
         env = {**clean[0].env, **inputs, **more}
@@ -285,22 +216,22 @@ def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, st
     spoil(clean)
     done = step_of(RYE_TARGETS="tool:demo/*\nknowledge\n", RYE_ARGS="--require\nsigned\n")
     assert done.returncode == 1
-    assert done.stdout.startswith("::error file=.ai/tools/demo/deploy.py,line=1,")
+    assert ".ai/tools/demo/deploy.py:1" in done.stdout
     assert step_of(RYE_OUTPUT=str(tmp_path / "out"), RYE_FORMAT="sarif").returncode == 1
     assert json.loads((tmp_path / "out").read_text(encoding="utf-8"))["version"] == "2.1.0"
 
 
-@pytest.mark.parametrize("baseline", ["known.json", "folder/known.json", "dangling"])
-def test_attack_a_link_in_the_place_of_the_baseline(clean: tuple[Workshop, str], tmp_path: Path, baseline: str) -> None:
+@pytest.mark.parametrize("policy", ["known.json", "folder/known.json", "dangling"])
+def test_attack_a_link_in_the_place_of_the_policy(clean: tuple[Workshop, str], tmp_path: Path, policy: str) -> None:
     """A checkout that holds a link, or a folder that is one, has no findings written where it leads."""
     shop, victim = clean[0], tmp_path / "victim"
     victim.mkdir()
-    (victim / "known.json").write_text("precious", encoding="utf-8")
+    (victim / "known.json").write_text("require: trusted\n", encoding="utf-8")
     for name, target in (("known.json", victim / "known.json"), ("folder", victim), ("dangling", victim / "new")):
         (shop.project / name).symlink_to(target)
-    done = shop.run("verify", "--space", "project", "--baseline", baseline, "--write-baseline")
+    done = shop.run("verify", "--space", "project", "--policy", policy, "--accept")
     assert (done.status, "is a link" in done.err) == (2, True)
-    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["precious"]
+    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["require: trusted\n"]
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -317,7 +248,7 @@ def test_attack_a_link_beside_the_folder_that_is_worked_in(
     for base in ("..", str(sub.parent)):
         with pytest.raises(EnvironmentFault, match="is a link"):
             refuse_links(Path(base, "folder", "known.json"))
-    words = ("verify", "--space", "project", "--project", "..", "--write-baseline", "--baseline")
+    words = ("verify", "--space", "project", "--project", "..", "--accept", "--policy")
     assert main([*words, "../folder/known.json"]) == main(["keys", "export", "-o", "../folder/known.json"]) == 2
     assert list(victim.iterdir()) == []
     for name in ("../known.json", str(tmp_path / "mine" / "known.json")):

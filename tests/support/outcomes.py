@@ -9,11 +9,11 @@ from typing import Any
 
 from rye.spaces import Root
 from rye.trust import TrustSet
-from rye.verify.fixes import Fixes, Signers
+from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import ListChecks
-from rye.verify.policy import Policy
+from rye.verify.policy import EVERY_SPACE, Demand, Policy
 from rye.verify.reports import Outcome
-from rye.verify.run import Baseline, Verification
+from rye.verify.run import Verification
 from tests.support.signed import ANN, NOW, entry
 
 HOLDER = Signers({ANN.public.fingerprint: ""}, TrustSet((entry(ANN),)), NOW)
@@ -26,7 +26,6 @@ class Outcomes:
 
     entries: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
-    passed_over: int = 0
     whole: tuple[Root, ...] = ()
 
     def __iter__(self) -> Iterator[Outcome]:
@@ -37,18 +36,17 @@ class Outcomes:
         yield from ()
 
 
-def verification(
-    *entries: Outcome, policy: Policy | None = None, baseline: Baseline | None = None, **more: Any
-) -> Verification:
+def verification(*entries: Outcome, policy: Policy | None = None, **more: Any) -> Verification:
     """Return a verification of these."""
-    now, audience = more.pop("now", NOW), more.pop("audience", "")
+    now, audience, named = more.pop("now", NOW), more.pop("audience", ""), more.pop("named", frozenset())
     outcomes: Any = Outcomes(entries, **more)
     return Verification(
         outcomes,
-        policy or Policy(),
-        baseline or Baseline(),
+        policy or Policy(Demand(spaces=EVERY_SPACE)),
         now,
         ListChecks(outcomes),
+        Path.cwd(),
+        named,
         audience,
-        Fixes(str(Path.cwd()), signers=lambda: HOLDER),
+        Adviser(str(Path.cwd()), signers=lambda: HOLDER),
     )

@@ -55,7 +55,6 @@ _PLACES: Mapping[str, str] = {
     "init": "create.init",
     "new": "create.new",
     "import": "create.import_command",
-    "fix": "create.fix",
     "sign": "keys.sign",
     "verify": "verify.verify",
     "keys": "keys.keys",
@@ -129,9 +128,6 @@ import: Copy files from elsewhere into .ai as items.
     rye import notes                             # notes/a.md becomes knowledge:notes/a
     rye import ~/prompts/*.txt --as directive    # texts as instructions
     rye import docs --namespace team --dry-run   # what would be copied, as knowledge:team/…
-fix: Fix what items of .ai lack: title and description.
-    rye fix --metadata                      # every text that states no description
-    rye fix --metadata notes/a --dry-run    # what would be changed
 sign: Sign items, or a whole bundle with a key of its own.
     rye sign tool:demo/hello           # one item of the project
     rye sign 'tool:demo/*' --dry-run   # what would be signed
@@ -142,8 +138,9 @@ verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project                             # every item of the project, for CI
     rye verify tool:demo/hello -v                          # one item, with its reason
     rye verify --require signed --json                     # accept unknown keys; answer as JSON
-    rye verify --changed-since origin/main --format sarif  # only changed items, for a code scanner
-    rye verify --policy policy.yaml --baseline known.json  # a team's policy, without the findings accepted before
+    rye verify --space project --format sarif > rye.sarif  # for a code scanner
+    rye verify --policy policy.yaml                        # what a team demands, and the findings that it accepts
+    rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail
 keys: Make, list, show, export, import and rotate your keys.
     rye keys generate --owner Ada                     # your first key, and the trust file that makes it count
     rye keys export > ada.toml                        # the trust file that others need

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import inline, quote
 from rye.cli.commands.keys import find_owner, unlock
-from rye.cli.options import Place, Refusal, ask, command, params_of, progress_bar, refuse
+from rye.cli.options import Place, ask, command, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
 from rye.surface.text import plural
 
@@ -174,25 +174,6 @@ def import_command(source: tuple[Path, ...], **options: Any) -> int:
     return 0
 
 
-@command("fix", params=params_of("fix"))
-def fix(target: tuple[str, ...], **options: Any) -> int:
-    """Fix what items of .ai lack, each TARGET or all of them; give --metadata.
-
-    Title and description are read from the text of Markdown that states no description. What is signed is left as it
-    is, and so are the files of other clients.
-
-    Exit status: 0 fixed, or nothing to fix; 2 error.
-    """
-    from rye.registry import fix_metadata
-
-    if not options.pop("metadata"):
-        raise Refusal("nothing is named that is to be fixed", hint="rye fix --metadata")
-    as_json, layout = options.pop("as_json"), Place.take(options).layout()
-    made = fix_metadata(layout, target, **options)
-    answer(made, partial(_written, dry_run=options["dry_run"]), as_json=as_json)
-    return 0
-
-
 def _written(made: NewFiles, _terminal: Terminal, *, dry_run: bool) -> Iterator[str]:
     """Yield a line for each file, and what to do next."""
     from rye.cli.render.parts import shown_path
@@ -202,8 +183,6 @@ def _written(made: NewFiles, _terminal: Terminal, *, dry_run: bool) -> Iterator[
     for each in made.files:
         yield f"{words[each.action]}  {inline(shown_path(each.path))}  {inline(each.ref)}"
     new = [each for each in made.files if each.action != "kept"]
-    if not made.files:
-        yield "nothing to fix"
     if new and not dry_run:
         yield f"then read what is there, and: rye sign {quote(new[0].ref) if len(new) == 1 else '--all'}"
 

@@ -17,10 +17,10 @@ from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
 from rye.errors import EnvironmentFault, NotFoundError
 
 if TYPE_CHECKING:
-    from rye.registry import RefreshReport, Registry, ServerCheck, ServerSkill, VectorReport
+    from rye.registry import RefreshReport, Registry, VectorReport
     from rye.surface.listener import Http
 
-_TOKEN, _SERVE_TOKEN, _VERIFY_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN", "RYE_VERIFY_TOKEN"
+_TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
 
 
 @command("index", params=params_of("index"))
@@ -176,13 +176,6 @@ def serve(**options: Any) -> int:
     server = import_module("rye.web")  # as with rye.mcp
     server.serve(place.open, http, is_opened=options["is_opened"])
     return 0
-
-
-def check_server(server: str, command: Sequence[str], check: ServerCheck) -> list[ServerSkill]:
-    """Read and check the skills of a server at a URL, or of the one that a command starts."""
-    token = "" if command else _token(None, _VERIFY_TOKEN)
-    found: list[ServerSkill] = import_module("rye.mcp.client").check_server(server, command, check, token)
-    return found
 
 
 def _folder(folder: Path) -> Path:

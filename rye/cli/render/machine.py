@@ -1,4 +1,4 @@
-"""Verdicts for programs: JSON as one document or in lines, SARIF, JUnit and the annotations of GitHub."""
+"""Verdicts for programs: JSON as one document or in lines, SARIF and JUnit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
-from rye.registry import POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem
-from rye.surface.text import plural
+from rye.registry import PART_OF_SKILL, POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem
 
 _MEMORY = 1 << 20
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -51,43 +50,8 @@ def render_jsonl(run: Verification) -> Iterator[str]:
     yield _one({"kind": "summary"} | run.summary())
 
 
-def render_github(run: Verification) -> Iterator[str]:
-    """Yield a workflow command for each finding; GitHub shows it beside the line of the file."""
-    for entry in run:
-        if isinstance(entry, Unchecked):
-            place = {"file": shown_path(entry.path)} if entry.path else {}
-            yield _command("error", place | {"title": f"rye: not checked [{entry.code}]"}, entry.message)
-        elif isinstance(entry, Finding):
-            item = entry.item
-            facts = {
-                "file": shown_path(item.path),
-                "line": str(item.line),
-                "title": f"rye: {item.verdict} [{entry.code}]",
-            }
-            text = "\n".join((f"{item.ref}: {entry.reason}", *_advised(entry)))
-            yield _command("notice" if entry.baselined else "error", facts, text)
-    for text in run.warnings:
-        yield _command("warning", {"title": "rye"}, text)
-    yield inline(
-        f"{plural(run.items, 'item')}: {plural(run.findings, 'finding')}, {run.baselined} baselined, "
-        f"{len(run.unchecked)} not checked"
-    )
-
-
 def _advised(finding: Finding) -> Iterator[str]:
     return (f"{label}: {text}" for label, text in finding.advice.labelled())
-
-
-def _command(name: str, facts: Mapping[str, str], text: str) -> str:
-    properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in facts.items())
-    return f"::{name} {properties}::{_escaped(text, '')}"
-
-
-def _escaped(text: str, more: str) -> str:
-    lines = "\n".join(inline(line) for line in text.split("\n")) if not more else inline(text)
-    for char in "%\r\n" + more:
-        lines = lines.replace(char, f"%{ord(char):02X}")
-    return lines
 
 
 def render_sarif(run: Verification) -> Iterator[str]:
@@ -96,6 +60,7 @@ def render_sarif(run: Verification) -> Iterator[str]:
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
     codes += [*POLICY_REASONS, *REMEDIES]
+    codes = [*dict.fromkeys(codes)]
     driver = {"name": "rye", "rules": [_rule(code) for code in codes]}
     yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
     yield f'"tool": {_one({"driver": driver})},'
@@ -111,7 +76,7 @@ def render_sarif(run: Verification) -> Iterator[str]:
 
 def _rule(code: str) -> dict[str, Any]:
     reason = REASONS.get(code)
-    page = "signing-and-verdicts" if reason else "ci" if code in POLICY_REASONS else "trust"
+    page = "signing" if reason else "ci" if code in POLICY_REASONS else "trust"
     text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The list is violated")
     return {
         "id": code,
@@ -133,11 +98,11 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "level": "error",
         "message": {"text": inline("; ".join((f"{item.ref} is {item.verdict}: {finding.reason}", *_advised(finding))))},
         "locations": [location],
-        "partialFingerprints": {"ryeFinding/v1": finding.key},
+        "partialFingerprints": {"ryeFinding/v1": finding.identity.key},
         "properties": {"verdict": item.verdict, "fix": finding.fix, "note": finding.note},
     }
-    if finding.baselined:
-        result["suppressions"] = [{"kind": "external", "justification": "accepted by the baseline"}]
+    if finding.accepted:
+        result["suppressions"] = [{"kind": "external", "justification": "accepted by the policy"}]
     return result
 
 
@@ -158,13 +123,16 @@ def _notice(entry: Unchecked) -> dict[str, Any]:
 def render_junit(run: Verification) -> Iterator[str]:
     """Yield JUnit's XML: a test case for each item. The counts stand first, so the cases wait in a temporary file."""
     with SpooledTemporaryFile(_MEMORY, "w+", encoding="ascii") as cases:
+        skipped = 0
         for entry in run:
-            cases.write(_case(entry))
+            case = _case(entry)
+            skipped += "<skipped" in case
+            cases.write(case)
         cases_in_all = run.items + run.violations + len(run.unchecked)
         counts = f'tests="{cases_in_all}" failures="{run.findings}" errors="{len(run.unchecked)}"'
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         yield f'<testsuites name="rye verify" {counts}>'
-        yield f'<testsuite name="rye verify" {counts} skipped="{run.baselined}">'
+        yield f'<testsuite name="rye verify" {counts} skipped="{skipped}">'
         cases.seek(0)
         for line in cases:
             yield line.removesuffix("\n")
@@ -182,9 +150,11 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
     item = entry.item if isinstance(entry, Finding) else entry
     place = _attributes(classname=f"rye.{item.source}", name=item.ref, file=shown_path(item.path), line=str(item.line))
     if not isinstance(entry, Finding):
+        if entry.signature.code == PART_OF_SKILL:
+            return f"<testcase{place}><skipped{_attributes(message='see the finding of its skill')}/></testcase>\n"
         return f"<testcase{place}/>\n"
-    if entry.baselined:
-        return f"<testcase{place}><skipped{_attributes(message='accepted by the baseline')}/></testcase>\n"
+    if entry.accepted:
+        return f"<testcase{place}><skipped{_attributes(message='accepted by the policy')}/></testcase>\n"
     text = "; ".join((f"{item.verdict}: {entry.reason}", *_advised(entry)))
     failure = f"<failure{_attributes(type=entry.code, message=entry.reason)}>{_xml(inline(text))}</failure>"
     return f"<testcase{place}>{failure}</testcase>\n"
@@ -229,6 +199,5 @@ FORMATS: Mapping[str, Callable[[Verification], Iterator[str]]] = {
     "jsonl": render_jsonl,
     "sarif": render_sarif,
     "junit": render_junit,
-    "github": render_github,
 }
 """Every format for programs, by the word that ``--format`` takes."""

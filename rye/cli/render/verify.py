@@ -13,7 +13,7 @@ from rye.registry import Finding, Unchecked, Violation
 from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import ListReport, ServerSkill, Verification, VerifiedItem
+    from rye.registry import ListReport, Verification, VerifiedItem
 
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 
@@ -33,7 +33,7 @@ def render_text(
     Args:
         run: What is iterated over.
         terminal: What the lines are for.
-        verbose: Also list the items that passed and the findings that the baseline accepts.
+        verbose: Also list the items that passed and the findings that the policy accepts.
         complain: Takes a line on what could not be checked, and the warnings.
         keep: Takes each finding.
     """
@@ -44,8 +44,8 @@ def render_text(
         elif isinstance(entry, Finding):
             if keep is not None:
                 keep(entry)
-            if verbose or not entry.baselined:
-                alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.baselined))]
+            if verbose or not entry.accepted:
+                alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.accepted))]
                 alike.append(entry)
         elif verbose:
             yield _head(entry, terminal)
@@ -70,7 +70,7 @@ def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
 
 def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
-    known = " (baselined)" if finding.baselined else ""
+    known = " (accepted)" if finding.accepted else ""
     text = inline(f"{finding.reason} [{finding.code}]{known}")
     yield f"    {folded(text, terminal, first='    ', others='    ')}"
     yield from (note_line(label, text, terminal, indent=4) for label, text in finding.advice.labelled())
@@ -79,7 +79,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
 def _findings(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
     """Yield a line for the cause that findings share, one for each of them, and what fixes them, or the first."""
     first = findings[0]
-    known = " (baselined)" if first.baselined else ""
+    known = " (accepted)" if first.accepted else ""
     verdict = first.item.verdict
     cause = f"{plural(len(findings), 'item')} of {first.item.source}: {first.reason} [{first.code}]{known}"
     text = folded(inline(cause), terminal, first=" " * (len(verdict) + 4), others="  ")
@@ -97,11 +97,11 @@ def _summary(run: Verification, terminal: Terminal) -> str:
     by_verdict = ", ".join(f"{run.counts[each]} {each}" for each in VERDICT_MARKS if run.counts[each])
     words = "all passed"
     if not run.items:
-        words = "nothing has changed" if run.outcomes.passed_over else "nothing to verify"
+        words = "nothing to verify"
     if run.findings:
         words = f"{run.findings} failed" if run.items else f"{words}, {run.findings} failed"
-    if run.baselined:
-        words += f", {run.baselined} baselined"
+    if run.accepted:
+        words += f", {run.accepted} accepted"
     if run.unchecked:
         words += f", {len(run.unchecked)} not checked"
     counted = plural(run.items, "item") + (f": {by_verdict}" if by_verdict else "")
@@ -116,21 +116,3 @@ def outcome(report: ListReport, terminal: Terminal) -> str:
         return f"{inline(report.source)} has no list that can be read -- {words}"
     what = f"number {report.number}, {plural(report.listed, 'file')}, valid until {report.expires:%Y-%m-%d}"
     return f"list of {inline(report.source)}: {what} -- {words}"
-
-
-def render_server(skills: Sequence[ServerSkill], *, verbose: bool) -> Iterator[str]:
-    """Yield a line for each skill of a server that did not pass, with the reasons below, then the counts."""
-    for each in skills:
-        verdict = str(each.signature.verdict) if each.signature else "unread"
-        if each.problems or verbose:
-            yield f"{'FAIL' if each.problems else 'ok  '}  {inline(each.uri)}  {verdict}  {each.state}"
-        yield from (f"      {inline(text[:1000])}" for text in each.problems)
-        yield from (f"      changed: {inline(name)}" for name in (each.changes if each.problems else ())[:20])
-    failed = sum(bool(each.problems) for each in skills)
-    yield f"{plural(len(skills), 'skill')}: {len(skills) - failed} passed, {failed} failed"
-    bad = [each for each in skills if each.problems and str(each.signature and each.signature.verdict) == "tampered"]
-    if bad:
-        words = "ask the signer for the original, and accept nothing until then"
-        yield f"not what was signed: {plural(len(bad), 'skill')}; {words}"
-    elif failed:
-        yield "once you have reviewed them, the same with --accept accepts what the server has now"

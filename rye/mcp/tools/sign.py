@@ -17,7 +17,7 @@ from rye.mcp.tools.tool import Tool, Work, read_target, stands, unsigned_digest
 from rye.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rye.registry import Fixes, LoadedItem, Registry, Root, SignedItem, SignReport
+    from rye.registry import Adviser, LoadedItem, Registry, Root, SignedItem, SignReport
 
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
@@ -88,12 +88,12 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
         SigningError: ``not-confirmed``, ``cannot-ask``, ``changed-meanwhile``.
         CancelledError: Nobody waits for the answer any more.
     """
-    from rye.registry import Fixes
+    from rye.registry import Adviser
 
     wanted = [item for item in plan.items if item.changed]
     seen = {item.path: hashlib.sha256(Path(item.path).read_bytes()).hexdigest() for item in wanted}
     confirm = work.call.confirm
-    known = _Known(root, plan.fingerprint, _unlike_list(registry, root), Fixes(""))
+    known = _Known(root, plan.fingerprint, _unlike_list(registry, root), Adviser(""))
     doubtful, others = list[str](), list[str]()
     for item in wanted:
         work.call.check()
@@ -133,7 +133,7 @@ class _Known(NamedTuple):
     root: Root
     fingerprint: str
     unlike: Mapping[str, str]
-    fixes: Fixes
+    fixes: Adviser
 
 
 def _doubt(registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:

@@ -14,8 +14,8 @@ from rye.surface.text import header
 if TYPE_CHECKING:
     from rye.registry import Registry, VerifyReport
 
-_LEFT_OUT = ("findings", "baselined", "unchecked", "status")
-"""Keys that only matter with a policy or a baseline, which a tool call does not have."""
+_LEFT_OUT = ("findings", "accepted", "unchecked", "status")
+"""Keys that only matter with a policy, which a tool call does not have."""
 
 _DESCRIPTION = """\
 Verify the signatures of one item, a namespace or, with signed lists, everything.

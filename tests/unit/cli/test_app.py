@@ -70,7 +70,7 @@ def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -
 def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
-        "search sections show open refs why similar list stats query index publish init new import fix sign verify "
+        "search sections show open refs why similar list stats query index publish init new import sign verify "
         "keys trust export mcp serve completion help"
     )
     assert list(COMMANDS) == names.split()
@@ -156,8 +156,8 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
         (["verify", "-v", "--json"], "exclude each other", "rye verify --help"),
         (["verify", "--format", "sarif", "--json"], "exclude each other", "rye verify --help"),
         (["verify", "--format", "sarif", "-v"], "has no effect with --format other than text", "rye verify --help"),
-        (["verify", "--write-baseline"], "needs a file", "--baseline FILE"),
-        (["verify", "--write-baseline", "--baseline", "x", "--changed-since", "y"], "no effect", "rye verify --help"),
+        (["verify", "--accept"], "needs a policy", "--policy FILE"),
+        (["verify", "--baseline", "x"], "No such option '--baseline'", "rye verify --policy FILE --accept"),
         (["sign", "x", "--owner", "me"], "--owner has no effect without --bundle", "rye sign --help"),
         (["sign", "--bundle", "x", "--new-key", "--key", "k"], "--key has no effect with --new-key", "rye sign --help"),
         (["sign", "t", "--bundle", "x", "--new-key"], "has no effect with --bundle", "rye sign --help"),

@@ -18,7 +18,7 @@ from rye.trust import REASONS, Verdict
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
 from rye.verify.reports import Finding, Unchecked, VerifiedItem
-from rye.verify.run import Baseline, Verification
+from rye.verify.run import Verification
 from tests.support.outcomes import verification as run
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
 
@@ -40,26 +40,6 @@ def written(form: str, made: Verification) -> str:
 
 HOSTILE_ITEM = item("digest", f"a,b:c%0A{HOSTILE}\n::error::x", reason=f"<&\"']]> {HOSTILE}\r\n::warning::x", line=2)
 LOST = Unchecked(f"gone.md: {HOSTILE}", "vanished", "search again", f"/elsewhere/{HOSTILE}")
-
-
-def commands_in(text: str) -> list[tuple[str, dict[str, str], str]]:
-    """Read workflow commands as the runner of GitHub does: a line that begins with ``::``, escapes undone."""
-    found = []
-    for line in re.split(r"\r\n|\r|\n", text):
-        match = re.fullmatch(r"::([a-z]+)(?: ([^:]*(?:::)?[^:]*?))?::(.*)", line)
-        if match is None:
-            assert "::" not in line[:2]
-            continue
-        pairs = [pair.split("=", 1) for pair in (match[2] or "").split(",") if pair]
-        undone = {key: undo(value, properties=True) for key, value in pairs}
-        found.append((match[1], undone, undo(match[3], properties=False)))
-    return found
-
-
-def undo(text: str, *, properties: bool) -> str:
-    """Undo the escapes of a workflow command."""
-    codes = {"%0D": "\r", "%0A": "\n", "%25": "%"} | ({"%3A": ":", "%2C": ","} if properties else {})
-    return re.sub("|".join(codes), lambda match: codes[match[0]], text)
 
 
 def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
@@ -85,7 +65,6 @@ def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
         (run(item()), 0, "1 item: 1 trusted -- all passed"),
         (run(item("digest")), 1, "1 item: 1 tampered -- 1 failed"),
         (run(), 2, "0 items -- nothing to verify"),
-        (run(passed_over=3), 0, "0 items -- nothing has changed"),
         (run(item(), LOST), 2, "1 item: 1 trusted -- all passed, 1 not checked"),
         (run(item("digest"), LOST), 2, "1 item: 1 tampered -- 1 failed, 1 not checked"),
     ],
@@ -175,19 +154,6 @@ def test_junit_has_a_case_for_each_item() -> None:
     assert (lost[0].tag, lost[0].get("type")) == ("error", "vanished")
 
 
-def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
-    """Read as the runner does, there is one command for each finding, with the place whole and no other command."""
-    found = commands_in(written("github", run(item(), HOSTILE_ITEM, LOST, warnings=("odd",))))
-    assert [name for name, _, _ in found] == ["error", "error", "warning"]
-    _, facts, text = found[0]
-    assert facts["file"].startswith(".ai/tools/a,b:c%0A\\x1b[2J")
-    assert facts["line"] == "2"
-    assert facts["title"] == "rye: tampered [digest]"
-    assert "\n\\x3a:error::x" in text
-    assert "\nnote: " in text
-    assert "rye sign" not in text
-
-
 def runner_commands(text: str) -> list[str]:
     """Return the lines that the runners of GitHub and Azure would obey: ``::`` at the start, ``##[`` anywhere."""
     lines = re.split(r"\r\n|\r|\n", text)
@@ -204,28 +170,27 @@ def test_attack_commands_of_a_build_in_names_and_reasons(form: str) -> None:
     said: list[str] = []
     lines = render_text(made, PLAIN, verbose=True, complain=said.append) if form == "text" else FORMATS[form](made)
     text = "\n".join([*lines, *said])
-    assert len(runner_commands(text)) == (3 if form == "github" else 0)
+    assert runner_commands(text) == []
     assert not re.search(r"##[a-z]*\[", text)
     if form == "sarif":
         Draft4Validator(SCHEMA).validate(json.loads(text))
     elif form == "junit":
         ET.fromstring(text)  # noqa: S314 - written by the code under test
-    elif form not in {"text", "github"}:
+    elif form != "text":
         values = [json.loads(text)] if form == "json" else [*map(json.loads, text.splitlines())]
         assert command in json.dumps(values)
 
 
-def test_what_the_baseline_accepts_is_marked_in_every_format() -> None:
+def test_what_the_policy_accepts_is_marked_in_every_format() -> None:
     """Known findings are suppressed, skipped or notices, and do not fail."""
     bad = item("digest")
     (finding,) = run(bad)
     assert isinstance(finding, Finding)
-    made = {form: run(bad, baseline=Baseline(frozenset({finding.key}))) for form in FORMATS}
+    made = {form: run(bad, policy=Policy(accepted=frozenset({finding.identity}))) for form in FORMATS}
     texts = {form: written(form, each) for form, each in made.items()}
     assert {each.status for each in made.values()} == {0}
     assert json.loads(texts["sarif"])["runs"][0]["results"][0]["suppressions"]
     assert "<skipped" in texts["junit"]
-    assert texts["github"].startswith("::notice ")
     Draft4Validator(SCHEMA).validate(json.loads(texts["sarif"]))
 
 

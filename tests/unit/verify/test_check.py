@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rye import Registry, items
-from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
+from rye.errors import ItemError
 from rye.items import ItemType
 from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
 from rye.spaces.layout import Layout
 from rye.trust import EnvelopeFormat, Origin, TrustSet, inspect, judge
 from rye.verify.check import Verifier
 from rye.verify.pool import _CHUNK, verify_files
-from rye.verify.reports import Finding, Unchecked, VerifiedItem
-from rye.verify.run import Baseline
+from rye.verify.reports import Unchecked, VerifiedItem
 from rye.verify.stream import stream_outcomes
 from tests.support.files import executable, lay
 from tests.support.signed import ASSETS, GOLDEN, NOW, TRUST
@@ -222,45 +219,6 @@ def test_a_folder_swapped_for_a_link_does_not_lead_out(sim: SpaceSim, tmp_path: 
     reader.close()
     with pytest.raises(ItemError, match="leads out"):
         reader.read(root, "tools/a/t0.py")
-
-
-def test_a_baseline_accepts_a_finding_until_the_file_changes(sim: SpaceSim, tmp_path: Path) -> None:
-    """A known finding does not fail; another byte, another code or another place makes it new."""
-    run = sim.registry().check("tool:a/unsigned", space="project")
-    findings = [each for each in run if isinstance(each, Finding)]
-    assert (run.status, len(findings)) == (1, 1)
-    known = tmp_path / "known.json"
-    Baseline.save(known, findings)
-    (row,) = json.loads(known.read_text())["findings"]
-    assert (row["item"], row["source"], row["code"]) == ("tool:a/unsigned", "project", "no-envelope")
-
-    def again(target: str = "tool:a/unsigned") -> int:
-        accepted = sim.registry().check(target, space="project", baseline=known)
-        assert list(accepted)
-        return accepted.status
-
-    assert again() == 0
-    sim.copy("project", "tools/a/unsigned.py", "tools/a/elsewhere.py")
-    assert again("tool:a/elsewhere") == 1
-    sim.write("project", "tools/a/unsigned.py", "#!/bin/sh\nrm -rf /\n")
-    assert again() == 1
-    assert findings[0].key != replace(findings[0], code="digest").key
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "[]", "{}", '{"rye_baseline": 2, "findings": []}', '{"rye_baseline": 1, "findings": [{"key": 3}]}', "[" * 99],
-)
-def test_a_baseline_that_is_not_understood_is_refused(tmp_path: Path, text: str) -> None:
-    """Nothing is accepted on the word of a damaged file, nor of one that is not there."""
-    path = tmp_path / "known.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ArgumentError, match="no baseline"):
-        Baseline.load(path)
-    with pytest.raises(NotFoundError):
-        Baseline.load(tmp_path / "none.json")
-    with pytest.raises(EnvironmentFault):
-        Baseline.load(tmp_path)
 
 
 def test_a_helper_needs_no_index_to_start() -> None:

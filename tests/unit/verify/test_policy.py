@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,13 +11,20 @@ import pytest
 
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.trust import Signature, Verdict
-from rye.verify.policy import Demand, Policy, load_policy
-from rye.verify.reports import Finding, VerifiedItem
-from rye.verify.run import Baseline
+from rye.verify.policy import EVERY_SPACE, MAX_POLICY_FILE, Demand, Policy, accept_findings, load_policy
+from rye.verify.reports import Accepted, Finding, VerifiedItem
 from tests.support.outcomes import verification
+from tests.support.signed import ANN
+from tests.support.spacesim import SpaceSim
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 KEY = "4b987fd4e40303ac" + "0" * 48
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Three spaces without items."""
+    return SpaceSim(tmp_path / "sim")
 
 
 def item(name: str = "ops/backup", **facts: str) -> VerifiedItem:
@@ -51,8 +59,10 @@ def codes(policy: Policy, *items: VerifiedItem) -> list[str]:
         (Demand(signers=("f" * 16,)), {}, "signer"),
         (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "unknown-key"}, "signer"),
         (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "expired"}, ""),
-        (Demand(envelopes=("v2",)), {"format": "v1"}, "envelope"),
-        (Demand(envelopes=("v2", "v1")), {"format": "v1"}, ""),
+        (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "revoked"}, "revoked"),
+        (Demand("signed"), {"verdict": "untrusted", "code": "revoked"}, "revoked"),
+        (Demand(formats=("v2",)), {"format": "v1"}, "format"),
+        (Demand(formats=("v2", "v1")), {"format": "v1"}, ""),
         (Demand(max_age=timedelta(days=92)), {}, ""),
         (Demand(max_age=timedelta(days=91)), {}, "too-old"),
         (Demand(max_age=timedelta(days=9999)), {"format": "v1"}, "undated"),
@@ -69,13 +79,13 @@ def test_a_demand_is_met_or_gives_its_code(demand: Demand, facts: dict[str, str]
 
 def test_the_first_scope_that_holds_an_item_replaces_what_it_states(tmp_path: Path) -> None:
     """What it does not state stays as for all items; other items do not notice."""
-    text = f"envelope: v2\nscopes:\n- scope: tool.ops.*\n  signers: {KEY}\n- scope: tool\n  envelope: [v1, v2]\n"
+    text = f"formats: v2\nscopes:\n- scope: tool.ops.*\n  signers: {KEY}\n- scope: tool\n  formats: [v1, v2]\n"
     policy = load_policy(written(tmp_path, text))
     other = {"signer": "f" * 64}
     assert codes(policy, item(), item(**other), item(format="v1"), item("x/y", format="v1", **other)) == [
         "",
         "signer",
-        "envelope",
+        "format",
         "",
     ]
     assert not policy.is_plain
@@ -95,7 +105,7 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
     unknown = {"verdict": "untrusted", "code": "unknown-key"} if require == "signed" else {}
     items = (item(**unknown, audience="acme/ops"), item(**unknown, audience="acme/shop"), item(**unknown))
     elsewhere = tuple(each._replace(space="user") for each in items)
-    run = verification(*items, *elsewhere, policy=Policy(Demand(require)), audience="acme/ops")
+    run = verification(*items, *elsewhere, policy=Policy(Demand(require, spaces=EVERY_SPACE)), audience="acme/ops")
     found = [(each.code, each.reason) for each in run if isinstance(each, Finding)]
     assert found == [
         ("audience", "for the audience 'acme/shop'; 'acme/ops' is demanded here"),
@@ -105,10 +115,13 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
 
 def test_every_demand_can_be_written(tmp_path: Path) -> None:
     """Each key of a policy file arrives."""
-    text = f"require: signed\nsigners: ['{KEY.upper()}']\nenvelope: v2\nmax_age: 4w\nnot_before: 2026-01-01\n"
+    text = f"require: signed\nsigners: ['{KEY.upper()}']\nformats: v2\nmax_age: 4w\nnot_before: 2026-01-01\n"
+    text += f"spaces: [user, system]\naccepted:\n- {{path: a, mode: '100644', code: digest, digest: {'d' * 64}}}\n"
     policy = load_policy(written(tmp_path, text))
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    assert policy == Policy(Demand("signed", (KEY,), ("v2",), timedelta(weeks=4), start))
+    demand = Demand("signed", (KEY,), ("v2",), timedelta(weeks=4), start, ("user", "system"))
+    assert policy == Policy(demand, accepted=frozenset({Accepted("a", "100644", "digest", "d" * 64)}))
+    assert load_policy(written(tmp_path, "spaces: all\n")) == Policy(Demand(spaces=EVERY_SPACE))
     assert load_policy(written(tmp_path, "audience: acme/ops\n")) == Policy(audience="acme/ops")
 
 
@@ -118,10 +131,10 @@ def test_every_demand_can_be_written(tmp_path: Path) -> None:
         ("", ":1", "demands nothing"),
         ("- a\n", ":1", "must be a mapping"),
         ("{}\n", ":1", "demands nothing"),
-        ("envelope: v2\nrequire: maybe\n", ":2", "require is 'maybe'"),
-        ("envelope: v2\n\nsinger: x\n", ":3", "'singer' is not known"),
-        ("envelope: v3\n", ":1", "envelope is 'v3'"),
-        ("envelope: []\n", ":1", "envelope is []"),
+        ("formats: v2\nrequire: maybe\n", ":2", "require is 'maybe'"),
+        ("formats: v2\n\nsinger: x\n", ":3", "'singer' is not known"),
+        ("formats: v3\n", ":1", "formats is 'v3'"),
+        ("formats: []\n", ":1", "formats is []"),
         ("signers: []\n", ":1", "at least one"),
         ("signers: [me]\n", ":1", "signer is 'me'"),
         ("audience: Acme\n", ":1", "audience is 'Acme'"),
@@ -131,22 +144,23 @@ def test_every_demand_can_be_written(tmp_path: Path) -> None:
         ("max_age: 0d\n", ":1", "max_age is '0d'"),
         ("not_before: soon\n", ":1", "a date such as"),
         ("require: trusted\nscopes: tool\n", ":2", "list of mappings"),
-        ("require: trusted\nscopes:\n- tool\n", ":2", "with a scope"),
-        ("require: trusted\nscopes:\n- scope: thing.x\n  envelope: v2\n", ":3", "thing"),
+        ("require: trusted\nscopes:\n- tool\n", ":2", "list of mappings"),
+        ("require: trusted\nscopes:\n- {formats: v1}\n", ":2", "with a scope"),
+        ("require: trusted\nscopes:\n- scope: thing.x\n  formats: v2\n", ":3", "thing"),
         ("require: trusted\nscopes:\n- scope: tool\n", ":3", "demands nothing of its own"),
         ("require: trusted\nscopes:\n- scope: tool\n  scopes: []\n", ":2", "'scopes' is not known"),
         ("require: 'x\n", ":1", "unexpected end"),
-        ("require: trusted\nenvelope: v2\nrequire: signed\n", ":3", "'require' is there twice"),
+        ("require: trusted\nformats: v2\nrequire: signed\n", ":3", "'require' is there twice"),
         (
-            "require: trusted\nscopes:\n- scope: tool\n  envelope: v2\n  envelope: v1\n",
+            "require: trusted\nscopes:\n- scope: tool\n  formats: v2\n  formats: v1\n",
             ":5",
-            "'envelope' is there twice",
+            "'formats' is there twice",
         ),
         ("require: trusted\n---\nrequire: signed\n", ":2", "more than one document"),
         ("{require: trusted, require: signed}", ":1", "'require' is there twice"),
         ("{require: trusted, 'require': signed}", ":1", "'require' is there twice"),
         ('{require: trusted,\n "requir\\x65": signed}', ":2", "'require' is there twice"),
-        ("scopes: [{scope: tool,\n envelope: v2, envelope: v1}]", ":2", "'envelope' is there twice"),
+        ("scopes: [{scope: tool,\n formats: v2, formats: v1}]", ":2", "'formats' is there twice"),
         ("? require\n: trusted\n? require\n: signed\n", ":3", "'require' is there twice"),
         ("{&a require: trusted, *a : signed}", ":1", "a key is not written out"),
         ("{require: trusted}\n--- {require: signed}\n", ":2", "more than one document"),
@@ -156,8 +170,17 @@ def test_every_demand_can_be_written(tmp_path: Path) -> None:
         ("require: {a: 1}", ":1", "require is {'a': 1}"),
         ("not_before: 0001-01-01T00:00:00+14:00", ":1", "not_before is"),
         ("not_before: 9999-12-31T23:59:59-14:00", ":1", "not_before is"),
+        ("require: trusted\nspaces: mine\n", ":2", "spaces is 'mine'"),
+        ("accepted: {}\n", ":1", "accepted must be a list"),
+        (
+            "accepted:\n- {path: tools/a, mode: '100644', code: x}\n",
+            ":2",
+            "an accepted finding has path, mode, code, digest",
+        ),
+        ("accepted:\n- {path: tools/a, mode: 100644, code: x, digest: y}\n", ":2", "in quotes"),
+        ("accepted:\n- {path: tools/a, mode: '1', code: x, digest: y, more: z}\n", ":2", "an accepted finding has"),
         (b"require: \xff\n", "", "not UTF-8"),
-        ("#" * 70_000, "", "more than 65,536 bytes"),
+        ("#" * (MAX_POLICY_FILE + 1), "", "more than 1,048,576 bytes"),
         ("a: &a [x]\nb: &b [*a, *a]\n" + "c: *nope\n", ":3", "found undefined alias"),
     ],
 )
@@ -171,13 +194,12 @@ def test_a_policy_that_is_not_understood_is_refused(tmp_path: Path, text: str | 
     assert words in raised.value.message
 
 
-def test_attack_a_policy_or_baseline_that_is_a_pipe(tmp_path: Path) -> None:
+def test_attack_a_policy_that_is_a_pipe(tmp_path: Path) -> None:
     """Nobody waits for what a checkout puts in the place of a file."""
     os.mkfifo(tmp_path / "pipe")
-    for load in (load_policy, Baseline.load):
-        for path in (tmp_path / "pipe", Path("/dev/zero")):
-            with pytest.raises(EnvironmentFault, match="is no regular file"):
-                load(path)
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(EnvironmentFault, match="is no regular file"):
+            load_policy(path)
 
 
 def test_a_policy_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -186,3 +208,119 @@ def test_a_policy_that_is_not_there_is_refused(tmp_path: Path) -> None:
         load_policy(tmp_path / "none.yaml")
     with pytest.raises(EnvironmentFault, match="cannot be read"):
         load_policy(tmp_path)
+
+
+SPACES_OF_POLICY = [
+    ("", {"project"}),
+    ("spaces: user\n", {"user"}),
+    ("spaces: [project, system]\n", {"project", "system"}),
+    ("spaces: all\n", {"project", "user", "system"}),
+    ("scopes:\n- {scope: tool, spaces: system, formats: v1}\n", {"project", "system"}),
+]
+
+
+@pytest.mark.parametrize(("text", "spaces"), SPACES_OF_POLICY)
+def test_a_policy_is_for_items_of_projects_unless_it_names_spaces(tmp_path: Path, text: str, spaces: set[str]) -> None:
+    """Other items need only be trusted; where the policy is for none of the items, a warning says so."""
+    policy = load_policy(written(tmp_path, f"formats: v1\n{text}"))
+    items = [item(f"a/{space}")._replace(space=space) for space in EVERY_SPACE]
+    run = verification(*items, policy=policy, now=NOW)
+    assert {each.item.space for each in run if isinstance(each, Finding)} == spaces
+    assert run.warnings == ()
+    others = [each for each in items if each.space not in spaces]
+    run = verification(*others, policy=policy, now=NOW)
+    assert len(list(run)) == len(others)
+    assert any("the policy is for no item" in each for each in run.warnings) == bool(others)
+
+
+def test_a_policy_is_for_a_bundle_that_the_caller_names() -> None:
+    """A build server that verifies the bundle of its checkout demands of it what the policy says."""
+    bundled = item()._replace(space="system", bundle="x")
+    policy = Policy(Demand(formats=("v1",)))
+    assert policy.demand(bundled) is None
+    assert policy.demand(bundled, is_named=True) == policy.default
+    run = verification(bundled, policy=policy, named=frozenset({"system:x"}))
+    assert [each.code for each in run if isinstance(each, Finding)] == ["format"]
+
+
+NAMES = ["a.py", "a b.py", 'q"uote\\.py', "# no comment: {x}", "- é.py", "\U0001f980", "null", "1e5"]
+
+
+@pytest.mark.parametrize("head", ["", "require: signed  # why\n\nscopes:\n- scope: tool\n  formats: v1\n# end\n"])
+def test_accepted_findings_are_written_and_the_rest_of_the_policy_kept(tmp_path: Path, head: str) -> None:
+    """Whatever a file is named, and again over an earlier list; without findings, the list goes."""
+    path = written(tmp_path, head) if head else tmp_path / "new.yaml"
+    accepted = [Accepted(name, "100644", "no-envelope", "d" * 64) for name in NAMES]
+    for findings in (accepted, accepted[3:], []):
+        accept_findings(path, findings)
+        assert load_policy(path).accepted == frozenset(findings)
+        assert path.read_text(encoding="utf-8").startswith(head or "require: trusted\n")
+        assert path.read_text(encoding="utf-8").count("path:") == len(findings)
+    text = f"accepted:\n  # old\n  - {{path: a, mode: '1', code: b, digest: c}}\n\n{head}"
+    accept_findings(written(tmp_path, text), accepted)
+    assert load_policy(tmp_path / "policy.yaml").accepted == frozenset(accepted)
+    assert "# old" not in (tmp_path / "policy.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{require: signed, accepted: []}", "accepted:\n- {path: a, mode: '1', code: b,\ndigest: c}\n", "no: policy\n"],
+)
+def test_a_policy_whose_list_cannot_be_replaced_stays_as_it_is(tmp_path: Path, text: str) -> None:
+    """Nothing is written unless the policy then demands what it did, and accepts just these findings."""
+    path = written(tmp_path, text)
+    with pytest.raises(ArgumentError, match=r"policy\.yaml"):
+        accept_findings(path, [Accepted("a", "100644", "digest", "d" * 64)])
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_more_findings_than_a_policy_holds_are_refused(tmp_path: Path) -> None:
+    """A policy that could not be read again is not written."""
+    with pytest.raises(ArgumentError, match="20,000 findings are too many"):
+        accept_findings(tmp_path / "new.yaml", [Accepted(f"{n}", "100644", "digest", "d" * 64) for n in range(20_000)])
+    assert not (tmp_path / "new.yaml").exists()
+
+
+Change = Callable[[Path], object]
+CHANGES: dict[str, Change] = {
+    "bytes": lambda path: path.write_text("evil\n", encoding="utf-8"),
+    "suffix": lambda path: path.rename(path.with_suffix(".sh")),
+    "executable": lambda path: path.chmod(0o755),
+    "link": lambda path: path.symlink_to(path.rename(path.with_suffix(".txt"))),
+    "link-above": lambda path: path.parent.symlink_to(path.parent.rename(path.parent.with_name("y"))),
+    "elsewhere": lambda path: path.rename(path.with_name("other.py")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_attack_an_accepted_file_turned_into_something_else(tmp_path: Path, sim: SpaceSim, change: str) -> None:
+    """An unsigned file that is accepted, then renamed to ``.sh``, made executable or replaced by a link: a finding."""
+    path, policy = sim.write("project", "tools/x/legacy.py", "#!/bin/sh\necho old\n"), tmp_path / "policy.yaml"
+    path.chmod(0o644)
+    (finding,) = sim.registry().check(space="project")
+    assert isinstance(finding, Finding)
+    assert finding.identity[:3] == (".ai/tools/x/legacy.py", "100644", "no-envelope")
+    accept_findings(policy, [finding.identity])
+
+    def findings() -> int:
+        run = sim.registry().check(space="project", policy=policy)
+        return len([each for each in run if isinstance(each, Finding) and not each.accepted])
+
+    path.chmod(0o664)  # as another umask has it
+    assert findings() == 0
+    CHANGES[change](path)
+    assert findings() > 0
+
+
+def test_attack_a_revoked_key_among_the_signers_of_a_policy(tmp_path: Path, sim: SpaceSim) -> None:
+    """``require: signed`` accepts keys that are not trusted, but none that the user has revoked."""
+    sim.add("project", "tools/x/a.py", "echo\n", ANN)
+    policy = written(tmp_path, f"require: signed\nsigners: {ANN.public.fingerprint}\n")
+
+    def codes_of() -> list[str]:
+        return [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
+
+    sim.trust(ANN)
+    assert codes_of() == []
+    sim.revoke(ANN)
+    assert codes_of() == ["revoked"]

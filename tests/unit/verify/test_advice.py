@@ -21,7 +21,7 @@ from rye._text import Advice, inline, quote
 from rye.cli.app import root
 from rye.trust import REASONS, TrustSet, Verdict
 from rye.trust.list import Change
-from rye.verify.fixes import Fixes, Signers
+from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.reports import VerifiedItem, Violation
@@ -71,9 +71,9 @@ MINE = {code for code in CODES if REASONS[code].signing}
 OTHER = Signers({BEA.public.fingerprint: ""}, TrustSet((entry(BEA),)), NOW)
 
 
-def held(here: str, project: str = "") -> Fixes:
+def held(here: str, project: str = "") -> Adviser:
     """Return what writes the fixes for somebody who holds the key that signed, and whose key counts."""
-    return Fixes(here, project, signers=lambda: HOLDER)
+    return Adviser(here, project, signers=lambda: HOLDER)
 
 
 def item(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> VerifiedItem:
@@ -111,7 +111,7 @@ def run(shell: str, script: str, folder: Path, **variables: str) -> str:
 def commands(name: str = "demo/a") -> Iterator[tuple[str, Advice]]:
     """Yield every code in every space with its advice, in a repository and outside of one."""
     for space in ("project", "user", "system"):
-        for fixes in (held("/p", "/p"), held("/elsewhere", "/other"), held(""), Fixes("/p", "/p")):
+        for fixes in (held("/p", "/p"), held("/elsewhere", "/other"), held(""), Adviser("/p", "/p")):
             for code in CODES:
                 yield code, fixes.of_item(item(code, name, space=space), code)
             for code in POLICY_REASONS:
@@ -169,7 +169,7 @@ def test_options_lead_to_where_the_item_is() -> None:
         "",
         "find out where it came from, and remove it; once you have reviewed it: rye sign --list --space user",
     )
-    assert here.of_item(item("envelope"), "envelope", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
+    assert here.of_item(item("envelope"), "format", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
     assert here.of_item(item("ok"), "ok") == ("", "")
 
 
@@ -187,15 +187,17 @@ def test_a_hostile_name_in_what_fixes_it(name: str) -> None:
 
 def test_signing_is_for_holders_of_a_counting_key() -> None:
     """For an unsigned item or their own; what is altered or somebody else's is compared with the original instead."""
-    nobody, other = Fixes("/p", "/p"), replace(held("/p", "/p"), signers=lambda: OTHER)
+    nobody, other = Adviser("/p", "/p"), replace(held("/p", "/p"), signers=lambda: OTHER)
     for code in (*CODES, *POLICY_REASONS):
         verdict = REASONS[code].verdict if code in REASONS else Verdict.TRUSTED
         mine, theirs = held("/p", "/p").of_item(item(code), code), other.of_item(item(code), code)
         assert not nobody.of_item(item(code), code).command.startswith("rye sign")
         assert theirs.command.startswith("rye sign") == (verdict is Verdict.UNSIGNED)
         assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer"})
-        for advice in (mine, theirs):
-            assert verdict is not Verdict.TAMPERED or "list" in code or "again from where it came from" in advice.words
+        assert verdict is not Verdict.TAMPERED or "list" in code or "again from where it came from" in theirs.words
+        is_edited = code in {"digest", "line-ends", "skill-changed", "list-changed"}
+        assert mine.words.startswith("review what changed") == is_edited
+        assert verdict is not Verdict.TAMPERED or is_edited or mine == theirs
     limited = Signers(HOLDER.keys, TrustSet((entry(ANN, patterns=("other/*",)),)), NOW)
     assert not replace(nobody, signers=lambda: limited).of_item(item("no-envelope"), "no-envelope").command
     named = Signers({EVE.public.fingerprint: "", ANN.public.fingerprint: " --key release"}, HOLDER.trust, NOW)
@@ -224,7 +226,7 @@ def test_a_hostile_name_in_a_command_that_is_run(name: str, shell: str, tmp_path
     for path in (victim, other):
         path.write_text("edited\n", encoding="utf-8")
     found = item("digest", name, base=str(tmp_path / "-p $(x)"))
-    fix = Fixes(str(tmp_path), "").of_item(found, "digest")
+    fix = Adviser(str(tmp_path), "").of_item(found, "digest")
     out = run(shell, f"{inline(fix.command)}\n", tmp_path)
     assert (victim.read_text(), other.read_text()) == ("as committed\n", "edited\n"), out
     assert not list(tmp_path.rglob("owned"))

@@ -1,0 +1,133 @@
+"""What the last commit has of some files: the one place of rye that starts another program.
+
+The repository is hostile: none of its settings may start a program or decide what is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rye._process import find_program
+
+_TIMEOUT = 120
+_SETTINGS = (
+    "core.commitGraph=false",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "safe.bareRepository=explicit",
+)
+"""No setting of the repository may start a program, and a folder that only looks like a repository is none."""
+
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # beats protocol.NAME.allow of the repository, as protocol.allow does not
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""Nothing in the repository replaces a commit, a parent or a file by another."""
+
+_STARTING = re.compile(
+    rb"(?i)(?:filter|include(?:if)?|pager)\.|extensions\.(?:partialclone|worktreeconfig)\b|.*\.promisor\b", re.DOTALL
+)
+"""Settings that may start a program when a file is checked out and that no option of git overrides."""
+
+_HASHES = {40: hashlib.sha1, 64: hashlib.sha256}
+"""Number of hex digits → the hash that git names a content by."""
+
+
+def committed(folder: Path) -> dict[str, str]:
+    """Return the regular files that the last commit has below a folder: path → the hash git names the content by.
+
+    Empty if there is no repository or git cannot read it.
+    """
+    rows = (row.partition(b"\t") for row in _read(folder, "ls-tree", "-r", "-z", "HEAD").split(b"\0"))
+    return {os.fsdecode(path): facts.split()[2].decode("ascii") for facts, _, path in rows if facts.startswith(b"100")}
+
+
+def read_blob(folder: Path, name: str) -> bytes:
+    """Return the content that git names by a hash, in the repository around a folder; empty if git cannot read it."""
+    return _read(folder, "cat-file", "blob", name)
+
+
+def is_blob(content: bytes, name: str) -> bool:
+    """Return whether git names a content by this hash."""
+    return _HASHES[len(name)](b"blob %d\0%b" % (len(content), content)).hexdigest() == name
+
+
+def may_check_out(folder: Path, project: str) -> bool:
+    """Return whether ``git checkout`` in a folder starts no program that the repository names.
+
+    The repository must lie around ``project``: one in a subfolder came with the files and is not the user's.
+    """
+    repository = _Repository.find(folder) if project else None
+    if repository is None or not Path(os.path.realpath(project)).is_relative_to(repository.top):
+        return False
+    names = repository.run("config", "--local", "--includes", "--name-only", "-z", "--list")
+    is_same = repository.searched() == repository.git_dir
+    return names is not None and is_same and not any(_STARTING.match(name) for name in names.split(b"\0"))
+
+
+def _read(folder: Path, *words: str) -> bytes:
+    repository = _Repository.find(folder)
+    return (repository.run(*words) or b"") if repository else b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """Git in a folder, the work tree around it, and the repository; ``git_dir`` is empty to have git search for it."""
+
+    git: str
+    folder: Path
+    top: str
+    git_dir: str = ""
+
+    @classmethod
+    def find(cls, folder: Path) -> _Repository | None:
+        """Return the nearest repository; None without one, without git, or where git refuses to work.
+
+        Its work tree is the folder that holds ``.git``, whatever the settings say. A folder in it that looks like a
+        bare repository is not one: anybody who adds files can make it look so.
+        """
+        git = find_program("git")
+        real = Path(os.path.realpath(folder))
+        top = next((above for above in (real, *real.parents) if os.path.lexists(above / ".git")), None)
+        if git is None or top is None or not real.is_dir():
+            return None
+        at_top = cls(git, top, str(top))
+        git_dir = at_top.searched()
+        named = at_top.run("rev-parse", "--resolve-git-dir", str(top / ".git"))
+        if not git_dir or named is None or os.path.realpath(os.fsdecode(named.removesuffix(b"\n"))) != git_dir:
+            return None
+        return cls(git, folder, str(top), git_dir)
+
+    def searched(self) -> str:
+        """Return where the repository is that git finds from the folder; empty if it finds none."""
+        out = replace(self, git_dir="").run("rev-parse", "--absolute-git-dir")
+        return os.path.realpath(os.fsdecode(out.removesuffix(b"\n"))) if out else ""
+
+    def run(self, *words: str) -> bytes | None:
+        """Return what git prints, None if it fails; without a shell, and without the caller's ``GIT_`` variables."""
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k == "GIT_CEILING_DIRECTORIES"}
+        env |= _ENVIRONMENT | {"GIT_WORK_TREE": self.top} | ({"GIT_DIR": self.git_dir} if self.git_dir else {})
+        try:
+            done = subprocess.run(  # noqa: S603 - no shell, and no word that begins with a dash comes from a file
+                [self.git, *settings, *words],
+                cwd=self.folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_TIMEOUT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout if done.returncode == 0 else None

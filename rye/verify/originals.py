@@ -1,0 +1,102 @@
+"""Files as they were: by the last commit, the list of their space, or the signature of their skill."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from rye import spaces
+from rye._text import find_envelope
+from rye.errors import EnvironmentFault, ItemError, SigningError
+from rye.spaces import Root
+from rye.spaces.lists import read_list
+from rye.spaces.read import is_detached, suffix_of
+from rye.spaces.signed import skill_files
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, read_rows
+from rye.trust.list import MAX_LIST_BYTES, MAX_SPACE_LIST, ListedFile, parse_list
+from rye.verify.git import committed, is_blob, read_blob
+
+
+class Originals:
+    """The files of a root as they were: as its list names them, and as the last commit has them."""
+
+    def __init__(self, root: str) -> None:
+        self.root = Path(root)
+        self.listed: Mapping[str, ListedFile] = {}
+        with suppress(EnvironmentFault, SigningError):
+            self.listed = parse_list(read_list(self.root) or b"").files
+        self.committed = committed(self.root)
+
+    def is_planted(self, path: str) -> bool:
+        """Return whether the list names other files, and not this one."""
+        return bool(self.listed) and path not in self.listed
+
+    def is_committed(self, path: str) -> bool:
+        """Return whether a file is as the last commit has it."""
+        name = self.committed.get(path, "")
+        return bool(name) and (content := self._read(path)) is not None and is_blob(content, name)
+
+    def was_signed(self, path: str) -> bool:
+        """Return whether the last commit or the list has another version of a file, which is signed."""
+        if is_detached(path) and (path in self.listed or f"{path}{DETACHED_SUFFIX}" in self.committed):
+            return True
+        if any(f"{above}/{SKILL_SIGNATURE}" in self.committed for above in PurePosixPath(path).parents):
+            return True
+        content = self._read(path) if path in self.listed or path in self.committed else None
+        if content is None:
+            return False
+        if path in self.listed and hashlib.sha256(content).hexdigest() != self.listed[path].sha256:
+            return True
+        name = self.committed.get(path, "")
+        if not name or is_blob(content, name):
+            return False
+        return find_envelope(read_blob(self.root, name), suffix_of(path)) is not None
+
+    def differs(self, path: str) -> bool:
+        """Return whether the last commit has another content for a file, or has files where there is a folder."""
+        if path not in self.committed:
+            return any(name.startswith(f"{path}/") for name in self.committed)
+        return (self.root / path).is_symlink() or not self.is_committed(path)
+
+    def _read(self, path: str) -> bytes | None:
+        """Return the bytes of a regular file of no unusual size; None for anything else."""
+        place = self.root / path
+        try:
+            is_usual = place.is_file() and place.stat().st_size <= MAX_SPACE_LIST
+            return place.read_bytes() if is_usual else None
+        except (OSError, ValueError):
+            return None
+
+
+class SkillChange(NamedTuple):
+    """How a skill differs from its signature: the paths of files below its root.
+
+    ``changed`` has what its signature covers and is changed or gone; the signature itself, where it names no such file.
+    """
+
+    changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+
+def skill_folder(root: str, path: str) -> str:
+    """Return the folder, below a root, of the signed skill that a file belongs to."""
+    above = (str(each) for each in PurePosixPath(path).parents)
+    return next((each for each in above if os.path.isfile(f"{root}/{each}/{SKILL_SIGNATURE}")), "")  # noqa: PTH113
+
+
+def changed_in_skill(root: str, folder: str) -> SkillChange:
+    """Return how a skill differs from its signature; empty where it cannot be read."""
+    try:
+        with Path(root, folder, SKILL_SIGNATURE).open("rb") as stream:
+            listed = read_rows(stream.read(2 * MAX_LIST_BYTES).partition(b"\n")[2])
+        files = {each.path: each for each in skill_files(Root(spaces.Space.PROJECT, Path(root)), folder)}
+    except (OSError, ItemError):
+        return SkillChange()
+    changed = sorted(name for name, entry in listed.items() if files.get(name) != entry)
+    added = tuple(sorted(f"{folder}/{name}" for name in files.keys() - listed.keys()))
+    names = changed or ([] if added else [SKILL_SIGNATURE])
+    return SkillChange(tuple(f"{folder}/{name}" for name in names), added)
