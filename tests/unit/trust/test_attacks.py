@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from rye.trust import EnvelopeFormat, Origin, PublicKey, TrustEntry, TrustScope, TrustSet, Verdict
+from rye.trust import EnvelopeFormat, Origin, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.trust.model import Fingerprint
 from tests.support.signed import (
     ANN,
@@ -19,7 +19,9 @@ from tests.support.signed import (
     NARROW,
     NOTE,
     NOTE_PLACE,
+    OLD,
     PAT,
+    REVOKED,
     SCRIPT,
     TOOL,
     WHEN,
@@ -256,6 +258,17 @@ def test_an_item_of_an_untrusted_bundle_is_no_better_for_being_covered_in_part()
     elsewhere = place("demo/other", space="system", bundle="stall")
     moved = sign(TOOL, DAN, origin=place("demo/hello", space="system", bundle="stall"))
     assert verdict(moved, elsewhere, declared=declare(place())).verdict is Verdict.MISPLACED
+
+
+@pytest.mark.parametrize(
+    ("who", "code"), [(REVOKED, "revoked"), (OLD, "expired"), (NARROW, "limited"), (PAT, "project-key")]
+)
+def test_what_is_wrong_with_a_key_comes_before_place_and_coverage(who: SigningKey, code: str) -> None:
+    """A key that does not count says nothing about where a file belongs, nor which part of it is signed."""
+    partial = html(old_envelope(XML, who)) + DIRECTIVE
+    assert verdict(partial, place(item_type="directive")).code == code
+    moved = sign(TOOL, who, form=V1)
+    assert verdict(moved, place("demo/other"), declared=declare(place())).code == code
 
 
 def test_sixteen_hex_digits_that_name_two_keys() -> None:
