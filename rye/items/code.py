@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rye.items import comments
 from rye.items.definitions import PythonCollector, ScriptCollector, ShellCollector
 from rye.items.model import Deferred, Documented, Draft, Import, Symbol
-from rye.items.values import cut_blank_head, first_paragraph
+from rye.items.values import cut_blank_head
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
@@ -44,7 +44,7 @@ class Definitions(NamedTuple):
 def read_python(text: str) -> Draft:
     """Read a Python tool."""
     stated = comments.ryeos_header(text)
-    prose = first_paragraph(comments.docstring(text)) or ("" if stated else comments.header(text, "#")[1])
+    prose = comments.docstring(text) or ("" if stated else comments.header(text, "#")[1])
     return _draft(text, ".py", stated or comments.python_constants(text), prose)
 
 

@@ -103,13 +103,13 @@ def ryeos_header(text: str) -> dict[str, Any]:
 
 
 def docstring(text: str) -> str:
-    """Return the docstring of a Python file, empty without one."""
+    """Return the first paragraph of the docstring of a Python file, empty without one."""
     found = _DOCSTRING.match(text)
     if found is None:
         return ""
     quotes = 3 if found["text"][:3] in {'"""', "'''"} else 1
     inside = found["text"][quotes:-quotes]
-    return clean_docstring(inside if found["raw"] else unescape(inside))
+    return re.split(r"\n[ \t]*\n", clean_docstring(inside if found["raw"] else unescape(inside)), maxsplit=1)[0]
 
 
 def clean_docstring(inside: str) -> str:

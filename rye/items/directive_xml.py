@@ -8,7 +8,7 @@ entities that a document declares are never expanded and nothing is fetched.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -186,19 +186,6 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if code <= _LAST_CODE_POINT else match[0]
 
 
-def _xml_inputs(text: str) -> list[dict[str, str]]:
-    """Return name, description and ``required`` of each input of the first ``<directive>`` in a text."""
-    opening = _BLOCK.search(text)
-    root = _tree(text, opening.start(), len(text)) if opening else None
-    found = []
-    for group in (child for child in root.children if child.name == "inputs") if root else ():
-        for child in group.children:
-            stated = _attributes(child.attributes)
-            inner = text[child.inner : child.inner_end] if child.inner_end >= child.inner else ""
-            found.append({"name": child.name, "description": _without_tags(inner)} | stated)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Input:
     """One declared input of a directive."""
@@ -215,23 +202,34 @@ def declared_inputs(item: Item, content: str) -> tuple[Input, ...]:
         item: The directive.
         content: The text it was read from.
     """
-    found = {each.name: each for each in _read(_xml_inputs(content) or item.metadata.get("inputs")) if each.name}
-    return tuple(found.values())
-
-
-def _read(stated: Any) -> Iterator[Input]:
-    """Read the inputs that the XML or the metadata state: a mapping of names, or a list of mappings or names."""
+    stated = _xml_inputs(content) or item.metadata.get("inputs")
     if isinstance(stated, Mapping):
         stated = [
-            {"name": name} | (dict(each) if isinstance(each, Mapping) else {"description": each})
-            for name, each in stated.items()
+            {"name": name, **(more if isinstance(more, Mapping) else {"description": more})}
+            for name, more in stated.items()
         ]
-    for each in stated if isinstance(stated, list) else ():
-        if isinstance(each, Mapping):
-            required = str(each.get("required")).strip().casefold() in {"true", "yes", "1", "required"}
-            yield Input(_text(each.get("name")), _text(each.get("description")), required)
-        elif isinstance(each, str):
-            yield Input(_text(each))
+    inputs = map(_input, stated if isinstance(stated, list) else ())
+    return tuple({each.name: each for each in inputs if each.name}.values())
+
+
+def _xml_inputs(text: str) -> list[dict[str, str]]:
+    """Return name, description and ``required`` of each input of the first ``<directive>`` in a text."""
+    opening = _BLOCK.search(text)
+    root = _tree(text, opening.start(), len(text)) if opening else None
+    elements = (child for group in root.children if group.name == "inputs" for child in group.children) if root else ()
+    return [
+        {"name": element.name, "description": _without_tags(text[element.inner : element.inner_end])}
+        | _attributes(element.attributes)
+        for element in elements
+    ]
+
+
+def _input(stated: Any) -> Input:
+    """Read one input of a list: a mapping, or a name."""
+    if not isinstance(stated, Mapping):
+        return Input(_text(stated) if isinstance(stated, str) else "")
+    required = str(stated.get("required")).strip().casefold() in {"true", "yes", "1", "required"}
+    return Input(_text(stated.get("name")), _text(stated.get("description")), required)
 
 
 def _text(value: Any) -> str:

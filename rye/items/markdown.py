@@ -26,7 +26,8 @@ _MAX_EVENTS = 5_000
 """Events within which the first paragraph ends."""
 
 _LINE = re.compile(
-    r"\n([ \t]*+)(?:((?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(#{1,6}+)(?![^ \t\n])|(?:=++|-++)[ \t]*+(?![^\n]))"
+    r"\n([ \t]*+)(?=[-#=*+\d])"
+    r"(?:((?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(#{1,6}+)(?![^ \t\n])|(?:=++|-++)[ \t]*+(?![^\n]))"
 )
 """A line that may be a heading, or underline one, with the newline before it."""
 _TO_ASCII = bytes(range(0x80)) + b"x" * 0x80
@@ -173,8 +174,9 @@ def _headings(flat: str) -> list[_Heading]:
 
     Nearly every heading is a line of ``#``. Such a line is a heading unless it lies in code or in HTML, and there a
     link is not defined either. So above each such line a rule and a definition of a link are set, and the definitions
-    that the parser then finds tell which of the lines are headings. That takes a third of the time of its events, by
-    which a text is read that may have underlined headings, or headings in the line of a list item.
+    that the parser then finds tell which of the lines are headings. For 5,000 skills (38 MB) that takes 0.65 s of
+    processor time, all events 1.56 s. A text that may have underlined headings, or headings in the line of a list item,
+    is read by its events.
     """
     if flat.startswith("---"):
         return _blocks(flat).headings

@@ -108,11 +108,6 @@ def plain(markdown: str) -> str:
     return _EMPHASIS.sub(r"\2", markdown)
 
 
-def first_paragraph(text: str) -> str:
-    """Return the lines up to the first blank one, as they stand."""
-    return re.split(r"\n[ \t]*\n", text.strip(), maxsplit=1)[0]
-
-
 def line_of(text: str, offset: int) -> int:
     """Return the 1-based line on which ``offset`` lies."""
     return text.count("\n", 0, offset) + 1

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import yaml
@@ -82,12 +81,8 @@ def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
     if len(text) > MAX_CHARS:
         raise ItemError("too-large", f"YAML of {len(text):,} characters", hint=f"keep it below {MAX_CHARS:,}")
     try:
-        if sum(map(text.count, "[{?-")) > _FEW or f"\n{' ' * _FEW}" in text:
-            _check_depth(text, first_line)
-        if len(text) > MAX_VALUES:  # a node takes a character or more, and to compose a million takes seconds
-            nodes = (event for event in yaml.parse(text, _Loader) if isinstance(event, yaml.NodeEvent))
-            if next(islice(nodes, MAX_VALUES, None), None) is not None:
-                raise too_many()
+        if len(text) > MAX_VALUES or sum(map(text.count, "[{?-")) > _FEW or f"\n{' ' * _FEW}" in text:
+            _check_budgets(text, first_line)
         loader = _Loader(text)
         node = loader.get_node() if loader.check_node() else None
         if node is not None and loader.check_node() and unambiguous:
@@ -101,11 +96,17 @@ def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
     return node
 
 
-def _check_depth(text: str, first_line: int) -> None:
-    """Refuse deep nesting, which ends the process where libyaml has no limit of its own: composing recurses in C."""
-    depth = 0
+def _check_budgets(text: str, first_line: int) -> None:
+    """Refuse text with too many or too deep nodes before it is composed.
+
+    Composing recurses in C, which ends the process where libyaml has no limit of its own; a million nodes take seconds.
+    """
+    depth = count = 0
     for event in yaml.parse(text, _Loader):
+        count += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if count > MAX_VALUES:
+            raise too_many()
         if depth > MAX_DEPTH:
             mark = event.start_mark
             raise too_deep(first_line + (mark.line if mark else 0))
