@@ -258,9 +258,9 @@ def test_every_state_is_documented() -> None:
 
 def test_every_verdict_and_reason_code_is_documented() -> None:
     """Each code stands in the table beside its verdict; the table has no other."""
-    table = {row[0].strip("`"): row[1] for row in rows("signing-and-verdicts") if len(row) == 4 and row[0][0] == "`"}
+    table = {row[0].strip("`"): row[1] for row in rows("signing") if len(row) == 4 and row[0][0] == "`"}
     assert table == {code: str(reason.verdict) for code, reason in REASONS.items()}
-    six = {row[0].strip("`") for row in rows("signing-and-verdicts") if len(row) == 2}
+    six = {row[0].strip("`") for row in rows("signing") if len(row) == 2}
     assert six >= set(map(str, Verdict))
 
 
@@ -511,7 +511,7 @@ def test_the_sample_of_an_answer_to_an_agent_is_one(shop: tuple[Path, Path], tmp
 
 def test_every_sample_of_an_answer_stands_below_its_command() -> None:
     """JSON on a page is printed by a command, unless it is the input of another one."""
-    assert {page for page, _ in fences("json")} <= {"skill-signatures"}
+    assert {page for page, _ in fences("json")} <= {"signing"}
 
 
 def modules_with_examples() -> list[str]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, partial
 from time import thread_time
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 from rye.items import comments
 from rye.items.definitions import PythonCollector, ScriptCollector, ShellCollector
-from rye.items.model import Documented, Draft, Import, Symbol
+from rye.items.model import Deferred, Documented, Draft, Import, Symbol
 from rye.items.values import cut_blank_head, first_paragraph
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ _LAST = (1 << 32) - 1
 _MOST_RESUMED = 10
 """How often code is parsed again behind a syntax error."""
 
-T = TypeVar("T")
-
 _READERS = {".py": PythonCollector, ".sh": ShellCollector}
 
 
@@ -41,61 +39,6 @@ class Definitions(NamedTuple):
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
     documented: tuple[Documented, ...] = ()
-
-
-class _Reading:
-    """Reads once, and keeps what was read. Two threads may both read: they get the same."""
-
-    __slots__ = ("_definitions", "_read")
-
-    def __init__(self, read: Callable[[], Definitions]) -> None:
-        self._read = read
-        self._definitions: Definitions | None = None
-
-    def __call__(self) -> Definitions:
-        if self._definitions is None:
-            self._definitions = self._read()
-        return self._definitions
-
-
-class _Deferred(Sequence[T]):
-    """One of the tuples of :class:`Definitions`; equal to every sequence of the same values."""
-
-    __slots__ = ("_number", "_reading")
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, reading: _Reading, number: int) -> None:
-        self._reading, self._number = reading, number
-
-    @property
-    def _values(self) -> Any:
-        return self._reading()[self._number]
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[T]: ...
-    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        values: Sequence[T] = self._values[index]
-        return values
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._values == tuple(other)
-
-    def __repr__(self) -> str:
-        return repr(self._values)
-
-
-def deferred(read: Callable[[], Definitions]) -> tuple[Sequence[Symbol], Sequence[Import], Sequence[Documented]]:
-    """Return symbols, imports and documentation that a function reads when any of them is first looked at."""
-    reading = _Reading(read)
-    return _Deferred(reading, 0), _Deferred(reading, 1), _Deferred(reading, 2)
 
 
 def read_python(text: str) -> Draft:
@@ -113,15 +56,15 @@ def read_script(text: str, suffix: str) -> Draft:
 
 def _draft(text: str, suffix: str, metadata: dict[str, object], prose: str) -> Draft:
     body, line = cut_blank_head(text)
-    symbols, imports, documented = deferred(partial(read_definitions, body, suffix, line))
+    definitions = cache(partial(read_definitions, body, suffix, line))
     return Draft(
         metadata=metadata,
         body=body,
         body_line=line,
-        paragraph=prose,
-        symbols=symbols,
-        imports=imports,
-        documented=documented,
+        paragraph=lambda: prose,
+        symbols=Deferred(lambda: definitions().symbols),
+        imports=Deferred(lambda: definitions().imports),
+        documented=Deferred(lambda: definitions().documented),
     )
 
 

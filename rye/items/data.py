@@ -119,8 +119,8 @@ def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
         metadata={"servers": list(servers)},
         body="\n".join(lines).rstrip(),
         symbols=tuple(symbols),
-        heading="MCP servers",
-        paragraph=f"The MCP servers {', '.join(servers)}.",
+        heading=lambda: "MCP servers",
+        paragraph=lambda: f"The MCP servers {', '.join(servers)}.",
     )
 
 
@@ -148,7 +148,7 @@ def _draft(text: str, value: Any) -> Draft:
 
     body, line = cut_blank_head(text)
     stated = value if isinstance(value, dict) else {}
-    return Draft(metadata=stated, body=body, body_line=line, paragraph=header(text, "#")[1])
+    return Draft(metadata=stated, body=body, body_line=line, paragraph=lambda: header(text, "#")[1])
 
 
 def _unparsable(language: str, line: int, problem: str) -> ItemError:

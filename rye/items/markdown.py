@@ -5,24 +5,36 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from functools import partial
+from itertools import islice
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import pyromark
 
 from rye.errors import ItemError
 from rye.items.front_matter import FrontMatter, read_block, skip_comments
-from rye.items.model import Draft, Import, ItemType, Section
+from rye.items.model import Deferred, Draft, Import, ItemType, Section
 from rye.items.values import cut_blank_head
 
 MAX_HEADINGS = 10_000
 """Most headings of one file that open a section; what follows the last of them belongs to it."""
+_MAX_LINES = 40_000
+"""Most lines that are looked at as headings, those in code among them."""
 _MAX_IMPORTS = 10_000
 _MAX_EVENTS = 5_000
 """Events within which the first paragraph ends."""
-_METADATA_BLOCK = {"Start": {"MetadataBlock": "YamlStyle"}}
+
+_LINE = re.compile(
+    r"\n([ \t]*+)(?:((?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(#{1,6}+)(?![^ \t\n])|(?:=++|-++)[ \t]*+(?![^\n]))"
+)
+"""A line that may be a heading, or underline one, with the newline before it."""
+_TO_ASCII = bytes(range(0x80)) + b"x" * 0x80
+_NOT_UNDERLINED = re.compile(r"(?: {0,3}(?:```[^`\n]*+|~~~[^\n]*+)|[ \t]*+)(?![^\n])")
+"""A line below which ``---`` underlines nothing: it opens or closes a fence, or is blank."""
 _INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
+_METADATA_BLOCK = {"Start": {"MetadataBlock": "YamlStyle"}}
+
 _STATED_IN_FENCE = frozenset({"name", "title", "description", "category", "version"})
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
 _DIRECTIVE = re.compile(rb"^[ \t]*+(<directive)(?=[\s>/])", re.MULTILINE)
@@ -32,38 +44,43 @@ _COMMAND_LINE = re.compile(rb"\n([^\n]++)")
 _PATH = re.compile(r"(?<!.)[\w~./][^\s:*?<>|{}$\\,;=]*+")
 _EXTENSION = re.compile(r"\w\.[A-Za-z]\w{0,9}\Z")
 
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+_Heading = tuple[int, int, int]
+"""The level of a heading and its place, without the line break at its end."""
+
 
 class _Code(NamedTuple):
-    """A code block: its place in bytes, and what follows the marks of its fence; None where it is indented."""
+    """The place of a code block, and what follows the marks of its fence; None where it is indented."""
 
     start: int
     end: int
     info: str | None
 
 
-class _Outline(NamedTuple):
-    """What one pass over the events of a text finds; places are bytes of its UTF-8 form."""
+class _Blocks(NamedTuple):
+    """Places in a text, in order."""
 
-    headings: list[tuple[int, int, int]]  # level, start, end
+    headings: list[_Heading]
     code: list[_Code]
     html: list[tuple[int, int]]
-    prose: str
+    spans: list[tuple[int, int]]  # code within a line
 
 
 def read_markdown(text: str, item_type: ItemType) -> Draft:
     """Read a ``.md`` item: front matter in ``---`` or a ``yaml`` fence, and for directives the XML block."""
     text, block = read_metadata(text, item_type)
     body, line = cut_blank_head(text, block.end)
-    data, outline = body.encode(), _outline(body)
-    sections = tuple(_sections(data, line, outline.headings))
+    imports = partial(_imports, body, line)
     return Draft(
         metadata=block.values,
         body=body,
         body_line=line,
-        sections=sections,
-        imports=tuple(_imports(data, line, outline)) if item_type is ItemType.DIRECTIVE else (),
-        heading=next((section.heading_path[-1] for section in sections if section.level == 1), ""),
-        paragraph=outline.prose,
+        sections=Deferred(partial(_sections, body, line)),
+        imports=Deferred(imports) if item_type is ItemType.DIRECTIVE else (),
+        heading=partial(_title, body),
+        paragraph=partial(_first_prose, body),
         note=block.note,
     )
 
@@ -85,10 +102,10 @@ def _read_later_fence(text: str, start: int) -> tuple[str, FrontMatter] | None:
     if "yaml" not in text and "yml" not in text:
         return None
     data = text[start:].encode()
-    fence = next((code.start for code in _outline(text[start:]).code if code.info is not None), None)
-    begin = start + len(data[:fence].decode())
+    begin = next((code.start for code in _blocks(_flat(data)).code if code.info is not None), len(data))
+    begin = start + len(data[:begin].decode())
     try:
-        block = read_block(text, begin) if fence is not None else None
+        block = read_block(text, begin)
     except ItemError:
         return None  # an example
     if block is None or _STATED_IN_FENCE.isdisjoint(block.values):
@@ -98,18 +115,15 @@ def _read_later_fence(text: str, start: int) -> tuple[str, FrontMatter] | None:
 
 def _read_xml(text: str, front: FrontMatter) -> tuple[str, FrontMatter] | None:
     """Add the XML block of a directive to its front matter; None when there is no such block."""
-    if "<directive" not in text:
+    place = _locate_directive(text, front.end) if "<directive" in text else None
+    if place is None:
         return None
     from rye.items import directive_xml
 
-    data, shift = text[front.end :].encode(), front.end
-    place = _locate_directive(data, _outline(text[front.end :]))
-    if place is None:
-        return None
-    start, fence = shift + len(data[: place[0]].decode()), place[1]
+    start, fence = place
     begin, close, end = start, len(text), len(text)
     if fence:
-        begin, end = (shift + len(data[:at].decode()) for at in (fence.start, fence.end))
+        begin, end = fence
         close = text.rfind("\n", start, end) + 1
         if not text[close:end].strip(" \t").startswith(("```", "~~~")):  # the fence has no end
             begin, close, end = start, len(text), len(text)
@@ -127,102 +141,162 @@ def _blank(block: str) -> str:
     return "\n" * block.count("\n")
 
 
-def _locate_directive(data: bytes, outline: _Outline) -> tuple[int, _Code | None] | None:
-    """Return where ``<directive`` begins a line, bare or in a fence of XML, and that fence."""
-    comments = [place for place in outline.html if data.startswith(b"<!--", place[0])]
+def _locate_directive(text: str, front_end: int) -> tuple[int, tuple[int, int] | None] | None:
+    """Return where ``<directive`` begins a line, bare or in a fence of XML, and the place of that fence."""
+    data = text[front_end:].encode()
+    blocks = _blocks(_flat(data))
+    comments = [place for place in blocks.html if data.startswith(b"<!--", place[0])]
     for match in _DIRECTIVE.finditer(data):
         at = match.start(1)
-        index = _holding(outline.code, at)
-        if index < 0 and _holding(comments, at) < 0:
-            return at, None
-        info = outline.code[index].info if index >= 0 else None
-        if info is not None and info.strip().lower() in _XML_FENCES:
-            return at, outline.code[index]
+        code = _holding(blocks.code, at)
+        if code is None and _holding(comments, at) is None:
+            return front_end + len(data[:at].decode()), None
+        if code is not None and code.info is not None and code.info.strip().lower() in _XML_FENCES:
+            at, start, end = (front_end + len(data[:place].decode()) for place in (at, code.start, code.end))
+            return at, (start, end)
     return None
 
 
-def _holding(places: Sequence[tuple[Any, ...]], at: int) -> int:
-    """Return the index of the place that holds ``at``, of places in order that begin with start and end; else -1."""
-    index = bisect_right(places, at, key=lambda place: place[0]) - 1
-    return index if index >= 0 and at < places[index][1] else -1
+def _holding(places: Sequence[T], at: int) -> T | None:
+    """Return the place that holds ``at``, of places in order; each begins with its start and end."""
+    index = bisect_right(places, at, key=itemgetter(0)) - 1
+    return places[index] if index >= 0 and at < places[index][1] else None
 
 
-def _outline(text: str) -> _Outline:
-    """Find headings, code, HTML and the first paragraph in one pass over the events of CommonMark.
+def _flat(data: bytes) -> str:
+    """Return the text of UTF-8 with a letter for each byte that is not ASCII: places in it are places in the bytes."""
+    return data.translate(_TO_ASCII).decode("ascii")
 
-    A heading in a quote belongs to another text and opens no section. What looks like front matter, below the one that
-    was read, is none to CommonMark: it would be a heading of many lines.
+
+def _headings(flat: str) -> list[_Heading]:
+    """Find the headings outside of quotes.
+
+    Nearly every heading is a line of ``#``. Such a line is a heading unless it lies in code or in HTML, and there a
+    link is not defined either. So above each such line a rule and a definition of a link are set, and the definitions
+    that the parser then finds tell which of the lines are headings. That takes a third of the time of its events, by
+    which a text is read that may have underlined headings, or headings in the line of a list item.
     """
-    if text.startswith("---"):
+    if flat.startswith("---"):
+        return _blocks(flat).headings
+    source = f"\n{flat}"
+    pieces, done, found = list[str](), 0, list[tuple[int, int]]()
+    for match in islice(_LINE.finditer(source), _MAX_LINES):
+        indent, markers, marks = match.groups()
+        if not marks:
+            above = source.rfind("\n", 0, match.start()) + 1
+            if not _NOT_UNDERLINED.match(source, above):
+                return _blocks(flat).headings
+            continue
+        if markers:
+            return _blocks(flat).headings
+        at = match.start(3)
+        pieces.append(f"{source[done:at]}_ _ _\n{indent}[\x01{len(found)}]: x\n{indent}")
+        found.append((len(marks), at - 1))
+        done = at
+    pieces.append(source[done:])
+    definitions = pyromark.reference_definitions("".join(pieces), options=_tables(flat)) if found else ()
+    shown = [found[int(label[1:])] for label in definitions if label[0] == "\x01"]
+    return [(level, at, _line_end(flat, at)) for level, at in shown[:MAX_HEADINGS]]
+
+
+def _line_end(flat: str, at: int) -> int:
+    end = flat.find("\n", at)
+    return end if end >= 0 else len(flat)
+
+
+def _blocks(flat: str) -> _Blocks:
+    """Find headings outside of quotes, code and HTML in one pass over the events of CommonMark.
+
+    What looks like front matter, below the one that was read, is none to CommonMark: it would be a heading of many
+    lines.
+    """
+    if flat.startswith("---"):
         options = pyromark.Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
-        event, place = next(pyromark.events_with_range(text, options=options))
+        event, place = next(pyromark.events_with_range(flat, options=options))
         if event == _METADATA_BLOCK:
-            text = "\n" * place["end"] + text.encode()[place["end"] :].decode()
-    options = pyromark.Options.ENABLE_TABLES if "|" in text else pyromark.Options(0)
-    events = pyromark.events_with_range(text, options=options, merge_text=True)
-    head, prose = _first_prose(events)
-    outline, quote_end = _Outline([], [], [], prose), 0
-    for event, place in chain(head, events):
+            flat = "\n" * place["end"] + flat[place["end"] :]
+    blocks, quote_end = _Blocks([], [], [], []), 0
+    for event, place in pyromark.events_with_range(flat, options=_tables(flat), merge_text=True):
+        start, end = place["start"], place["end"]
+        if "Code" in event:
+            blocks.spans.append((start, end))
         if "Start" not in event:  # an event is a text, or a dict with one key
             continue
-        tag: Any = event["Start"]
-        if tag.__class__ is str:
-            if tag == "HtmlBlock":
-                outline.html.append((place["start"], place["end"]))
+        tag: Any = event["Start"]  # type: ignore[index]
+        if tag == "HtmlBlock":
+            blocks.html.append((start, end))
         elif "Heading" in tag:
-            if place["start"] >= quote_end and len(outline.headings) < MAX_HEADINGS:
-                outline.headings.append((int(tag["Heading"]["level"][1]), place["start"], place["end"]))
+            if start >= quote_end and len(blocks.headings) < MAX_HEADINGS:
+                level, last = int(tag["Heading"]["level"][1]), flat.rfind("\n", start, end - 1) + 1 or start
+                blocks.headings.append((level, start, _line_end(flat, last)))
         elif "CodeBlock" in tag:
             info = None if tag["CodeBlock"] == "Indented" else tag["CodeBlock"]["Fenced"]
-            outline.code.append(_Code(place["start"], place["end"], info))
+            blocks.code.append(_Code(start, end, info))
         elif "BlockQuote" in tag:
-            quote_end = max(quote_end, place["end"])
-    return outline
+            quote_end = max(quote_end, end)
+    return blocks
 
 
-def _first_prose(events: Iterator[Any]) -> tuple[list[Any], str]:
-    """Return the events up to the end of the first paragraph, or item of a list, with words, and these words.
+def _tables(text: str) -> pyromark.Options:
+    return pyromark.Options.ENABLE_TABLES if "|" in text else pyromark.Options(0)
+
+
+def _first_prose(text: str) -> str:
+    """Return the words of the first paragraph, or item of a list, that has any.
 
     Images and markup have none, and a line of a template language is none.
     """
-    head, words, images, is_prose = list[Any](), list[str](), 0, False
-    for pair in islice(events, _MAX_EVENTS):
-        head.append(pair)
-        if pair[0].__class__ is str:
+    words, images, is_prose = list[str](), 0, False
+    for event in islice(pyromark.events(text, options=_tables(text)), _MAX_EVENTS):
+        if isinstance(event, str):
             words.append(" ")
             continue
-        ((kind, tag),) = pair[0].items()
-        name = tag if tag.__class__ is str else next(iter(tag), "")
+        kind, tag = next(iter(event.items()))
+        name: Any = tag if isinstance(tag, str) else next(iter(cast("dict[str, Any]", tag)), "")
         if kind in ("Text", "Code"):
-            words += [tag] if is_prose and not images else []
+            words += [str(tag)] if is_prose and not images else []
         elif name == "Image":
             images += 1 if kind == "Start" else -1
         elif kind in ("Start", "End") and name not in _INLINE:
             prose = "".join(words).strip()
             if prose and not prose.startswith(("|", "{%", "{{")):
-                return head, prose
+                return prose
             words, is_prose = [], kind == "Start" and name in ("Paragraph", "Item")
-    return head, "".join(words).strip()
+    return "".join(words).strip()
 
 
-def _sections(data: bytes, body_line: int, headings: list[tuple[int, int, int]]) -> Iterator[Section]:
-    starts = [data.rfind(b"\n", 0, start) + 1 for _, start, _ in headings] + [len(data)]
+def _title(text: str) -> str:
+    """Return the text of the first heading of level 1."""
+    if text.startswith("# "):
+        return _heading_text(text.partition("\n")[0])
+    data = text.encode()
+    headings = _headings(_flat(data))
+    return next((_heading_text(str(data[start:end], "utf-8")) for level, start, end in headings if level == 1), "")
+
+
+def _sections(text: str, body_line: int) -> Iterator[Section]:
+    data = text.encode()
+    flat = _flat(data)
+    headings = _headings(flat)
+    starts = [flat.rfind("\n", 0, start) + 1 for _, start, _ in headings] + [len(flat)]
     first = str(data[: starts[0]], "utf-8")
     if first.strip():
         yield Section((), 0, body_line, body_line + first.rstrip().count("\n"), first.strip("\n"))
     levels, path = [0], tuple[str, ...]()
     line, counted = body_line, 0
-    for (level, start, end), line_start, stop in zip(headings, starts, starts[1:], strict=False):
+    for (level, start, end), stop in zip(headings, starts[1:], strict=True):
         while levels[-1] >= level:
             levels.pop()
-        block = str(data[start:end], "utf-8").rstrip("\n")
-        path = (*path[: len(levels) - 1], _heading_text(block))
+        path = (*path[: len(levels) - 1], _heading_text(str(data[start:end], "utf-8")))
         levels.append(level)
-        line, counted = line + data.count(b"\n", counted, line_start), line_start
-        lines = 1 + block.count("\n")
-        own = str(data[end:stop], "utf-8").rstrip()
-        end_line = line + lines - 1 + (own.count("\n") + 1 if own else 0)
-        yield Section(path, level, line, end_line, own.strip("\n"), lines)
+        line += flat.count("\n", counted, start)
+        lines = 1 + flat.count("\n", start, end)
+        below = str(data[end + 1 : stop].rstrip(), "utf-8").rstrip()
+        counted = end
+        last = line + lines - 1
+        end_line = last + below.count("\n") + 1 if below else last
+        yield Section(path, level, line, end_line, below.lstrip("\n"), lines)
+        line = last
 
 
 def _heading_text(block: str) -> str:
@@ -235,30 +309,32 @@ def _heading_text(block: str) -> str:
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
-def _imports(data: bytes, body_line: int, outline: _Outline) -> Iterator[Import]:
+def _imports(text: str, body_line: int) -> Iterator[Import]:
     """Yield the files that ``@path`` names outside code, and those in commands that a client runs as it reads."""
-    hidden = sorted([place[:2] for place in chain(outline.html, outline.code)])
-    shown = [match for match in islice(_AT_PATH.finditer(data), _MAX_IMPORTS) if _holding(hidden, match.start()) < 0]
-    if shown:
-        events = pyromark.events_with_range(data.decode())
-        spans = [(place["start"], place["end"]) for event, place in events if "Code" in event]
-        shown = [match for match in shown if _holding(spans, match.start()) < 0]
-    places = [(match.start(1), match[1]) for match in shown]
-    commands = [match for match in islice(_COMMAND.finditer(data), _MAX_IMPORTS) if _holding(hidden, match.start()) < 0]
-    for code in outline.code:
+    data = text.encode()
+    paths = [match for match in islice(_AT_PATH.finditer(data), _MAX_IMPORTS) if _path_in(match[1])]
+    commands = list(islice(_COMMAND.finditer(data), _MAX_IMPORTS))
+    if not paths and not commands and b"`!" not in data and b"~!" not in data:
+        return
+    blocks = _blocks(_flat(data))
+    hidden = sorted([*blocks.html, *(code[:2] for code in blocks.code)])
+    for places, found in ((hidden, commands), (hidden, paths), (blocks.spans, paths)):
+        found[:] = [match for match in found if _holding(places, match.start()) is None]
+    for code in blocks.code:
         if code.info and code.info.startswith("!"):
             commands += _COMMAND_LINE.finditer(data, code.start, code.end)
-    places += [(match.start(1), word) for match in commands for word in match[1].split()]
+    named = [(match.start(1), match[1]) for match in paths]
+    named += [(match.start(1), word) for match in commands for word in match[1].split()]
     line, counted = body_line, 0
-    for at, word in sorted(places, key=itemgetter(0)):
+    for at, word in sorted(named, key=itemgetter(0)):
         line, counted = line + data.count(b"\n", counted, at), at
-        if path := _path_in(str(word, "utf-8")):
+        if path := _path_in(word):
             yield Import(path, line)
 
 
-def _path_in(word: str) -> str:
+def _path_in(word: bytes) -> str:
     """Return the path that a word spells, with ``./`` before a relative one; empty where it spells none."""
-    path = word.lstrip("\"'([<").rstrip("\"')]>.,;:!?")
+    path = str(word, "utf-8").lstrip("\"'([<").rstrip("\"')]>.,;:!?")
     if not _PATH.fullmatch(path) or not ("/" in path or _EXTENSION.search(path)):
         return ""
     return path if path.startswith(("./", "../", "/", "~/")) else f"./{path}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple, NewType
+from typing import Any, NamedTuple, NewType, TypeVar, overload
 
 from rye._text import RawEnvelope
 from rye.items.values import DESCRIPTION_CHARS, STATED_CHARS, iso, one_line, plain, shorten, tags_of, text_of
+
+T = TypeVar("T")
 
 ItemId = NewType("ItemId", str)
 """Path below the type's folder without extension, slashes always."""
@@ -116,6 +118,48 @@ class Documented(NamedTuple):
     text: str
 
 
+class Deferred(Sequence[T]):
+    """Values that a function reads when they are first looked at; equal to every sequence of the same values.
+
+    Two threads may both read: they get the same.
+    """
+
+    __slots__ = ("_known", "_read")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, read: Callable[[], Iterable[T]]) -> None:
+        self._read = read
+        self._known: tuple[T, ...] | None = None
+
+    @property
+    def _values(self) -> tuple[T, ...]:
+        if self._known is None:
+            self._known = tuple(self._read())
+        return self._known
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._values[index]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._values == tuple(other)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._values,)
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One parsed file.
@@ -135,7 +179,7 @@ class Item:
             comparing with its path.
         body: The searchable text without envelope and without the metadata block.
         body_line: 1-based line of the file where ``body`` begins.
-        sections, symbols, imports, documented: In file order. The last three of code are read when first looked at.
+        sections, symbols, imports, documented: In file order; read when first looked at.
         envelope: The raw signature line if there is one; nothing about it has been verified.
         note: Why the metadata had to be read in another way than its format; else empty.
     """
@@ -155,7 +199,7 @@ class Item:
     declared: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     body: str = ""
     body_line: int = 1
-    sections: tuple[Section, ...] = ()
+    sections: Sequence[Section] = ()
     symbols: Sequence[Symbol] = ()
     imports: Sequence[Import] = ()
     documented: Sequence[Documented] = ()
@@ -189,20 +233,20 @@ class Draft:
     Attributes:
         metadata: JSON-able values.
         body, body_line, sections, symbols, imports, documented: As in :class:`Item`.
-        heading: Title to use where the metadata states none.
-        paragraph: Description to use where the metadata states none, as one paragraph of the format.
+        heading: Returns the title to use where the metadata states none.
+        paragraph: Returns the description to use where the metadata states none, as one paragraph of the format.
         note: As in :class:`Item`.
     """
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     body: str = ""
     body_line: int = 1
-    sections: tuple[Section, ...] = ()
+    sections: Sequence[Section] = ()
     symbols: Sequence[Symbol] = ()
     imports: Sequence[Import] = ()
     documented: Sequence[Documented] = ()
-    heading: str = ""
-    paragraph: str = ""
+    heading: Callable[[], str] = str
+    paragraph: Callable[[], str] = str
     note: str = ""
 
 
@@ -217,8 +261,8 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         type=item_type,
         id=ItemId(item_id),
         name=name,
-        title=_text(meta, _TITLE) or one_line(plain(draft.heading)),
-        description=stated or shorten(one_line(plain(draft.paragraph), STATED_CHARS), DESCRIPTION_CHARS),
+        title=_text(meta, _TITLE) or one_line(plain(draft.heading())),
+        description=stated or shorten(one_line(plain(draft.paragraph()), STATED_CHARS), DESCRIPTION_CHARS),
         category=text_of(meta.get("category")) or folder,
         version=_text(meta, _VERSION) or _text(more, _VERSION),
         tags=next((tags for key in _TAGS if key in meta and (tags := tags_of(meta[key]))), ()),

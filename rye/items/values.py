@@ -21,6 +21,7 @@ LINE_CHARS = 300
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _ORDINARY = b"\t\n\r" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _LEADS_OF_CONTROLS = (b"\xc2", b"\xef\xbb\xbf", b"\xef\xbf")  # most files have none of them
+_BLANK = re.compile(r"[ \t\n]*+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_IN_A_LINE = re.compile("[\\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _STALE_MARK = re.compile(r"(?<![ \t#/])[ \t]*+(?:<!--|#|//)[ \t#/]*+rye(?:os)?:(?:unsigned\b|signed:)[^\n]*+")
@@ -119,10 +120,11 @@ def line_of(text: str, offset: int) -> int:
 
 def cut_blank_head(text: str, start: int = 0) -> tuple[str, int]:
     """Return ``text`` from the first line that is not blank, and its 1-based line; an empty text is on line 1."""
-    rest = text[start:]
-    blank = rest[: len(rest) - len(rest.lstrip(" \t\n"))]
-    body = rest[blank.rfind("\n") + 1 :].rstrip()
-    return (body, line_of(text, start) + blank.count("\n")) if body else ("", 1)
+    blank = _BLANK.match(text, start)
+    end = blank.end() if blank else start
+    begin = text.rfind("\n", start, end) + 1 or start
+    body = text[begin:].rstrip()
+    return (body, line_of(text, begin)) if body else ("", 1)
 
 
 MAX_DEPTH = 64

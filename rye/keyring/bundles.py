@@ -126,7 +126,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
 
 def _trusted_for(bundle: str, trust: TrustSet) -> list[TrustEntry]:
     """Return the user's trust files that name a bundle."""
-    named = (entry for entry in trust.entries if entry.scope.is_users)
+    named = (entry for entry in trust.entries if entry.is_users)
     return [entry for entry in named if bundle in map(bundle_of, entry.patterns or ())]
 
 

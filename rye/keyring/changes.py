@@ -19,7 +19,7 @@ class TrustChange(Report):
     """A change of trust files.
 
     Attributes:
-        action: ``added``, ``removed``, ``revoked``, ``signed``, ``trusted``, ``narrowed`` or ``unchanged``.
+        action: ``added``, ``removed``, ``revoked``, ``endorsed``, ``trusted``, ``narrowed`` or ``unchanged``.
         fingerprint: Of the key.
         owner: As the trust file names it.
         paths: The trust files.
@@ -135,7 +135,7 @@ def write_file(path: Path, data: bytes | None) -> None:
         SigningError: ``not-a-file``.
         EnvironmentFault: ``cannot-write``.
     """
-    if os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
+    if data is not None and os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
         message = f"{path} is a link; rye does not write through links"
         raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
     try:

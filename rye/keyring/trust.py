@@ -241,13 +241,13 @@ class Trust:
         root = path.parents[len(TRUSTED_FOLDER.parts)]
         check_writable(project_root(root.parent), [path.relative_to(root).as_posix()])
         if key is None:
-            return planned("signed", entry, path, (), (), reach)
+            return planned("would endorse", entry, path, (), (), reach)
         after = dataclasses.replace(entry, signed_by=key.public.fingerprint)
         others = tuple(each for each in trust.entries if each != entry)
         row = list_entry(after, dataclasses.replace(trust, entries=(*others, after)), self._clock())
         warnings = () if row.counts else (f"it does not count for you: {row.reason}",)
         data = sign_trust_file(read_trust_bytes(path), stem=path.stem, key=key, now=self._clock())
-        return planned("signed", entry, path, ((path, data),), warnings, reach)
+        return planned("endorsed", entry, path, ((path, data),), warnings, reach)
 
     def find_key(self, text: str) -> PublicKey | None:
         """Return the public key that a text names, as for :meth:`add`; None for a private key and for no key at all.
@@ -336,7 +336,7 @@ class Trust:
         same = dict.fromkeys(
             each.fingerprint[:16]
             for each in self.load().trust.entries
-            if each.scope.is_users and not each.bars and each.fingerprint != entry.fingerprint
+            if each.is_users and not each.bars and each.fingerprint != entry.fingerprint
             if entry.owner and each.owner.casefold() == entry.owner.casefold()
         )
         keys = ", ".join(same)

@@ -53,7 +53,7 @@ class TrustReport(Report):
 
 def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
     """Return what is said of a trust file: how its key stands where the file is about."""
-    home = ANYWHERE if entry.scope.is_users else Origin(entry.scope.space, entry.bundle, "", "")
+    home = ANYWHERE if entry.is_users else Origin(entry.scope.space, entry.bundle, "", "")
     standing = trust.may_sign(entry.fingerprint, home, now)
     decides = standing.entry or entry
     if entry.unread:
@@ -84,7 +84,7 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
 
 def _exceptions(entry: TrustEntry, trust: TrustSet, now: datetime) -> Iterator[str]:
     """Yield the projects and bundles in which a key that counts elsewhere does not."""
-    others = [each for each in trust.named(entry.fingerprint) if not each.scope.is_users and entry.scope.is_users]
+    others = [each for each in trust.named(entry.fingerprint) if not each.is_users and entry.is_users]
     for each in others:
         standing = trust.may_sign(entry.fingerprint, Origin(each.scope.space, each.bundle, "", ""), now)
         if standing.code in {"revoked", "trust-unread"}:

@@ -73,7 +73,7 @@ _PLACES = _named(
     ),
     audience=Parameter(
         "Of a project's items only signatures made for this audience count; by default `RYE_AUDIENCE`",
-        notes="see `rye/trust-model`",
+        notes="see `rye/trust`",
         metavar="NAME",
     ),
     clients=_many(
@@ -357,7 +357,7 @@ COMMANDS: Mapping[str, _Table] = {
             form=_format(
                 "Form of the line",
                 *("v2", "v1"),
-                notes="`v1` is for readers that know no better; see `rye/signature-formats`",
+                notes="`v1` is for readers that know no better; see `rye/signing`",
             ),
             audience=_AUDIENCE._replace(help="Sign the project's items for this audience; by default `RYE_AUDIENCE`"),
             dry_run=_flag("Say what would be signed and change nothing"),
@@ -461,7 +461,7 @@ COMMANDS: Mapping[str, _Table] = {
             sign=_flag("Sign again what the old key validly signed in the project and in your user space"),
             yes=_flag("Do not ask", flags="--yes -y"),
         )
-        | _of("project")
+        | _of()
     ),
     "trust list": _of("project", "bundles", "trust"),
     "trust add": (

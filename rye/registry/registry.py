@@ -496,7 +496,7 @@ class Registry:
         return self._with_state(lambda state: stats_of(state, space, only_trusted=only_trusted))
 
     def trust_keys(self) -> TrustReport:
-        """Return every key that a trust file names, what it may speak for, and whether it counts now, and why."""
+        """Return every key that a trust file names, what it may sign, and whether it counts now, and why."""
         from rye.keyring.trust import Trust
 
         return Trust(self._layout, named=self._named_trust).list()

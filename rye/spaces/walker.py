@@ -109,7 +109,7 @@ def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[
             stats[at] = _joined(stats[at], (0, 0, 0, names))
     others = others_below(root.path, suspects, group=root.space is Space.USER)
     if warning := files_warning(root, others):
-        walker.problems.append(ItemError("unsafe-owner", warning, hint="review them; see rye/trust-model", path="."))
+        walker.problems.append(ItemError("unsafe-owner", warning, hint="review them; see rye/trust", path="."))
     order = sorted(range(len(paths)), key=paths.__getitem__)
     return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), walker.sorted_problems()
 

@@ -15,7 +15,7 @@ from typing import Final
 from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
 from rye.trust.line import signed_message
-from rye.trust.model import BY_LIST, Coverage, EnvelopeFormat, Evidence, Origin, Signature
+from rye.trust.model import BY_LIST, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature
 from rye.trust.reasons import ABOUT_KEY, REASONS, audience_words
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_set import TrustSet
@@ -55,20 +55,20 @@ def judge(
     if evidence.code:
         return _found(evidence.code, evidence, origin, detail=evidence.detail)
     # 2. The keys that the line may mean: 16 hex digits may name more than one.
-    keys = dict.fromkeys(entry.public for entry in trust.named(evidence.fingerprint))
+    keys = {entry.public: entry.fingerprint for entry in trust.named(evidence.fingerprint)}
     if not keys:
         standing = trust.may_sign(evidence.fingerprint, origin, now)
         return _found(standing.code, evidence, origin, detail=standing.detail)
     # 3. The signature. What a skill's list signs is signed at the place of the skill's directive.
     skill = evidence.skill
     place = origin._replace(item_type="directive", item_id=skill, signed_id="") if skill else origin
-    key, signed_as = _signed_by(list(keys), evidence, place, verify)
-    if key is None:
+    key, signed_as = _signed_by(keys, evidence, place, verify)
+    if not key:
         return _found("signature", evidence, origin)
     # 4. The key: may it sign this file, and the skill that was signed with it?
-    standing = trust.may_sign(key.fingerprint, origin, now)
+    standing = trust.may_sign(key, origin, now)
     if skill and standing.counts:
-        standing = trust.may_sign(key.fingerprint, place, now)
+        standing = trust.may_sign(key, place, now)
     entry = standing.entry
     if not standing.counts and standing.code not in _UNTRUSTED_BUNDLE:
         return _found(standing.code, evidence, origin, entry=entry, detail=standing.detail)
@@ -103,8 +103,8 @@ def _found(
 
 
 def _signed_by(
-    keys: list[PublicKey], evidence: Evidence, place: Origin, verify: Verify
-) -> tuple[PublicKey | None, str]:
+    keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, place: Origin, verify: Verify
+) -> tuple[str, str]:
     """Return the key under which the signature holds, and the ``type:id`` it was made for if that is not the place.
 
     A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, or for an
@@ -112,22 +112,29 @@ def _signed_by(
     the worse is assumed.
     """
     if evidence.format == BY_LIST:  # its signatures were checked when it was read
-        return keys[0], ""
-    places = [(place.item_type, place.signed_id or place.item_id)]
+        return next(iter(keys.values())), ""
+    if key := _holds(keys, evidence, place.item_type, place.signed_id or place.item_id, verify=verify):
+        return key, ""
     if evidence.format == EnvelopeFormat.V2:
-        places += [(kind, item_id) for item_id in (place.item_id, *evidence.claims) for kind in ITEM_TYPES]
-    for number, (item_type, item_id) in enumerate(places):
-        message = signed_message(
-            evidence.format,
-            evidence.digest,
-            item_type=item_type,
-            item_id=item_id,
-            signed_at=evidence.signed_at,
-            suffix=evidence.suffix,
-            audience=evidence.audience,
-            placement=evidence.placement,
-        )
-        for key in keys:
-            if verify(key, evidence.signature, message):
-                return key, f"{item_type}:{item_id}" if number else ""
-    return None, ""
+        for item_id in (place.item_id, *evidence.claims):
+            for item_type in ITEM_TYPES:
+                if key := _holds(keys, evidence, item_type, item_id, verify=verify):
+                    return key, f"{item_type}:{item_id}"
+    return "", ""
+
+
+def _holds(
+    keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, item_type: str, item_id: str, *, verify: Verify
+) -> str:
+    """Return the key under which the signature holds for an item; empty if it does under none."""
+    message = signed_message(
+        evidence.format,
+        evidence.digest,
+        item_type=item_type,
+        item_id=item_id,
+        signed_at=evidence.signed_at,
+        suffix=evidence.suffix,
+        audience=evidence.audience,
+        placement=evidence.placement,
+    )
+    return next((name for key, name in keys.items() if verify(key, evidence.signature, message)), "")

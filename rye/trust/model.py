@@ -77,7 +77,7 @@ class Placement(StrEnum):
 
 
 class Origin(NamedTuple):
-    """Where the bytes were found: decides which keys may speak and what a signature must name.
+    """Where the bytes were found: decides which keys count and what a signature must name.
 
     Attributes:
         space: ``project``, ``user`` or ``system``.

@@ -189,14 +189,14 @@ def reach_of(entry: TrustEntry) -> str:
     if entry.revoked is not None:
         return "nothing: the file revokes the key"
     what = "every item" if entry.patterns is None else ", ".join(entry.patterns) or "nothing"
-    where = "" if entry.scope.is_users else f" {_WHY[entry.scope].format(bundle=entry.bundle)}"
+    where = "" if entry.is_users else f" {_WHY[entry.scope].format(bundle=entry.bundle)}"
     until = "" if entry.not_after is None else f", until {as_utc(entry.not_after).isoformat(timespec='seconds')}"
     return f"{what}{where}{until}"
 
 
 def why_in_effect(entry: TrustEntry) -> str:
     """Return in words why a trust file is in effect, given that it is."""
-    if entry.scope.is_users:
+    if entry.is_users:
         return _WHY[entry.scope]
     return "part of rye" if entry.built_in else f"its trust file is signed with your key {entry.signed_by[:16]}"
 

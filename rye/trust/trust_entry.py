@@ -64,6 +64,8 @@ class TrustEntry:
         unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
         fingerprint: That of the key.
         signer: Owner and short fingerprint, for sentences; a name that only the file itself gives is in quotes.
+        is_users: Whether the file counts as the user's own.
+        bars: Whether the file revokes the key, or may do so because it cannot be read.
     """
 
     public: PublicKey
@@ -79,18 +81,17 @@ class TrustEntry:
     unread: str = ""
     fingerprint: Fingerprint = field(init=False)
     signer: str = field(init=False)
+    is_users: bool = field(init=False)
+    bars: bool = field(init=False)
 
     def __post_init__(self) -> None:
         fingerprint = self.public.fingerprint
         object.__setattr__(self, "fingerprint", fingerprint)
-        known = self.scope.is_users or self.signed_by or self.built_in
+        object.__setattr__(self, "is_users", self.scope.is_users)
+        object.__setattr__(self, "bars", self.revoked is not None or bool(self.unread))
+        known = self.is_users or self.signed_by or self.built_in
         owner = self.owner if known else f"{self.owner!r} by its own word"
         object.__setattr__(self, "signer", f"{owner} ({fingerprint[:16]})" if self.owner else fingerprint[:16])
-
-    @property
-    def bars(self) -> bool:
-        """Whether the file revokes the key, or may do so because it cannot be read."""
-        return self.revoked is not None or bool(self.unread)
 
     @property
     def home(self) -> str:
@@ -105,7 +106,7 @@ class TrustEntry:
 
     def concerns(self, place: Origin) -> bool:
         """Return whether the file is about what lies at a place: those of a project or bundle are about it alone."""
-        return self.scope.is_users or (self.scope.space == place.space and self.bundle == place.bundle)
+        return self.is_users or (self.scope.space == place.space and self.bundle == place.bundle)
 
     def allows(self, place: Origin) -> bool:
         """Return whether the limits of the file let its key sign what lies at a place."""

@@ -112,18 +112,19 @@ class TrustSet:
         standing = self._decide(entries, place, at)
         if standing.code not in {"foreign-key", "limited"}:
             return standing
-        of_bundle = place.space == TrustScope.BUNDLE.space and not _names(standing.entry, place.bundle)
+        if standing.code == "limited" and not _is_for_other_bundles(standing.entry, place):
+            return standing
         for entry in entries:
-            if entry.scope is TrustScope.PROJECT and entry.concerns(place) and standing.code != "limited":
+            if entry.scope is TrustScope.PROJECT and entry.concerns(place):
                 return Standing("project-key", entry)
-            if entry.scope is TrustScope.BUNDLE and entry.concerns(place) and of_bundle:
+            if entry.scope is TrustScope.BUNDLE and entry.concerns(place):
                 before = self._signer_before(place, at)
                 return Standing("signer-changed" if before else "bundle-key", entry, before or entry.bundle)
         return standing
 
     def _decide(self, entries: tuple[TrustEntry, ...], place: Origin, at: datetime) -> Standing:
         """Return the standing of a key by all its trust files, without regard to what might be done about it."""
-        barring = [entry for entry in entries if self._bars(entry, place, at)]
+        barring = [entry for entry in entries if entry.bars and self._bars(entry, place, at)]
         for entry in barring:
             if entry.revoked is not None:
                 return Standing("revoked", entry, f": {entry.revoked}" if any(entry.revoked) else "")
@@ -147,25 +148,25 @@ class TrustSet:
 
         Rye's own trust files are part of the program, and in effect for rye's own items.
         """
-        if entry.scope.is_users or entry.built_in:
+        if entry.is_users or entry.built_in:
             return True
         signer = entry.signed_by
-        return self._is_full(signer, at) and not any(self._bars(each, ANYWHERE, at) for each in self.named(signer))
+        return self._is_full(signer, at) and not any(
+            each.bars and self._bars(each, ANYWHERE, at) for each in self.named(signer)
+        )
 
     def _is_full(self, key: str, at: datetime) -> bool:
         """Return whether the user's own files trust a key without limits."""
-        own = [entry for entry in self.named(key) if entry.scope.is_users]
+        own = [entry for entry in self.named(key) if entry.is_users]
         return bool(own) and all(each.patterns is None and not each.bars and not each.expired(at) for each in own)
 
     def _bars(self, entry: TrustEntry, place: Origin, at: datetime) -> bool:
-        """Return whether a file that revokes its key, or that cannot be read, bars that key from a place.
+        """Return whether a file, which revokes its key or cannot be read, bars that key from a place.
 
         Any file does that is in effect. Of two keys that revoke each other neither counts, so whether the key that
         signed a revocation is revoked itself is not asked. In its own bundle a bundle's file always does, and in its
         own project or bundle a file that cannot be read, whose signature may be what is broken.
         """
-        if not entry.bars:
-            return False
         if entry.concerns(place) and (entry.scope is not TrustScope.PROJECT or entry.unread):
             return True
         return not entry.built_in and self._is_full(entry.signed_by, at)
@@ -182,7 +183,7 @@ class TrustSet:
         signers = dict.fromkeys(
             each.signer
             for each in named
-            if each.scope.is_users and self._decide(self.named(each.fingerprint), place, at).counts
+            if each.is_users and self._decide(self.named(each.fingerprint), place, at).counts
         )
         return tuple(signers)
 
@@ -226,7 +227,7 @@ class TrustSet:
         return hashlib.sha256("\n".join([self.audience, *rows]).encode()).hexdigest()
 
 
-def _names(entry: TrustEntry | None, bundle: str) -> bool:
-    """Return whether a trust file limits its key to items of this bundle, or of any place."""
-    patterns = entry.patterns if entry is not None and entry.scope.is_users else None
-    return any(bundle_of(each) in {"", bundle} for each in patterns or ())
+def _is_for_other_bundles(entry: TrustEntry | None, place: Origin) -> bool:
+    """Return whether a file of the user trusts a key for other bundles by name, and for nothing else."""
+    patterns = entry.patterns if entry and entry.is_users and place.space == "system" else None
+    return bool(patterns) and not any(bundle_of(each) in {"", place.bundle} for each in patterns or ())

@@ -141,7 +141,7 @@ class TrustFacts(NamedTuple):
 
 
 def make_trust(visit: Visit) -> WebPage:
-    """Return every key, what it may speak for and where it comes from, and the signed lists with when they expire.
+    """Return every key, what it may sign and where it comes from, and the signed lists with when they expire.
 
     Raises:
         RyeError: The trust files or lists cannot be read, or an argument is unknown.

@@ -334,7 +334,7 @@ def detached_signature_is_a_link(arena: Arena) -> Found:
 
 @attack
 def altered_item_signed_by_its_fix(arena: Arena) -> Found:
-    """Somebody who holds a counting key pastes what the answer says: no command signs what another altered."""
+    """Somebody with a key that counts pastes what the answer says: no command in it signs what another altered."""
     arena.replace(b"Say hello.", b"Say hullo.")
     arena.sim.add("project", OTHER, TEXT, EVE)
     items = arena.sim.registry().verify(space="project").items
@@ -1645,6 +1645,87 @@ def key_outside_its_namespace(arena: Arena) -> Found:
 
 
 @attack
+def limit_lifted_by_an_older_file(arena: Arena) -> Found:
+    """A key is limited; its older trust file without limits is put beside the new one, and named with --trust."""
+    older = arena.sim.folder / "older.toml"
+    older.write_bytes(trust_file_bytes(NARROW.public, owner="narrow"))
+    arena.sim.trust(NARROW, owner="narrow", patterns=("other/*",))
+    name = trust_file_name(NARROW.public).replace(".toml", ".TOML")
+    arena.sim.write("user", f"{TRUSTED_FOLDER}/{name}", older.read_bytes())
+    arena.sim.add("project", HELLO, TEXT, NARROW)
+    assert arena.verify("--trust", str(older)).codes == {"limited"}
+    return arena.verify()
+
+
+@attack
+def fingerprint_that_is_a_file(arena: Arena) -> Found:
+    """A file in the working directory has the name of a fingerprint that the user gives, and holds another key."""
+    pat, before = PAT.public.fingerprint, trust_files(arena)
+    (arena.sim.project / pat).write_bytes(trust_file_bytes(EVE.public, owner="pat"))
+    with chdir(arena.sim.project):
+        for words in (("add", pat, "--yes"), ("revoke", pat), ("remove", pat)):
+            assert main(["trust", *words]) == 2
+    assert trust_files(arena) == before
+    return arena.verify()
+
+
+@attack
+def trust_file_that_says_two_things(arena: Arena) -> Found:
+    """A trust file that cannot be read says one thing to ``rye verify`` and another one to ``rye trust list``."""
+    arena.sim.trust(PAT, owner="pat")
+    arena.sim.add("project", HELLO, TEXT, PAT)
+    path = arena.sim.write("project", f"{TRUSTED_FOLDER}/{trust_file_name(PAT.public)}", b"garbage")
+    keys = [each for each in arena.sim.registry().trust_keys().keys if each.fingerprint == PAT.public.fingerprint]
+    assert {each.code for each in keys} == {"counts", "trust-unread"}
+    assert all(each.code == "trust-unread" or f"{path} cannot be read" in each.reason for each in keys)
+    return arena.verify()
+
+
+@attack
+def trust_file_signed_by_a_revoked_key(arena: Arena) -> Found:
+    """A thief of a colleague's key, which the project has revoked, signs a trust file for a key of theirs."""
+    arena.sim.trust(PAT, owner="pat")
+    arena.sim.trust(PAT, "project", owner="pat", endorsed_by=ANN, revoked=Revocation("stolen"))
+    arena.sim.trust(EVE, "project", owner="eve", endorsed_by=PAT)
+    arena.sim.add("project", HELLO, TEXT, EVE)
+    return arena.verify()
+
+
+@attack
+def organisation_folder_open_to_others(arena: Arena) -> Found:
+    """Others can write the folder of an organisation's trust files, and put their key there."""
+    folder = arena.sim.folder / "organisation"
+    lay(folder, {"eve.toml": trust_file_bytes(EVE.public, owner="ann")})
+    folder.chmod(0o777)
+    arena.sim.add("project", HELLO, TEXT, EVE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RYE_TRUST_DIR", str(folder))
+        return arena.verify()
+
+
+@attack
+def signed_with_a_revoked_key(arena: Arena) -> Found:
+    """The user's own key is revoked, and a script of theirs goes on signing with it."""
+    arena.sim.revoke(ANN)
+    before = arena.hello.read_bytes()
+    assert main(["sign", "--all", "--project", str(arena.sim.project)]) == 2
+    assert arena.hello.read_bytes() == before
+    return arena.verify()
+
+
+@attack
+def bundle_with_a_trusted_id(arena: Arena) -> Found:
+    """An unsigned bundle has the id of one that the user trusts, and settings that would rank its items first."""
+    arena.sim.write("system:shop", OTHER, TEXT)
+    before = arena.sim.fresh().search("hello", space="system").results[0].score
+    arena.sim.write("system:shop", "config/search.yaml", "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+    assert arena.sim.fresh().search("hello", space="system").results[0].score == before
+    arena.sim.write_settings("shop", "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n", EVE)
+    assert arena.sim.fresh().search("hello", space="system").results[0].score == before
+    return arena.verify(space="system")
+
+
+@attack
 def key_expired(arena: Arena) -> Found:
     """A key whose time is over."""
     arena.sim.trust(OLD, owner="old", not_after=datetime(2020, 1, 1, tzinfo=UTC))
@@ -1666,7 +1747,7 @@ def endorsed_key_in_another_project(arena: Arena) -> Found:
     evil = of_one_hand(arena, "evil/.ai", ENDORSED)
     trust_file = evil / TRUSTED_FOLDER / trust_file_name(ENDORSED.public)
     assert arena.verify(str(evil)).codes == {"project-key"}
-    for limit, code in (({"namespaces": ("other/*",)}, "limited"), ({"not_after": SIGNED_AT}, "expired")):
+    for limit, code in (({"patterns": ("other/*",)}, "limited"), ({"not_after": SIGNED_AT}, "expired")):
         endorsed = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN, **limit)
         trust_file.write_bytes(endorsed.read_bytes())
         assert arena.verify(str(evil)).codes == {code}
@@ -1921,13 +2002,17 @@ def weights_shipped_by_the_project(arena: Arena) -> Found:
 
 @attack
 def weights_shipped_by_a_bundle(arena: Arena) -> Found:
-    """A file in a bundle that would rank its items first counts once the bundle is pinned."""
+    """A file in a bundle that would rank its items first counts once its signer is trusted for the bundle."""
     arena.sim.distrust(key("shop"))
     arena.sim.add("system:shop", OTHER, TEXT)
     before = arena.sim.fresh().search("hello", space="system").results[0].score
-    arena.sim.write("system:shop", "config/search.yaml", "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n")
+    weights = "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n"
+    arena.sim.write_settings("shop", weights, key("shop"))
     assert arena.sim.fresh().search("hello", space="system").results[0].score == before
     arena.sim.pin("shop")
+    arena.sim.write("system:shop", "config/search.yaml", weights)
+    assert arena.sim.fresh().search("hello", space="system").results[0].score == before
+    arena.sim.write_settings("shop", weights, key("shop"))
     assert arena.sim.fresh().search("hello", space="system").results[0].score != before
     return arena.verify()
 

@@ -17,7 +17,7 @@ import pytest
 
 from rye import NotFoundError, Registry, RyeError, SearchResult
 from tests.support.files import lay
-from tests.support.signed import ANN, EVE, NOTE, PAT, replace_once
+from tests.support.signed import ANN, EVE, NOTE, PAT, key, replace_once
 from tests.support.spacesim import SpaceSim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -324,7 +324,7 @@ def test_settings_of_a_project_do_not_rank_its_items(sim: SpaceSim) -> None:
     for settings in ("weights:\n  tool: {description: 100, content: 100}\n", "weights: [", "x: 1\n", "&a [*a, *a]"):
         sim.write("project", "config/search.yaml", settings)
         assert answer() == before
-    sim.write("system:shop", "config/search.yaml", "weights:\n  tool: {description: 100}\n")
+    sim.write_settings("shop", "weights:\n  tool: {description: 100}\n", key("shop"))
     changed = answer()
     assert [row for row in changed if row[0] != "system"] == [row for row in before if row[0] != "system"]
     assert changed != before

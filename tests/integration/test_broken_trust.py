@@ -12,7 +12,8 @@ import pytest
 
 from rye import Registry, SigningError
 from rye.cli import main
-from rye.errors import EnvironmentFault
+from rye.errors import EnvironmentFault, NotFoundError
+from rye.keyring.changes import write_changes
 from rye.keyring.sign_items import sign_bundle
 from rye.keyring.trust import Trust
 from rye.spaces.layout import Layout
@@ -195,7 +196,7 @@ def test_a_file_that_cannot_be_read_is_not_written_over(sim: SpaceSim) -> None:
     path.write_bytes(b"revoked")
     trust = trust_of(sim)
     rows = {(row.scope, row.code) for row in trust.list().keys if row.fingerprint == SHOP.public.fingerprint}
-    assert rows == {("user", "unread"), ("bundle", "unread")}
+    assert rows == {("user", "trust-unread"), ("bundle", "trust-unread")}
     raw = lay(sim.folder, {"shop.pem": SHOP.public.pem}) / "shop.pem"
     lay(sim.folder, {"pat.pem": PAT.public.pem})
     for text in (SHOP.public.fingerprint, str(raw)):
@@ -210,10 +211,10 @@ def test_a_file_that_cannot_be_read_is_not_written_over(sim: SpaceSim) -> None:
     with pytest.raises(SigningError):
         trust.add(str(sim.folder / "pat.pem"))
     assert unknown.read_bytes() == b""
-    trust.revoke(SHOP.public.fingerprint)
+    write_changes([trust.revoke(SHOP.public.fingerprint)])
     assert code(sim) == "revoked"
     path.write_bytes(b"revoked")
-    trust.add(SHOP.public.fingerprint, replace=True)
+    write_changes([trust.add(SHOP.public.fingerprint, replace=True)])
     assert code(sim) == "ok"
 
 
@@ -247,11 +248,12 @@ def test_no_trust_command_writes_to_the_user_through_a_linked_folder(sim: SpaceS
         partial(trust.revoke, pat, space="project"),
         partial(trust.revoke, EVE.public.fingerprint, space="project"),
         partial(trust.remove, EVE.public.fingerprint, space="project", force=True),
-        partial(trust.endorse, str(through), ANN),
     ):
         with pytest.raises((SigningError, EnvironmentFault)) as caught:
             write()
         assert caught.value.code == ("project-elsewhere" if level == "." else "not-a-file")
+    with pytest.raises((NotFoundError, EnvironmentFault)):
+        trust.endorse(str(through), ANN)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -80,6 +80,28 @@ def test_attack_a_second_key_of_a_name_that_is_trusted(shop: Workshop, tmp_path:
     assert change["warnings"] == []
 
 
+def test_a_rotated_key_signs_again_what_the_old_one_had_signed(shop: Workshop) -> None:
+    """Without ``--sign`` all that the old key signed is revoked; with it all is trusted, but for what was changed."""
+    shop.run("keys", "generate", "--owner", "Ada")
+    shop.run("sign", "--all")
+    items = answer(shop.run("verify", "--space", "project", "--json"))["items"]
+    tampered = Path(items[0]["path"])
+    tampered.write_bytes(tampered.read_bytes() + b"\n# more\n")
+    asked = shop.run("keys", "rotate")
+    assert (asked.status, "confirmation-needed" in asked.err) == (2, True)
+    rotated = answer(shop.run("keys", "rotate", "--yes", "--sign", "--json"))
+    assert rotated["key"]["fingerprint"] != rotated["old"] == items[1]["signer"]
+    after = answer(shop.run("verify", "--space", "project", "--json"))["items"]
+    assert {item["code"] for item in after if item["path"] == str(tampered)} == {"digest"}
+    signers = {item["signer"] for item in after if item["path"] != str(tampered)}
+    assert signers == {rotated["key"]["fingerprint"]}
+    made = shop.run("keys", "rotate", "--yes", "--reason", "stolen")
+    assert (made.status, "revoked" in made.out, "without a passphrase" in made.out) == (0, True, True)
+    assert "rye keys export > FILE" in made.out
+    last = answer(shop.run("verify", "--space", "project", "--json"))["items"]
+    assert {item["code"] for item in last if item["path"] != str(tampered)} == {"revoked"}
+
+
 def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     """One exports, the other adds; a project's key is endorsed; a stolen one is revoked for everybody at once."""
     other = Workshop(shop.project, {**shop.env, "USER_SPACE": str(tmp_path / "bea")})

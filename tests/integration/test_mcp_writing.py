@@ -362,6 +362,27 @@ def test_the_question_counts_what_is_tampered(sim: SpaceSim) -> None:
     assert f"{PLANTED} is tampered (digest)" in question
 
 
+def test_attack_the_eleventh_item_of_a_question_is_the_attackers(sim: SpaceSim) -> None:
+    """What others signed, or what lost its signature, comes first and is never folded away, with the reason."""
+    for number in range(12):
+        sim.write("project", f"tools/ops/a{number:02}.py", TEXT)
+    for name in ("z-signed", "z-stripped"):
+        sim.add("project", f"tools/ops/{name}.py", TEXT, EVE)
+    user = User("decline")
+
+    async def talk(client: Client) -> dict[str, Any]:
+        await called(client, "rye_search", query="deploy")
+        sim.write("project", "tools/ops/z-stripped.py", TEXT)
+        return await refused(client, "rye_sign", target="tool:ops/*")
+
+    assert with_client(sim, talk, elicitation_callback=user)["code"] == "not-confirmed"
+    (question,) = user.asked
+    first, second, third, *_ = question.splitlines()[1:]
+    assert ("z-signed" in first, "has the signature of somebody else" in first) == (True, True)
+    assert ("z-stripped" in second, f"with key {EVE.public.fingerprint[:16]} before" in second) == (True, True)
+    assert ("a00" in third, "and 4 more" in question) == (True, True)
+
+
 # copies
 
 

@@ -73,7 +73,7 @@ def test_the_keys_of_a_named_project_count_once_somebody_stands_behind_them(sim:
     """An endorsement by the user's key, or ``--trust``; and for that project alone, not for another one."""
     good = lay_root(sim.folder / "good" / ".ai", endorsed_by=ANN)
     other = lay_root(sim.folder / "other" / ".ai")
-    assert codes(sim, good, other) == [("project:good", "ok"), ("project:other", "foreign-key")]
+    assert codes(sim, good, other) == [("project:good", "ok"), ("project:other", "project-key")]
     (trust_file,) = (other / TRUSTED_FOLDER).iterdir()
     assert codes(sim, other, trust=[trust_file]) == [("project:other", "ok")]
 

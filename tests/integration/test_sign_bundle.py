@@ -144,7 +144,7 @@ def test_what_does_not_count_is_signed_anew(sim: SpaceSim) -> None:
     assert changed(report) == {
         "tool:demo/unsigned": "no-envelope",
         "tool:demo/unknown": "unknown-key",
-        "tool:demo/outside": "namespace",
+        "tool:demo/outside": "limited",
         "tool:demo/revoked": "revoked",
         "tool:demo/unread": "trust-unread",
         "knowledge:demo/moved": "signature",

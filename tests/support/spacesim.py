@@ -24,6 +24,7 @@ from rye import Registry, items
 from rye.items import ItemType
 from rye.items.reader import split_name
 from rye.keyring import key_files
+from rye.spaces.state import SETTINGS, settings_place
 from rye.trust import (
     TRUSTED_FOLDER,
     EnvelopeFormat,
@@ -206,6 +207,11 @@ class SpaceSim:
                 self.write(
                     "user", pin, trust_file_bytes(entry.public, owner=entry.owner, patterns=(f"bundle:{bundle}",))
                 )
+
+    def write_settings(self, bundle: str, text: str, who: SigningKey) -> Path:
+        """Put settings into a bundle, signed with a key."""
+        data = sign_bytes(text.encode(), suffix=".yaml", origin=settings_place(bundle), key=who, now=SIGNED_AT)
+        return self.write(f"system:{bundle}", SETTINGS.as_posix(), data)
 
     def revoke(self, who: SigningKey, source: str = "user") -> Path:
         """Have a space say that a key is revoked."""

@@ -142,7 +142,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     with progress_bar("signing") as progress:
         if not options["new_key"]:
             keyring = Keyring(Place.take(options).layout(), passphrase=unlock(progress))
-            key = keyring.signing_key(options["key"])
+            key = keyring.signing_key(options["key"], force=options["force"])
             owner = options["owner"] or keyring.owner(key.public) or owner
         how = {"format": options["form"], "force": options["force"]}
         return sign_bundle(root, owner=owner, key=key, progress=progress, **how)
@@ -284,7 +284,7 @@ def rotate(name: str | None, **options: Any) -> int:
     from rye.cli.render.keys import render_rotated
     from rye.registry import DEFAULT_KEY, Keyring
 
-    name, place = name or DEFAULT_KEY, Place.take(options)
+    name, place = name or DEFAULT_KEY, Place()
     keyring = Keyring(place.layout(), passphrase=ask_passphrase)
     old = keyring.public_key(name).fingerprint
     targets = _signed_by(old, place) if options["sign"] else {}

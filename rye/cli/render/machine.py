@@ -76,7 +76,7 @@ def render_sarif(run: Verification) -> Iterator[str]:
 
 def _rule(code: str) -> dict[str, Any]:
     reason = REASONS.get(code)
-    page = "signing-and-verdicts" if reason else "ci" if code in POLICY_REASONS else "trust-model"
+    page = "signing" if reason else "ci" if code in POLICY_REASONS else "trust"
     text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The list is violated")
     return {
         "id": code,

@@ -90,23 +90,27 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
     """
     from rye.registry import Adviser
 
-    wanted = sorted((item for item in plan.items if item.changed), key=lambda item: not _is_tampered(item))
+    wanted = [item for item in plan.items if item.changed]
     seen = {item.path: hashlib.sha256(Path(item.path).read_bytes()).hexdigest() for item in wanted}
-    confirm, lines = work.call.confirm, []
-    known = None if confirm else _Known(root, plan.fingerprint, _unlike_list(registry, root), Adviser(""))
-    for item in wanted if confirm is None else wanted[:_SHOWN]:
+    confirm = work.call.confirm
+    known = _Known(root, plan.fingerprint, _unlike_list(registry, root), Adviser(""))
+    doubtful, others = list[str](), list[str]()
+    for item in wanted:
         work.call.check()
         loaded = registry.load(item.type, item.id, str(root.space))
         content = loaded.content.encode()  # without the byte order mark that the file may have
         if seen[item.path] not in {hashlib.sha256(mark + content).hexdigest() for mark in (b"", BOM_UTF8)}:
             hint = "nothing was written; call again, so that the files are checked as they are"
             raise SigningError("changed-meanwhile", "the items changed before they were signed", hint=hint)
-        if known and (found := _came_from(work, registry, loaded, known)):
-            message = f"{stands(loaded)}; it {found[0]}, and this client cannot ask its user whether to sign it"
-            raise SigningError("cannot-ask", message, hint=found[1])
-        lines.append(f"{stands(loaded)}; {quote(loaded.path)}")
+        doubt = _doubt(registry, loaded, known)
+        if confirm is None and (reason := doubt or _came_from(work, registry, loaded, known)):
+            message = f"{stands(loaded)}; it {reason[0]}, and this client cannot ask its user whether to sign it"
+            raise SigningError("cannot-ask", message, hint=reason[1])
+        line = f"{stands(loaded)}; {quote(loaded.path)}"
+        (doubtful if doubt else others).append(f"{line}; it {doubt[0]}" if doubt else line)
     if confirm is not None:
-        lines += [f"and {len(wanted) - _SHOWN} more"] if len(wanted) > _SHOWN else []
+        shown = max(_SHOWN - len(doubtful), 0)
+        lines = [*doubtful, *others[:shown], *([f"and {len(others) - shown} more"] if len(others) > shown else [])]
         question = f"Sign {len(wanted)} item(s) of {root.space} space, {quote(str(root.path))}, with your key "
         tampered = sum(map(_is_tampered, wanted))
         warning = f" {tampered} of them tampered: changed after signing." if tampered else ""
@@ -132,10 +136,10 @@ class _Known(NamedTuple):
     fixes: Adviser
 
 
-def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:
-    """Return why the bytes of an item may be somebody else's, and what to do; None if they were just written here.
+def _doubt(registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:
+    """Return what shows that an item was altered or is another's, and what to do; None if nothing does.
 
-    No step signs what was altered, or what somebody else signed.
+    A question names every such item, first of all. No step signs what was altered, or what somebody else signed.
     """
     signature, named = loaded.signature, f"--space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
     restore = f"to see how to get the original back, the user runs: rye verify {named}"
@@ -151,6 +155,14 @@ def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known
         return "is not what was signed and committed", restore
     if not is_own and (signer := registry.signer_at_first(loaded.path)):
         return f"had a signature with key {signer[:16]} before, which was taken away", restore
+    return None
+
+
+def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:
+    """Return why the bytes of an item may come from elsewhere, and what to do; None if they were just written here."""
+    named = f"--space {loaded.space} {quote(f'{loaded.item.type}:{loaded.item.id}')}"
+    root, is_own = str(known.root.path), loaded.signature.verdict == "trusted"
+    path = loaded.path.removeprefix(f"{root}/")
     step = f"once the user has compared it with the original, the user runs: rye sign {named}"
     digest = unsigned_digest(loaded)
     if digest in work.projects.copied:

@@ -12,29 +12,6 @@ from rye.items import yaml
 from tests.support.files import read
 
 
-def test_yaml_tools_state_their_keys() -> None:
-    """Top-level keys are metadata with their kinds; texts stay texts; the head comment describes where no key does."""
-    item = read(
-        "tools/ops/a.yaml",
-        """\
-        # rye:signed:2026-02-18T00:00:00Z:aa:bb:cc
-        # rye:unsigned
-        # Sends mail.
-        tool_id: a
-        version: 1.10
-        tool_type: graph
-        executor_id: null
-        config: {retries: 3, on: [yes, 1.5], 7: x}
-        """,
-    )
-    assert (item.version, item.description, item.category) == ("1.10", "Sends mail.", "ops")
-    assert item.metadata["config"] == {"retries": 3, "on": ["yes", 1.5], "7": "x"}
-    assert item.metadata["executor_id"] is None
-    assert dict(item.declared) == {"name": "a"}
-    assert item.body.startswith("# Sends mail.\ntool_id: a")
-    assert item.body_line == 3
-
-
 def test_json_tools_tolerate_what_writers_do() -> None:
     """Duplicate keys (the last wins), NaN, huge integers, lone surrogates; a list states nothing."""
     item = read(
@@ -44,21 +21,6 @@ def test_json_tools_tolerate_what_writers_do() -> None:
     assert (item.metadata["n"], item.metadata["i"], item.metadata["s"]) == (None, None, "\ufffd")
     assert item.metadata["big"] == "9" * 5000
     assert dict(read("tools/a.json", "[1, 2]").metadata) == {}
-
-
-def test_toml_tools_with_dates() -> None:
-    """Dates become ISO text, UTC as ``Z``."""
-    item = read(
-        "tools/a.toml",
-        '# Header.\ntitle = "T"\ncreated = 2026-02-18T00:00:00+00:00\nupdated = 2026-03-01\nat = 10:00:00\n',
-    )
-    assert (item.title, item.created, item.updated, item.metadata["at"]) == (
-        "T",
-        "2026-02-18T00:00:00Z",
-        "2026-03-01",
-        "10:00:00",
-    )
-    assert item.description == "Header."
 
 
 @pytest.mark.parametrize(
@@ -180,25 +142,6 @@ def test_depth_64_is_still_read() -> None:
         assert isinstance(value, list)
         value = value[0]
     assert value == 1
-
-
-def test_servers_are_read_with_comments_and_trailing_commas() -> None:
-    """As editors read them; the note names the line, and says that other clients refuse the file."""
-    text = """{
-  // "mcpServers": {"no": {}},
-  "mcpServers": { /* " */
-    "a//b": {"command": "x", "args": ["/*", ",]", "\\\\", ], }, // "
-    "c": {"url": "https://x/y"},
-  },
-}
-"""
-    item = read("tools/mcp.json", text)
-    assert [(each.name, each.line, each.signature) for each in item.symbols] == [
-        ("a//b", 4, "x /* ,] \\"),
-        ("c", 5, "https://x/y"),
-    ]
-    assert item.note.endswith("refuse the file: line 2: Expecting property name enclosed in double quotes")
-    assert read("tools/mcp.json", '{"mcpServers": {}}').note == ""
 
 
 @pytest.mark.parametrize(

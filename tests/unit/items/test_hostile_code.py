@@ -129,7 +129,7 @@ def test_repeated_marks_stay_within_the_budget(suffix: str) -> None:
 @pytest.mark.parametrize("unit", ["(", "class A{b(){", "# c\n", '\\"'])
 def test_a_mebibyte_is_read_in_seconds(unit: str, suffix: str) -> None:
     """The largest file that is read: 1.8 s for the parser, and as much for what it found."""
-    assert seconds(unit * (MAX_BYTES // len(unit)), suffix) < 20
+    assert seconds(unit * (MAX_BYTES // len(unit)), suffix) < 40
 
 
 @pytest.mark.parametrize(

@@ -6,110 +6,11 @@ import pytest
 
 from tests.support.files import read
 
-FENCED = """\
-<!-- rye:signed:2026-02-18T00:00:00Z:aa:bb:cc -->
-
-```yaml
-name: rollback
-title: "Rolling back"
-entry_type: guide
-category: ops
-version: 1.10
-author: ada
-created_at: 2026-02-18T00:00:00Z
-updated: 2026-3-1
-tags:
-  - release
-  - on
-  - release
-references: [ops/release, {deep: [1, true, null]}]
-```
-
-# Rolling back a release
-
-How to bring back the last **good** [release](http://example.org). It takes a minute.
-
-## Before
-
-Check.
-
-### The `disk`
-
-Full?
-
-## After
-"""
-
-
-def test_a_metadata_fence_fills_every_field() -> None:
-    """Each stated key lands in its field, as written: a version is not a number and a tag not a boolean."""
-    item = read("knowledge/ops/rollback.md", FENCED)
-    assert (item.type, item.id, item.name) == ("knowledge", "ops/rollback", "rollback")
-    assert (item.title, item.category, item.version, item.author) == ("Rolling back", "ops", "1.10", "ada")
-    assert (item.created, item.updated) == ("2026-02-18T00:00:00Z", "2026-03-01")
-    assert item.tags == ("release", "on")
-
-
-def test_every_other_key_is_kept_nested_and_typed() -> None:
-    """Metadata beside the known keys keeps its structure and kinds."""
-    item = read("knowledge/ops/rollback.md", FENCED)
-    assert item.metadata["entry_type"] == "guide"
-    assert item.metadata["references"] == ["ops/release", {"deep": [1, True, None]}]
-
-
-def test_declared_is_what_the_file_says_of_itself() -> None:
-    """Name and category as stated, whatever the path says; an entry type is no item type."""
-    item = read("knowledge/elsewhere/other.md", FENCED)
-    assert dict(item.declared) == {"name": "rollback", "category": "ops"}
-
 
 def test_an_id_with_folders_is_declared_as_id_and_one_without_as_name() -> None:
     """``id: ops/x`` states a path, ``id: x`` a name; ``type`` counts only when it is an item type."""
     assert dict(read("knowledge/a.md", "---\nid: ops/x\ntype: tool\n---\n").declared) == {"id": "ops/x", "type": "tool"}
     assert dict(read("knowledge/a.md", "---\nid: x\ntype: object\n---\n").declared) == {"name": "x"}
-
-
-def test_the_envelope_is_found_and_is_nowhere_in_the_body() -> None:
-    """The signature line is handed on raw; neither it nor the metadata block is body."""
-    item = read("knowledge/ops/rollback.md", FENCED)
-    assert item.envelope is not None
-    assert item.envelope.number == 1
-    assert item.body.startswith("# Rolling back a release")
-    assert "rye:signed" not in item.body
-    assert "entry_type" not in item.body
-
-
-def test_lines_are_lines_of_the_file() -> None:
-    """Body and sections are numbered as an editor numbers the file, envelope and metadata included."""
-    item = read("knowledge/ops/rollback.md", FENCED)
-    lines = FENCED.split("\n")
-    assert lines[item.body_line - 1] == "# Rolling back a release"
-    assert [lines[section.line - 1].lstrip("# ") for section in item.sections] == [
-        "Rolling back a release",
-        "Before",
-        "The `disk`",
-        "After",
-    ]
-
-
-def test_sections_hold_their_own_text_and_the_path_of_their_headings() -> None:
-    """A section ends where the next heading begins, however deep."""
-    sections = read("knowledge/ops/rollback.md", FENCED).sections
-    assert [(section.heading_path, section.level, section.text) for section in sections[1:]] == [
-        (("Rolling back a release", "Before"), 2, "Check."),
-        (("Rolling back a release", "Before", "The `disk`"), 3, "Full?"),
-        (("Rolling back a release", "After"), 2, ""),
-    ]
-    assert [section.end_line - section.line for section in sections] == [2, 2, 2, 0]
-
-
-def test_title_and_description_come_from_the_text_where_none_are_stated() -> None:
-    """The first level-1 heading, and the first paragraph as plain text."""
-    item = read("knowledge/ops/plain.md", FENCED.partition("```\n\n")[2])
-    assert item.title == "Rolling back a release"
-    assert item.description == "How to bring back the last good release. It takes a minute."
-    assert item.category == "ops"
-    assert dict(item.metadata) == {}
 
 
 def test_front_matter_between_dashes_is_metadata() -> None:

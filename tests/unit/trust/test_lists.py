@@ -231,3 +231,9 @@ def test_a_repository_of_skills_is_covered_by_a_list_at_its_top(sim: SpaceSim) -
     lay(folder, {"skills/pdf/SKILL.md": SKILL + "Evil.\n", "hooks/hooks.json": "{}"})
     run = Registry(sim.project, user=sim.user, bundles=()).check(str(folder))
     assert sorted(each.code for each in run if isinstance(each, Finding)) == ["file-added", "list-changed"]
+
+
+def test_the_vector_of_the_specification_holds() -> None:
+    """The page shows a list byte for byte, signed with the key of 32 zero bytes."""
+    page = (Path(__file__).parents[3] / "items/knowledge/rye/signing.md").read_text(encoding="utf-8")
+    assert f"```text\n{signed(SigningKey.from_seed(bytes(32))).decode()}```" in page

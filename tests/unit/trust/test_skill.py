@@ -243,9 +243,7 @@ def test_no_mutant_of_a_signature_is_trusted_and_an_independent_reader_agrees() 
 
 def test_the_vectors_of_the_specification_hold() -> None:
     """Recomputed from the page by a reader that shares no code with rye, and by rye."""
-    page = (
-        (ROOT / "items/knowledge/rye/skill-signatures.md").read_text(encoding="utf-8").partition("## Test vectors")[2]
-    )
+    page = (ROOT / "items/knowledge/rye/signing.md").read_text(encoding="utf-8").partition("## Test vectors")[2]
     files, message, data = re.findall(r"```(?:json|text)\n(.*?)```", page, re.DOTALL)
     contents = {path: (mode, text.encode()) for path, (mode, text) in json.loads(files).items()}
     public = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()

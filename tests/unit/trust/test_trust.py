@@ -98,6 +98,18 @@ CASES: list[tuple[str, Origin, str, list[TrustEntry]]] = [
         [entry(PAT, BUNDLE, bundle="shop"), entry(BEA, patterns=("bundle:shop",))],
     ),
     ("a key of a bundle in a project", place(), "limited", [entry(PAT, patterns=("bundle:shop",))]),
+    (
+        "also where the project brings the key",
+        place(bundle="rival"),
+        "limited",
+        [entry(PAT, patterns=("bundle:shop",)), entry(PAT, PROJECT, bundle="rival")],
+    ),
+    (
+        "a bundle that limits its own key",
+        SHOP,
+        "limited",
+        [entry(PAT, BUNDLE, bundle="shop", patterns=("bundle:rival",), built_in=True)],
+    ),
     ("a project's own file", place(), "project-key", [entry(PAT, PROJECT)]),
     ("signed by itself", place(), "project-key", [entry(PAT, PROJECT, signed_by=PAT.public.fingerprint)]),
     ("signed by nobody known", place(), "project-key", [entry(PAT, PROJECT, signed_by=FULL)]),
@@ -275,6 +287,14 @@ def test_equal_digests_mean_equal_standings(entries: list[TrustEntry], other: Tr
     one, two = TrustSet(tuple(entries)), TrustSet((*entries, other))
     if one.digest(NOW) == two.digest(NOW):
         assert one.may_sign(PAT.public.fingerprint, where, NOW) == two.may_sign(PAT.public.fingerprint, where, NOW)
+
+
+def test_what_concerns_bundles_and_projects_is_kept_apart() -> None:
+    """A project of the name of a trusted bundle has no signer before, and an audience is demanded of projects alone."""
+    trust = TrustSet((entry(BEA, owner="bea", patterns=("bundle:shop",)),), audience="acme")
+    unknown = [trust.may_sign(EVE.public.fingerprint, where, NOW).detail for where in (place(bundle="shop"), SHOP)]
+    assert (unknown[0], "you trusted bea" in unknown[1]) == ("", True)
+    assert [trust.demanded(where) for where in (place(), SHOP, place(space="user"))] == ["acme", "", ""]
 
 
 def test_keys_have_three_names() -> None:

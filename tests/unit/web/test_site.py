@@ -506,7 +506,7 @@ def test_a_key_has_the_command_that_does_something_about_it(tmp_path: Path) -> N
     report = sim.registry().trust_keys().keys
     found = [(each.owner, each.scope, each.code, [command for _, command in commands_of(each)]) for each in report]
     assert sorted(row for row in found if row[0] != "rye") == [
-        ("ann", "project", "overruled", []),
+        ("ann", "project", "counts", []),
         ("ann", "user", "counts", [f"rye trust revoke {ANN.public.fingerprint}"]),
         ("bea", "user", "expired", [f"rye trust revoke {BEA.public.fingerprint}"]),
         ("eve", "project", "project-key", [f"rye trust endorse {stranger}"]),
