@@ -433,7 +433,7 @@ def test_importing_rye_is_cheap() -> None:
 def test_tools_among_the_items_need_only_python_and_rye() -> None:
     """A bundled tool imports the standard library and rye's public face, nothing else."""
     assert len(TOOLS) >= 4
-    public = {"rye", "rye.errors", "rye.query", "rye.trust", "rye.verify.reports"}
+    public = {"rye", "rye.errors", "rye.query", "rye.trust", "rye.verify.report"}
     for path, tree in TOOLS.items():
         for target, line in imported(path, tree, frozenset({"rye.trust"})):
             top = target.split(".")[0]

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
         check_signers,
         load_policy,
     )
-    from rye.verify.reports import PART_OF_SKILL, Finding, Unchecked, VerifiedItem, VerifyReport, Violation
+    from rye.verify.report import PART_OF_SKILL, Finding, Unchecked, VerifiedItem, VerifyReport, Violation
     from rye.verify.run import Verification, start_verification
     from rye.verify.stream import Progress
 
@@ -153,7 +153,7 @@ _NAMES = {
     "rye.verify.advice": "Adviser",
     "rye.verify.lists": "REMEDIES",
     "rye.verify.policy": "EVERY_SPACE POLICY_REASONS Demand Policy accept_findings check_signers load_policy",
-    "rye.verify.reports": "PART_OF_SKILL Finding Unchecked VerifiedItem VerifyReport Violation",
+    "rye.verify.report": "PART_OF_SKILL Finding Unchecked VerifiedItem VerifyReport Violation",
     "rye.verify.run": "Verification start_verification",
     "rye.verify.stream": "Progress",
 }

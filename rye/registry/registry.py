@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from rye.search.results import SectionResponse
     from rye.spaces.lists import ListReport
     from rye.verify.policy import Policy
-    from rye.verify.reports import VerifyReport
+    from rye.verify.report import VerifyReport
     from rye.verify.run import Verification
 
 _PROCESSES = Parameter("How many may work", low=1, name="processes", kind="integer")

@@ -30,7 +30,7 @@ from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, write_rows
 
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
-    from rye.verify.reports import VerifiedItem
+    from rye.verify.report import VerifiedItem
 
 POLICY = "rye-policy.yaml"
 CI_FILES: Mapping[str, tuple[str, str]] = {

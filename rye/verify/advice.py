@@ -33,7 +33,7 @@ from rye.verify.lists import REMEDIES
 from rye.verify.originals import Originals, SkillChange, changed_in_skill, skill_folder
 
 if TYPE_CHECKING:
-    from rye.verify.reports import VerifiedItem, Violation
+    from rye.verify.report import VerifiedItem, Violation
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 _SAFELY: Final = "-c core.fsmonitor=false -c core.hooksPath=/dev/null"

@@ -33,7 +33,7 @@ from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
 from rye.trust import DETACHED_SUFFIX, TRUSTED_FOLDER, real_path
 from rye.trust.list import Change
-from rye.verify.reports import Outcome, Unchecked, Violation
+from rye.verify.report import Outcome, Unchecked, Violation
 
 if TYPE_CHECKING:
     from rye.verify.stream import OutcomeStream

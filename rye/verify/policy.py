@@ -34,7 +34,7 @@ from rye.items.scope import Scope, parse_scope
 from rye.spaces import Space
 from rye.trust import EnvelopeFormat, check_audience, refuse_key_text, refuse_links, write_atomically
 from rye.trust.model import as_utc
-from rye.verify.reports import Accepted, VerifiedItem
+from rye.verify.report import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20
 """How many bytes a policy file may have; an accepted finding takes about 200."""

@@ -22,7 +22,7 @@ from rye.verify.advice import Adviser, root_of
 from rye.verify.lists import ListChecks
 from rye.verify.originals import changed_in_skill, skill_folder
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
-from rye.verify.reports import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
+from rye.verify.report import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
 
@@ -253,7 +253,7 @@ def _visible(char: str) -> str:
 
 
 def mode_of(path: Path, base: Path) -> str:
-    """Return the mode of what a path leads to, as :class:`rye.verify.reports.Accepted` has it.
+    """Return the mode of what a path leads to, as :class:`rye.verify.report.Accepted` has it.
 
     A link counts if it is the file itself or a folder above it that lies below ``base``.
     """

@@ -19,9 +19,8 @@ from rye.spaces.obeyed import uncovered_imports
 from rye.spaces.targets import Target, read_targets
 from rye.trust import system_clock
 from rye.trust.trust_store import UnreadTrust
-from rye.verify.check import Shadowing, Verifier, with_duplicates
-from rye.verify.pool import verify_files
-from rye.verify.reports import Exposed, Outcome, Unchecked, VerifiedItem
+from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
+from rye.verify.worker import Shadowing, Verifier, verify_files, with_duplicates
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of files verified, that of all, and an empty source."""

@@ -37,7 +37,7 @@ from rye.trust import (
     trust_file_bytes,
     trust_file_name,
 )
-from rye.verify.reports import VerifiedItem
+from rye.verify.report import VerifiedItem
 from rye.verify.stream import stream_outcomes
 
 RESULTS = Path(__file__).parent / "results"

@@ -40,9 +40,9 @@ from rye.trust import (
 )
 from rye.trust.list import add_signature, write_list
 from rye.verify.advice import Adviser, Signers
-from rye.verify.pool import SERIAL_BELOW
-from rye.verify.reports import Finding
+from rye.verify.report import Finding
 from rye.verify.run import start_verification
+from rye.verify.worker import SERIAL_BELOW
 from tests.integration import test_mcp_http
 from tests.integration.test_mixed_install import install_engine, install_rye, start
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
@@ -342,9 +342,7 @@ def altered_item_signed_by_its_fix(arena: Arena) -> Found:
         advice = [Adviser.find().of_item(item, item.signature.code) for item in items]
     assert len(advice) == 2
     assert not any("rye sign" in each.command for each in advice)
-    assert [each.words.startswith("review what changed, then: ") for each in advice] == [
-        "rye sign" in each.words for each in advice
-    ]
+    assert all(each.words.startswith("review what changed, then: ") == ("rye sign" in each.words) for each in advice)
     arena.sim.delete("project", OTHER)
     return arena.verify()
 

@@ -32,7 +32,7 @@ def test_a_search_loads_no_more_than_it_needs(shop: Workshop) -> None:
     assert shop.process("search", "deploy", "--space", "project").status == 0  # indexes
     code = (
         "import sys\nfrom rye.cli import main\nassert main(['search', 'deploy', '--space', 'project']) == 0\n"
-        "assert not {'rye.verify.reports', 'rye.verify.pool'} & set(sys.modules)"
+        "assert not {'rye.verify.report', 'rye.verify.worker'} & set(sys.modules)"
     )
     env = dict(shop.env) | {"NO_COLOR": "", "FORCE_COLOR": "1"}
     subprocess.run([sys.executable, "-c", code], cwd=shop.project, env=env, capture_output=True, check=True)

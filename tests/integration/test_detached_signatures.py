@@ -13,7 +13,7 @@ from rye.registry import copy_item
 from rye.spaces import Root, walk_stat
 from rye.spaces.signed import read_item, read_signed
 from rye.trust import DETACHED_SUFFIX
-from rye.verify.reports import Finding, VerifiedItem
+from rye.verify.report import Finding, VerifiedItem
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
 

@@ -137,7 +137,7 @@ def test_a_relative_entry_of_the_path_is_not_handed_to_helpers(checkout: Checkou
 import sys
 from rye._process import start
 sys.path[:0] = ["", "."]
-helper = start("rye.verify.pool")
+helper = start("rye.verify.worker")
 helper.stdin.close()
 sys.exit(helper.wait())
 """

@@ -47,7 +47,7 @@ def test_a_copy_ends_with_the_process_that_it_helps(end: str) -> None:
     code = f"""
 import os, sys
 from rye._process import copy
-from rye.verify.pool import help_out
+from rye.verify.worker import help_out
 helper, other = copy(help_out), copy(help_out)
 print(helper and other, flush=True)
 {end}

@@ -16,7 +16,7 @@ from rye.cli import main
 from rye.keyring.key_files import load_key_file
 from rye.keyring.sign_items import sign_bundle
 from rye.trust import TRUSTED_FOLDER, TrustScope, parse_trust_file
-from rye.verify.reports import Finding, VerifiedItem, VerifyReport
+from rye.verify.report import Finding, VerifiedItem, VerifyReport
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
 from tests.support.spacesim import SpaceSim

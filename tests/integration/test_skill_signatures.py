@@ -19,7 +19,7 @@ from rye.spaces.signed import read_signed, skill_files
 from rye.trust import SKILL_SIGNATURE, Origin, sign_skill
 from rye.trust.list import write_rows
 from rye.verify.policy import accept_findings
-from rye.verify.reports import Finding, VerifiedItem
+from rye.verify.report import Finding, VerifiedItem
 from tests.support.signed import EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 

@@ -105,7 +105,6 @@ def until(condition: object, seconds: float = 30) -> bool:
         ("jsonl", signal.SIGTERM, -signal.SIGTERM),
         ("sarif", signal.SIGINT, 130),
         ("junit", signal.SIGTERM, -signal.SIGTERM),
-        ("github", signal.SIGINT, 130),
     ],
 )
 def test_an_interrupted_verification_never_succeeds(

@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from rye.spaces import Root
+from rye.spaces.layout import Layout
 from rye.trust import TrustSet
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy
-from rye.verify.reports import Outcome
+from rye.verify.report import Outcome
 from rye.verify.run import Verification
 from tests.support.signed import ANN, NOW, entry
 
 HOLDER = Signers({ANN.public.fingerprint: ""}, TrustSet((entry(ANN),)), NOW)
 """Somebody who holds a key that counts."""
+
+NOWHERE = Layout((), None, Path("/nowhere"))
 
 
 @dataclass
@@ -27,6 +30,7 @@ class Outcomes:
     entries: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
     whole: tuple[Root, ...] = ()
+    layout: Layout = NOWHERE
 
     def __iter__(self) -> Iterator[Outcome]:
         yield from self.entries

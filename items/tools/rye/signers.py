@@ -17,7 +17,7 @@ from typing import Any
 
 from rye import Registry
 from rye.errors import RyeError
-from rye.verify.reports import VerifiedItem, VerifyReport
+from rye.verify.report import VerifiedItem, VerifyReport
 
 __version__ = "1.0.0"
 __tool_type__ = "python"

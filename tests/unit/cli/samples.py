@@ -8,7 +8,7 @@ from rye.items.model import Item, ItemId, ItemType, Symbol
 from rye.registry.reports import LoadedItem
 from rye.search.results import ClauseTrace, SearchResponse, SearchResult
 from rye.trust.model import Signature, Verdict
-from rye.verify.reports import VerifiedItem
+from rye.verify.report import VerifiedItem
 
 HOSTILE = "\x1b[2J\x07evil\u202etxt\x9b1m\u200b\U000e0041\ud800"
 """Clears the screen, rings, reverses, colours, hides, and cannot be encoded."""

@@ -17,7 +17,7 @@ from rye.cli.terminal import PLAIN, Terminal
 from rye.trust import REASONS, Verdict
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
-from rye.verify.reports import Finding, Unchecked, VerifiedItem
+from rye.verify.report import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification
 from tests.support.outcomes import verification as run
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature

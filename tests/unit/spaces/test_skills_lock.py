@@ -12,7 +12,7 @@ import pytest
 from rye.errors import ItemError
 from rye.spaces import Root, Space
 from rye.spaces.skills_lock import folder_hash, read_lock
-from rye.verify.reports import Finding
+from rye.verify.report import Finding
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim
 

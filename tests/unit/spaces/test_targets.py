@@ -14,7 +14,7 @@ from rye.spaces import targets
 from rye.spaces.layout import Layout
 from rye.spaces.model import is_within
 from rye.spaces.targets import files_to_sign, read_targets
-from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.report import Unchecked, VerifiedItem
 from rye.verify.stream import stream_outcomes
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim

@@ -17,7 +17,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import check_list, files_below, read_list
 from rye.trust import Origin, SigningKey, TrustEntry, TrustScope, TrustSet
 from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
-from rye.verify.reports import Finding
+from rye.verify.report import Finding
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE
 from tests.support.spacesim import SpaceSim

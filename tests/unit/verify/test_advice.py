@@ -24,7 +24,7 @@ from rye.trust.list import Change
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS
-from rye.verify.reports import VerifiedItem, Violation
+from rye.verify.report import VerifiedItem, Violation
 from tests.support.outcomes import HOLDER
 from tests.support.signed import ANN, BEA, EVE, NOW, entry
 from tests.unit.cli.samples import signature

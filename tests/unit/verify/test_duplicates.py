@@ -8,7 +8,7 @@ import pytest
 
 from rye.errors import ItemError
 from rye.spaces import Root, Space, walk, walk_along
-from rye.verify.check import with_duplicates
+from rye.verify.worker import with_duplicates
 from tests.support.files import lay
 
 

@@ -12,7 +12,7 @@ import pytest
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.trust import Signature, Verdict
 from rye.verify.policy import EVERY_SPACE, MAX_POLICY_FILE, Demand, Policy, accept_findings, load_policy
-from rye.verify.reports import Accepted, Finding, VerifiedItem
+from rye.verify.report import Accepted, Finding, VerifiedItem
 from tests.support.outcomes import verification
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim

@@ -15,10 +15,9 @@ from rye.items import ItemType
 from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
 from rye.spaces.layout import Layout
 from rye.trust import EnvelopeFormat, Origin, TrustSet, inspect, judge
-from rye.verify.check import Verifier
-from rye.verify.pool import _CHUNK, verify_files
-from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.report import Unchecked, VerifiedItem
 from rye.verify.stream import stream_outcomes
+from rye.verify.worker import _CHUNK, Verifier, verify_files
 from tests.support.files import executable, lay
 from tests.support.signed import ASSETS, GOLDEN, NOW, TRUST
 from tests.support.spacesim import SpaceSim
@@ -223,7 +222,7 @@ def test_a_folder_swapped_for_a_link_does_not_lead_out(sim: SpaceSim, tmp_path: 
 
 def test_a_helper_needs_no_index_to_start() -> None:
     """What a helper imports is what reads and judges a file: no index, no search, no command line."""
-    code = "import sys, rye.verify.pool; print(*sorted(sys.modules))"
+    code = "import sys, rye.verify.worker; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert loaded & {"numpy", "whoosh", "click", "rye.index", "rye.search", "rye.cli", "yaml"} == set()
