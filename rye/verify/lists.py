@@ -32,7 +32,8 @@ from rye.spaces.read import is_detached, skill_of
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
 from rye.trust import DETACHED_SUFFIX, TRUSTED_FOLDER, real_path
-from rye.trust.list import Change
+from rye.trust.list import LIST_FILE, Change
+from rye.verify.policy import NO_DEMAND, ListDemand
 from rye.verify.report import Outcome, Unchecked, Violation
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ REMEDIES: Final = MappingProxyType(
         "list-rollback": Remedy(f"{_NEWEST}; if its owner began anew, forget the old one: rye sign --list --forget"),
         "lock-changed": Remedy("compare it with its source, and install it again: npx skills update"),
         "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
+        "list-number": Remedy(_NEWEST),
+        "list-signers": Remedy("have more of its signers add theirs: rye sign --list --add"),
         "list-unrecorded": Remedy("set RYE_STATE_DIR to a folder that you can write to"),
     }
 )
@@ -84,6 +87,7 @@ class ListChecks:
         require: Whether a project, user space or named bundle without a list is a finding, and lists are checked where
             only a part was named, too.
         strict: Whether a file that is no item and that no list names is a finding.
+        demand: What a policy demands of lists; it is not asked of bundles that were only found.
         reports: How each folder with a list differs from it, once it was looked for.
         found: Every finding, once it was looked for.
     """
@@ -91,6 +95,7 @@ class ListChecks:
     stream: OutcomeStream
     require: bool = False
     strict: bool = False
+    demand: ListDemand = NO_DEMAND
     reports: tuple[ListReport, ...] = ()
     found: list[Change] = field(default_factory=list)
     finished: bool = False
@@ -103,7 +108,7 @@ class ListChecks:
 
     def _demands(self, root: Root) -> bool:
         """Return whether all files of a root must be covered."""
-        if not (self.require or self.strict):
+        if not (self.require or self.strict or self.demand.required):
             return False
         return self.stream.layout.may_demand(root) or (root.client is not None and root.space is not Space.SYSTEM)
 
@@ -148,10 +153,11 @@ class ListChecks:
     def _look(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
         self.finished = True
         checked = dict[Path, bool]()
-        for root in self.stream.roots if self.require or self.strict else self.stream.whole:
+        require = self.require or self.demand.required
+        for root in self.stream.roots if require or self.strict else self.stream.whole:
             folder = list_folder(root)
             if folder is not None and folder not in checked:
-                required = self.require and self._demands(root)
+                required = require and self._demands(root)
                 checked[folder] = has_list(root)
                 if checked[folder] or (required and root.client is None):
                     yield from self._check(root, folder, required=required)
@@ -187,10 +193,21 @@ class ListChecks:
         yield from (
             Unchecked(f"{root.source}: {why}", "unreadable", "fix or remove it", str(folder)) for why in report.problems
         )
-        for change in report.errors:
+        demanded = self._short_of_demand(report) if self.stream.layout.may_demand(root) else ()
+        for change in (*report.errors, *demanded):
             path = str(folder / change.path)
             if path not in self._failed:
                 yield _violation(root, path, change), change
+
+    def _short_of_demand(self, report: ListReport) -> Iterator[Change]:
+        """Yield what a list lacks of what the policy demands."""
+        if report.number and report.number < self.demand.number:
+            words = f"the list has number {report.number}, the policy demands {self.demand.number}"
+            yield Change("list-number", LIST_FILE, words)
+        if report.number and len(report.signers) < self.demand.signers:
+            count = len(report.signers)
+            words = f"{count} of the keys that signed the list count, the policy demands {self.demand.signers}"
+            yield Change("list-signers", LIST_FILE, words)
 
     def _uncovered(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a root that is neither an item nor signed."""

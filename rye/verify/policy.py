@@ -9,6 +9,7 @@ A policy is a YAML file that the caller names; none is searched for:
     max_age: 365d             # of the signature; also not_before: 2026-01-01
     audience: acme/ops        # for which a project's items were signed
     spaces: project           # whose items it is for; or user, system, all, or a list
+    list: {required: true, signers: 2, number: 7}   # of each space it is for
     scopes:
       - scope: tool.ops.*
         signers: [4b987fd4e40303ac…]   # all 64 digits
@@ -33,7 +34,7 @@ from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
 from rye.spaces import Space
 from rye.trust import EnvelopeFormat, check_audience, refuse_key_text, refuse_links, write_atomically
-from rye.trust.model import as_utc
+from rye.trust.model import BY_LIST, as_utc
 from rye.verify.report import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20
@@ -120,6 +121,23 @@ class Demand:
         return None
 
 
+class ListDemand(NamedTuple):
+    """The demands on the list of a project, of the user, or of a bundle that is named.
+
+    Attributes:
+        required: Whether there must be one.
+        signers: How many keys that count must have signed it.
+        number: The least number that it may have.
+    """
+
+    required: bool = False
+    signers: int = 0
+    number: int = 0
+
+
+NO_DEMAND: Final = ListDemand()
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What is demanded of items, and which findings are accepted.
@@ -130,6 +148,7 @@ class Policy:
         also: Demands of the caller on every item, in addition.
         audience: The name for which the items and lists of projects must have been signed; empty for any and none.
         accepted: Findings that do not fail the verification.
+        list: The demands on lists.
     """
 
     default: Demand = Demand()
@@ -137,6 +156,7 @@ class Policy:
     also: Demand | None = None
     audience: str = ""
     accepted: frozenset[Accepted] = frozenset()
+    list: ListDemand = NO_DEMAND
 
     @property
     def is_plain(self) -> bool:
@@ -273,7 +293,7 @@ def _policy(values: Any) -> Policy:
     """Return the policy that the values of a file state; whatever is not understood is an error."""
     if not isinstance(values, dict) or not values:
         raise _Misstated("", "it demands nothing; it must be a mapping such as 'require: trusted'")
-    default = _demand(Demand(), values, "scopes", "audience", "accepted")
+    default = _demand(Demand(), values, "scopes", "audience", "accepted", "list")
     scoped = []
     for entry in _mappings(values, "scopes"):
         if not isinstance(scope := entry.get("scope"), str):
@@ -287,7 +307,20 @@ def _policy(values: Any) -> Policy:
         scoped.append((scopes, _demand(default, entry, "scope")))
     audience = _audience(values["audience"]) if "audience" in values else ""
     accepted = frozenset(map(_accepted, _mappings(values, "accepted")))
-    return Policy(default, tuple(scoped), audience=audience, accepted=accepted)
+    lists = _list_demand(values["list"]) if "list" in values else NO_DEMAND
+    return Policy(default, tuple(scoped), audience=audience, accepted=accepted, list=lists)
+
+
+def _list_demand(value: Any) -> ListDemand:
+    known = ListDemand._fields
+    if not isinstance(value, dict) or not value or not set(value) <= set(known):
+        raise _Misstated("list", f"list must be a mapping with some of {', '.join(known)}")
+    for key, given in value.items():
+        good = isinstance(given, bool) if key == "required" else type(given) is int and 0 < given < 10**9
+        if not good:
+            what = "true or false" if key == "required" else "a number from 1 on"
+            raise _Misstated(key, f"{key} of list is {given!r}; write {what}")
+    return ListDemand(**value)
 
 
 def _mappings(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
@@ -347,7 +380,7 @@ def _signers(value: Any) -> tuple[str, ...]:
 
 
 def _formats(value: Any) -> tuple[str, ...]:
-    return _words("formats", value, tuple(map(str, EnvelopeFormat)))
+    return _words("formats", value, (*map(str, EnvelopeFormat), BY_LIST))
 
 
 def _spaces(value: Any) -> tuple[str, ...]:

@@ -324,3 +324,40 @@ def test_attack_a_revoked_key_among_the_signers_of_a_policy(tmp_path: Path, sim:
     assert codes_of() == []
     sim.revoke(ANN)
     assert codes_of() == ["revoked"]
+
+
+@pytest.mark.parametrize(
+    ("demand", "codes"),
+    [
+        ("{required: true}", []),
+        ("{signers: 1, number: 1}", []),
+        ("{signers: 2}", ["list-signers"]),
+        ("{number: 2}", ["list-number"]),
+    ],
+)
+def test_a_list_meets_the_demands_or_gives_a_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demand: str, codes: list[str]
+) -> None:
+    """Of how many signers count and of the number; that there is one is demanded of a space without a list."""
+    monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.save_user_key()
+    sim.add("project", "knowledge/a.md", "# A\n")
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"list: {demand}\n")
+    before = [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
+    assert before == (["list-missing"] if "required" in demand else [])
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    sim.registry().sign_list()
+    after = [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
+    assert after == codes
+
+
+@pytest.mark.parametrize("text", ["yes", "{}", "{owner: a}", "{required: 1}", "{signers: true}", "{number: 0}", "[]"])
+def test_a_demand_on_lists_that_is_not_understood_is_refused(tmp_path: Path, text: str) -> None:
+    """With the file and the line."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"require: trusted\nlist: {text}\n")
+    with pytest.raises(ArgumentError) as caught:
+        load_policy(policy)
+    assert (caught.value.code, f"{policy}:2" in caught.value.message) == ("bad-policy", True)
