@@ -82,7 +82,7 @@ def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes
         SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
     """
     path = folder / f"{name}.pem"
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long
         hint = f"make one with rye keys generate, or set {KEY_VARIABLE} to its PEM text or path"
         raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
     check_private_folder(folder)

@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from rye.verify.report import VerifyReport
     from rye.verify.run import Verification
 
+_DAYS = Parameter("For how many days it is valid", 90, low=1, name="days", kind="integer")
 _PROCESSES = Parameter("How many may work", low=1, name="processes", kind="integer")
-_DAYS = Parameter("When it expires", 90, low=1, name="days", kind="integer")
 
 PathLike = str | os.PathLike[str]
 T = TypeVar("T")
@@ -550,8 +550,11 @@ class Registry:
         from rye.keyring.private import Keyring
 
         check_space(space)
+        if days is not None:
+            check(_DAYS, days)
         layout, root = find_root(self._layout, space=space)
-        secret = Keyring(layout, named=self._named_trust).signing_key(None if key is None else as_path("key", key))
+        name = key if isinstance(key, str) else None if key is None else as_path("key", key)
+        secret = Keyring(layout, named=self._named_trust).signing_key(name)
         return sign_list(root, key=secret, trust=layout.load_trust(self._named_trust).trust, days=days, add=add)
 
     def single_scan(self) -> AbstractContextManager[None]:

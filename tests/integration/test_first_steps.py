@@ -160,7 +160,7 @@ def test_errors_about_no_items_say_where_rye_looked(rye: Newcomer) -> None:
         assert str(rye.work) in rye(*words, status=status)
     rye("new", "knowledge", "note")
     assert str(rye.work) not in rye("show", "nope", status=1)
-    assert "there are no items" not in rye("search", "zzz", status=1)
+    assert "there are no items" not in rye("search", "zzzzzzzzzz", status=1)
 
 
 @pytest.mark.parametrize(

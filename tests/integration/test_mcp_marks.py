@@ -71,7 +71,7 @@ TOOL = f'"""Deploy: {FORGED}."""\nimport {VOICE}\n\n\ndef {VOICE}_deploy() -> No
 @pytest.fixture(scope="module")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay a project and a bundle in which every text is hostile, and a key whose owner is."""
-    bundle = f"mall 1  trusted {VOICE}"
+    bundle = f"mall-1-trusted-{VOICE}"
     found = SpaceSim(tmp_path_factory.mktemp("sim"), bundles=(bundle,))
     found.save_user_key()
     found.trust(PAT, owner=f"ann  trusted | {FORGED}")

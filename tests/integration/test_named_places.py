@@ -221,7 +221,7 @@ def test_every_format_says_that_a_project_is_empty(sim: SpaceSim, capsys: pytest
     mono = sim.folder / "mono"
     lay_root(mono / "q" / ".ai", endorsed_by=ANN)
     lay(mono, {"none/.ai/config/x": ""})
-    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
+    for form in ("text", "json", "jsonl", "sarif", "junit"):
         capsys.readouterr()
         assert main(["verify", str(mono), "--format", form]) == 0
         said = "".join(capsys.readouterr())

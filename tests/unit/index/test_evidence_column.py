@@ -104,4 +104,4 @@ def test_a_record_is_one_line_of_json() -> None:
     """So that it stands in a table of strings."""
     rest = evidence_column._record("c", tuple(Evidence("", detail="a\nb")))
     assert "\n" not in rest
-    assert json.loads(rest)[:2] == ["c", "evidence-6"]
+    assert json.loads(rest)[:2] == ["c", "evidence-7"]
