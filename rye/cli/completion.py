@@ -150,10 +150,10 @@ def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[st
 
 def _items(layout: _Spaces, begun: str) -> Iterator[str]:
     """Yield the names of all items, by type and id; the ids alone where the word has no type yet."""
-    from rye.registry import walk
+    from rye.registry import list_items
 
     for root in layout().roots:
-        for file in walk(root)[0]:
+        for file in list_items(root)[0]:
             yield f"{file.item_type}:{file.item_id}"
             if begun and ":" not in begun:
                 yield file.item_id

@@ -380,7 +380,7 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
 
 def _walk(root: Root) -> _Walked:
     check_cancelled()
-    paths, stats, problems = spaces.walk_stat(root)
+    paths, stats, problems = spaces.stat_items(root)
     check_cancelled()
     found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
     return _Walked(Files(paths, stats_of(stats)), found)

@@ -153,7 +153,7 @@ def _identify_fixed(rel_path: str) -> tuple[ItemType, str, str] | None:
     if not name:
         return None
     fixed, folder = _FIXED[name], rel_path[: -len(name)]
-    if folder.endswith("/") and folder.rstrip("/").rpartition("/")[2].startswith("."):
+    if any(part.startswith(".") for part in folder.split("/")):
         return None  # such as .claude/AGENTS.md, which nobody reads
     is_server = fixed.format == "server"
     return (

@@ -101,7 +101,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
-    files, missed = spaces.walk_all(roots)
+    files, missed = spaces.list_items_of(roots)
     for root, file in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)

@@ -14,9 +14,9 @@ from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring.changes import write_file
 from rye.parameters import ParameterError
 from rye.spaces import Root, Space, check_writable, named_bundle
-from rye.spaces.beside import FOLDER, is_listable
 from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, find_signers, last_seen, list_folder, read_list, save_seen
+from rye.spaces.tree import FOLDER, is_listable
 from rye.trust import SigningKey, TrustSet, system_clock
 from rye.trust.list import (
     LIST_FILE,

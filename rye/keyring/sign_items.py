@@ -19,13 +19,14 @@ from rye.keyring.private import Keyring
 from rye.keyring.validate import faults, program_problems
 from rye.parameters import COMMANDS, check
 from rye.spaces import ItemFile, Root
-from rye.spaces.beside import PLAIN, is_listable, notes_warnings
 from rye.spaces.layout import Layout
 from rye.spaces.lists import keys_of_list
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
 from rye.spaces.state import SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
+from rye.spaces.tree import PLAIN, is_listable
+from rye.spaces.uncovered import notes_warnings
 from rye.trust import (
     DETACHED_SUFFIX,
     SKILL_SIGNATURE,
@@ -281,7 +282,7 @@ def sign_bundle(
     trusted, inside = home / TRUSTED_FOLDER, home if roots[0].client is None else roots[0].around
     if leads_out(trusted, inside):
         raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
-    files, missed = spaces.walk_all(roots)
+    files, missed = spaces.list_items_of(roots)
     named = whole_skills([(*each, False) for each in files])
     jobs = _read_all(named, [fault.message for fault in missed], progress)
     _refuse_others(jobs)

@@ -11,9 +11,9 @@ from rye._text import has_invisible, inline
 from rye.index.relations import references_in
 from rye.index.schema import version
 from rye.spaces import Root
-from rye.spaces.beside import PROGRAM
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import ReadItem
+from rye.spaces.tree import PROGRAM
 from rye.trust import COMMENT_MARKS, disagreements, unsigned_bytes
 from rye.trust.list import ListedFile
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         SectionResponse,
     )
     from rye.search.settings import chosen_index
-    from rye.spaces import FOLDER, Root, check_project, find_project, user_space, walk
+    from rye.spaces import FOLDER, Root, check_project, find_project, list_items, user_space
     from rye.spaces.layout import Layout
     from rye.spaces.lists import ListReport, forget_seen, list_folder
     from rye.trust import (
@@ -103,9 +103,10 @@ __all__ = [
     "check_project",
     "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "dump", "export_skills",
     "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys",
-    "import_files", "last_moment", "list_folder", "load_policy", "may_be_skill", "new_item", "parse", "parse_scope",
+    "import_files", "last_moment", "list_folder", "list_items", "load_policy", "may_be_skill", "new_item",
+    "parse", "parse_scope",
     "read_key_file", "read_signers_of", "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri",
-    "split_name", "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space", "walk",
+    "split_name", "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space",
     "write_atomically",
     "write_secret",
 ]
@@ -147,7 +148,7 @@ _NAMES = {
     "rye.search.settings": "chosen_index",
     "rye.trust": "REASONS Signature Verdict check_audience hide_keys last_moment refuse_key_text refuse_links "
     "system_clock write_atomically",
-    "rye.spaces": "FOLDER Root check_project find_project user_space walk",
+    "rye.spaces": "FOLDER Root check_project find_project list_items user_space",
     "rye.spaces.layout": "Layout",
     "rye.spaces.lists": "ListReport forget_seen list_folder",
     "rye.verify.advice": "Adviser",

@@ -43,15 +43,10 @@ def load_item(
     part, local = found[0]
     kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
     paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)
-    several = ""
     if len(paths) > 1:
         message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
-        if not (taken := spaces.taken_by_ryeos(part.root, paths)):
-            hint = "keep one of them; it is not clear which one is meant"
-            raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
-        paths, several = [taken], f"{message}; as for RyeOS, {taken} is meant"
-        here = ((each, number) for each, number in found if each.root is part.root)
-        part, local = next((each, number) for each, number in here if each.segment.paths[number] == taken)
+        hint = "keep one of them; it is not clear which one is meant"
+        raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
     found_item = read(part.root, paths[0], items.ItemType(kind), item_id)
     now = system_clock()
     states = States(reader, reader, lambda: trust, now)
@@ -76,7 +71,7 @@ def load_item(
             *reading(name, f"{kind}:{item_id}"),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
-            *filter(None, [several, found_item.item.note]),
+            *filter(None, [found_item.item.note]),
             *(warn_beside(part.root, paths[0]) if runs else ()),
         ),
     )

@@ -16,7 +16,7 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.items.scope import spellings
 from rye.parameters import SpaceOptions, check, parameters_of
-from rye.spaces.alias import aliased
+from rye.spaces.walk import aliased
 
 if TYPE_CHECKING:
     from rye.registry.state import State

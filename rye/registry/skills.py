@@ -26,10 +26,10 @@ from rye.items.clients import SKILL_FILE
 from rye.items.front_matter import read_front_matter
 from rye.items.values import decode
 from rye.spaces import Root
-from rye.spaces.beside import PLAIN, mode_of
-from rye.spaces.client_walker import SKIPPED_FOLDERS
+from rye.spaces.model import is_skipped
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import parse_item, read_item
+from rye.spaces.tree import FOLDER, PLAIN, PROGRAM, mode_of, tree
 from rye.trust import (
     DETACHED_SUFFIX,
     SKILL_SIGNATURE,
@@ -303,25 +303,19 @@ def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, tuple[bytes
 
 def _names(root: Root, folder: str, item_id: str) -> Iterator[tuple[str, str]]:
     """Yield path and mode of every file of a skill; a link, pipe or unprintable name makes it none."""
-    folders = [""]
-    while folders:
-        below = folders.pop()
-        try:
-            with os.scandir(Path(root.path, folder, below)) as entries:
-                inside = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            raise unreadable(f"{folder}/{below}".rstrip("/"), error, "folder") from None
-        for entry in inside:
-            name = below + entry.name
-            if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
-                continue
-            if not entry.name.isprintable() or has_invisible(entry.name):
-                raise _no_skill(item_id, f"the name {inline(name)} has characters that nobody sees", "rename the file")
-            if entry.is_dir(follow_symlinks=False):
-                if name.count("/") >= _DEEPEST:
-                    raise _no_skill(item_id, f"its folders nest more than {_DEEPEST} deep", "put them side by side")
-                folders.append(f"{name}/")
-            elif entry.is_file(follow_symlinks=False):
-                yield name, mode_of(entry)
-            else:
-                raise _no_skill(item_id, f"{name} is a link, or no file", "put a copy of the file in its place")
+    base = os.fspath(Path(root.path, folder))
+    for found in tree(base, lambda path: path.count("/") >= _DEEPEST or is_skipped(path.rpartition("/")[2])):
+        if isinstance(found, OSError):
+            inner = os.path.relpath(found.filename, base)
+            raise unreadable(os.path.normpath(f"{folder}/{inner}"), found, "folder")
+        name, entry = found
+        if is_skipped(entry.name):
+            continue
+        if not name.isprintable() or has_invisible(name):
+            raise _no_skill(item_id, f"the name {inline(name)} has characters that nobody sees", "rename the file")
+        mode = mode_of(entry)
+        if mode == FOLDER:
+            raise _no_skill(item_id, f"its folders nest more than {_DEEPEST} deep", "put them side by side")
+        if mode not in {PLAIN, PROGRAM}:
+            raise _no_skill(item_id, f"{name} is a link, or no file", "put a copy of the file in its place")
+        yield name, mode

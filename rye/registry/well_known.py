@@ -26,7 +26,7 @@ from rye.registry.new_files import WrittenFile
 from rye.registry.registry import Registry
 from rye.registry.skills import ServedFile, ServedSkill, is_skill_name, skill_uri
 from rye.spaces import Root, Space
-from rye.spaces.beside import PROGRAM
+from rye.spaces.tree import PROGRAM
 from rye.trust import Signature, Verdict, write_atomically
 from rye.verify.policy import WELL
 

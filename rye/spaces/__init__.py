@@ -10,7 +10,7 @@ code in a space is ever imported or run.
     ...     tools = Path(folder, ".ai", "tools", "ops")
     ...     tools.mkdir(parents=True)
     ...     _ = (tools / "backup.sh").write_text("# Back up")
-    ...     files, problems = walk(project_root(Path(folder)))
+    ...     files, problems = list_items(project_root(Path(folder)))
     >>> [(file.item_id, file.suffix, file.rel_path) for file in files], problems
     ([('ops/backup', '.sh', 'tools/ops/backup.sh')], ())
 """
@@ -31,10 +31,10 @@ from rye.spaces.discover import (
     user_root,
     user_space,
 )
-from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space, taken_by_ryeos
+from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import FolderReader, read_file
-from rye.spaces.walker import walk, walk_all, walk_along, walk_stat
+from rye.spaces.walk import Walk, list_items, list_items_of, stat_items
 from rye.trust.trust_entry import OWN
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "ProjectsBelow",
     "Root",
     "Space",
+    "Walk",
     "check_project",
     "check_writable",
     "client_of",
@@ -55,18 +56,16 @@ __all__ = [
     "files_warning",
     "find_project",
     "is_own",
+    "list_items",
+    "list_items_of",
     "look_below",
     "named_bundle",
     "named_roots",
     "owner_warning",
     "project_root",
     "read_file",
+    "stat_items",
     "system_roots",
-    "taken_by_ryeos",
     "user_root",
     "user_space",
-    "walk",
-    "walk_all",
-    "walk_along",
-    "walk_stat",
 ]

@@ -46,7 +46,6 @@ def identify(folder: Path) -> tuple[str, str]:
 
 
 _MAX_FOLDER_DEPTH = 3  # how many folders below a named one a bundle may lie
-_INSTALLED_BY_RYEOS = "bundles"  # the folder in the ``.ai`` of its data where RyeOS keeps bundles
 _VARIABLE = "RYE_BUNDLES"
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
 
@@ -87,7 +86,7 @@ def named_roots(
     """Return the roots of the bundles in folders, importing nothing, and warnings about folders that hold none.
 
     A folder may be a root itself, contain a ``.ai``, or contain packages that do, such as the target of
-    ``pip install --target``; or RyeOS may have installed bundles into its ``.ai``.
+    ``pip install --target``.
 
     Args:
         folders: Where to look.
@@ -171,10 +170,7 @@ class RootCollector:
 
 
 def _roots_below(folder: Path) -> Iterator[Root]:
-    """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths.
-
-    Bundles that RyeOS installed below the ``.ai`` of a folder follow in either case.
-    """
+    """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths."""
     level = [folder]
     for depth in range(_MAX_FOLDER_DEPTH + 1):
         deeper: list[Path] = []
@@ -186,8 +182,6 @@ def _roots_below(folder: Path) -> Iterator[Root]:
                 yield from clients
             else:
                 deeper += _folders_in(place)
-            by_ryeos = (place if place.name == FOLDER else place / FOLDER) / _INSTALLED_BY_RYEOS
-            deeper += [] if os.path.islink(by_ryeos) else _folders_in(by_ryeos)  # noqa: PTH114 - never raises
         level = deeper
 
 

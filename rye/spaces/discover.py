@@ -13,16 +13,23 @@ from rye.errors import EnvironmentFault
 from rye.items import ItemType
 from rye.items.clients import (
     CLIENTS,
+    COVERED_IN_GITHUB,
+    OBEYED_IN_PLUGINS,
     OF_BUNDLES,
     OF_PROJECTS,
     OF_USERS,
+    PLUGIN,
     SKILL_FILE,
     SKILLS_FOLDER,
     ClientFolder,
+    is_covered,
+    is_obeyed,
+    is_weak_mark,
 )
-from rye.spaces.model import FOLDER, Root, Space, is_within
-from rye.spaces.obeyed import has_files
+from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
 from rye.trust import SAFE_FOLDERS, Ownership, others_below, others_control, ownership_of, real_path
+
+_PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
 
 NAMED_OTHERS = 3
 """Files of others that one warning names."""
@@ -112,6 +119,35 @@ def client_roots(
                 Root(space, path, bundle=bundle, client=each, prefix="" if each in OF_BUNDLES else prefix),
             )
     return tuple(found.values())
+
+
+def has_files(folder: Path, names: Collection[str]) -> bool:
+    """Return whether a folder has files that clients obey beside those in the places of items.
+
+    Args:
+        folder: Where to look.
+        names: What lies in it.
+    """
+    for name in names:
+        spelled, is_place = spelled_as(name), name in _PLACES and os.path.isdir(folder / name)
+        if (is_obeyed(spelled) and not is_place) or (spelled in OBEYED_IN_PLUGINS and PLUGIN in names):
+            return True
+        if is_covered(spelled) and not (is_weak_mark(spelled) or is_place):
+            inner = [f"{name}/{each}" for each in _names(folder / name)]
+            if os.path.islink(folder / name) or not _PLACES.issuperset(inner):
+                return True
+        if spelled == ".github":
+            inner = [each for each in _names(folder / name) if spelled_as(each) in COVERED_IN_GITHUB]
+            if any(f"{name}/{each}" not in _PLACES for each in inner):
+                return True
+    return False
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - names only
+    except OSError:
+        return []
 
 
 def _path_in_repository(folder: Path) -> str:

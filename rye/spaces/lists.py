@@ -17,23 +17,12 @@ from typing import Final, NamedTuple
 
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
-from rye.items import TYPE_OF_FOLDER, is_item_file
-from rye.spaces.beside import (
-    CACHE,
-    FOLDER,
-    LINK,
-    MAX_FILES,
-    PLAIN,
-    PRIVATE_KEYS,
-    FileMode,
-    all_files,
-    beside_warning,
-    runnable_beside,
-)
 from rye.spaces.bundles import is_own
-from rye.spaces.model import ItemFile, Root, Space
+from rye.spaces.model import CACHE, Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.state import read_record, record_path, remove_record, save_record
+from rye.spaces.tree import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
+from rye.spaces.uncovered import beside_warning, runnable_beside
 from rye.trust import DETACHED_SUFFIX, Origin, TrustLoad, TrustSet, real_path, system_clock
 from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, Change, ListedFile, SpaceList, compare, parse_list
 from rye.trust.reasons import audience_words
@@ -151,12 +140,13 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
         root: A root in it.
     """
     place, files, problems = Root(root.space, folder), dict[str, ListedFile](), list[ItemError]()
-    for file in all_files(place):
+    for found in tree(os.fspath(folder)):
         try:
-            if isinstance(file, OSError):
-                path = os.path.relpath(str(file.filename), folder)
-                raise file
-            path = file.path
+            if isinstance(found, OSError):
+                path = os.path.relpath(found.filename, folder)
+                raise found
+            path, entry = found
+            file = FileMode(path, mode_of(entry))
             if path in (LIST_FILE, ".git") or is_private(place, root, file):
                 continue
             if len(files) == MAX_FILES:
@@ -295,16 +285,8 @@ def _items_of(
         for path, row in listed.files.items():
             if f"{path}{DETACHED_SUFFIX}" in listed.files or not path.startswith(prefix):
                 continue
-            if file := _item_at(root, path.removeprefix(prefix)):
+            if file := root.find(path.removeprefix(prefix)):
                 yield (root.folder, str(file.item_type), file.item_id, file.suffix), row
-
-
-def _item_at(root: Root, path: str) -> ItemFile | None:
-    if root.client is not None:
-        return root.file(path) if root.client.identify(path) else None
-    top, _, name = path.partition("/")[0], "", path.rpartition("/")[2]
-    kind = TYPE_OF_FOLDER.get(top)
-    return ItemFile.at(path) if kind and "/" in path and is_item_file(kind, name) else None
 
 
 def check_list(

@@ -1,23 +1,20 @@
 """A space root and a file in it, as values."""
 
-# ruff: noqa: PTH113, PTH122 - paths are text here, and Path.is_file() may raise
 from __future__ import annotations
 
 import os
 import posixpath
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from filecmp import cmp
 from functools import cached_property
-from itertools import combinations
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from rye._text import visible
-from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType
+from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.items.clients import ClientFolder
 from rye.trust import Origin
 
@@ -33,7 +30,8 @@ def spelled_as(name: str) -> str:
     return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
 
 
-_SKIPPED = frozenset({"__pycache__", "node_modules"})
+MODULES, CACHE = "node_modules", "__pycache__"
+_SKIPPED = frozenset({MODULES, CACHE})
 
 
 def is_looked_into(name: str) -> bool:
@@ -116,15 +114,24 @@ class Root:
         """Whether it holds Agent Skills."""
         return self.client is not None and self.client.format == "skill"
 
+    def find(self, rel_path: str) -> ItemFile | None:
+        """Return the item that a path below the root stands for by its name, None if it stands for none."""
+        if self.client is not None:
+            found = self.client.identify(rel_path)
+            return ItemFile(rel_path, *found) if found else None
+        kind = TYPE_OF_FOLDER.get(rel_path.partition("/")[0])
+        name = rel_path.rpartition("/")[2]
+        return ItemFile.at(rel_path) if kind and "/" in rel_path and is_item_file(kind, name) else None
+
     def file(self, rel_path: str) -> ItemFile:
-        """Return the file that a path below the root stands for; it must have the name of an item."""
+        """Return the same for a path that is known to be that of an item."""
         if self.client is None:
             return ItemFile.at(rel_path)
-        found = self.client.identify(rel_path)
+        found = self.find(rel_path)
         if found is None:
             message = f"{rel_path!r} is no item of {self.source}"
             raise ValueError(message)
-        return ItemFile(rel_path, *found)
+        return found
 
     def origin(self, item_type: str, item_id: str) -> Origin:
         """Return where an item of this type and id was found."""
@@ -166,37 +173,6 @@ class ItemFile(NamedTuple):
         folder, _, below = rel_path.partition("/")
         item_id, _, extension = below.rpartition(".")
         return cls(rel_path, TYPE_OF_FOLDER[folder], item_id, f".{extension.lower()}")
-
-
-LIBRARY = "lib"
-"""The folder of code that tools of RyeOS share, which holds no items."""
-
-_OF_RYEOS = ("manifest.yaml", "manifest.source.yaml")
-_RYEOS_ORDER = (".py", ".yaml", ".yml", ".js", ".ts", ".mjs", ".cjs", ".json")
-"""Where a tool of RyeOS is in several files, the first of these extensions counts: the order of its kind schema."""
-
-
-def is_of_ryeos(root: Root) -> bool:
-    """Return whether a root is a bundle of RyeOS 0.5, by the manifest in it."""
-    return root.space is Space.SYSTEM and any(os.path.isfile(root.path / name) for name in _OF_RYEOS)
-
-
-def taken_by_ryeos(root: Root, paths: Sequence[str]) -> str:
-    """Return which of several files RyeOS takes for a tool of its bundle; empty where rye does not follow it.
-
-    That is where names differ in more than the extension, or one file is a copy of another, as a signature may hold for
-    both.
-    """
-    stems, suffixes = zip(*(os.path.splitext(path) for path in paths), strict=True)
-    clear = len({*stems}) == 1 and {*suffixes}.issubset(_RYEOS_ORDER) and paths[0].startswith("tools/")
-    if not (clear and is_of_ryeos(root)):
-        return ""
-    places = [root.path / path for path in paths]
-    try:
-        copies = any(cmp(one, other, shallow=False) for one, other in combinations(places, 2))
-    except OSError:
-        return ""
-    return "" if copies else min(paths, key=lambda path: _RYEOS_ORDER.index(os.path.splitext(path)[1]))
 
 
 FileStat = tuple[int, int, int, int]

@@ -17,9 +17,9 @@ from rye import items
 from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
-from rye.spaces.beside import PLAIN, PROGRAM, mode_of
 from rye.spaces.model import FileStat, Root, stat_of
 from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
+from rye.spaces.tree import PLAIN, PROGRAM, mode_of, tree
 from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, ListedFile, Origin, Skill, inspect
 from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES
 
@@ -102,29 +102,22 @@ def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
     Raises:
         ItemError: ``unreadable``: a folder in it cannot be listed.
     """
-    base, folders, count = f"{root.path}/{folder}/", [""], 0
-    while folders:
-        inner = folders.pop()
+    base, count = os.fspath(root.path / folder), 0
+    for found in tree(base, ".git".__eq__):
+        if isinstance(found, OSError):
+            inner = os.path.relpath(found.filename, base)
+            raise unreadable(os.path.normpath(f"{folder}/{inner}"), found, "folder")
+        path, entry = found
+        if path in (SKILL_SIGNATURE, ".git"):
+            continue
         try:
-            with os.scandir(base + inner) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-        except OSError as error:
-            raise unreadable(f"{folder}/{inner}".rstrip("/"), error, "folder") from None
-        for entry in entries:
-            path = inner + entry.name
-            if path in (SKILL_SIGNATURE, ".git"):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(f"{path}/")
-                continue
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:  # it has just gone
-                continue
-            yield ScannedFile(path, mode_of(entry), stat_of(status))
-            count += 1
-            if count > MAX_SKILL_FILES:
-                return
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:  # it has just gone
+            continue
+        yield ScannedFile(path, mode_of(entry), stat_of(status))
+        count += 1
+        if count > MAX_SKILL_FILES:
+            return
 
 
 def skill_status(root: Root, folder: str) -> FileStat:

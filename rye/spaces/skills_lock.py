@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple
 from rye._text import inline
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
-from rye.spaces.beside import LINK, MODULES
-from rye.spaces.model import Root, Space
+from rye.spaces.model import MODULES, Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.signed import scan_skill
+from rye.spaces.tree import LINK
 
 LOCK_FILE: Final = "skills-lock.json"
 _MAX_BYTES: Final = 1 << 22

@@ -20,10 +20,10 @@ from rye.items import TYPE_OF_FOLDER
 from rye.items.clients import SKILL_FILE
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.spaces import ItemFile, ProjectsBelow, Root
-from rye.spaces.alias import aliased, own_path
 from rye.spaces.layout import Layout
 from rye.spaces.model import is_within, spelled_as
 from rye.spaces.read import skill_of
+from rye.spaces.walk import aliased, own_path
 from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
 
 NamedFile = tuple[Root, ItemFile, str]
@@ -202,7 +202,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
 
     @cache
     def walk(root: Root) -> tuple[Mapping[str, ItemFile], list[str], Sequence[ItemError]]:
-        listed, faults = spaces.walk(root)
+        listed, faults = spaces.list_items(root)
         by_path = {str(root.path / file.rel_path): file for file in listed}
         return by_path, sorted(by_path), faults
 

@@ -30,9 +30,6 @@ _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
 
-_PUBLISHER: Final = "PUBLISHER_TRUST.toml"
-"""The trust file that RyeOS puts beside the ``.ai`` of a bundle, or into that of the folder of several bundles."""
-
 
 def system_clock() -> datetime:
     """Return the present moment in UTC; the :class:`rye.trust.Clock` of a real run."""
@@ -150,7 +147,7 @@ def load_trust(
         found.entries.append(TrustEntry(public, "rye", TrustScope.BUNDLE, OWN, built_in=True, source="rye itself"))
     for bundle, root in (bundles or {}).items():
         is_own = built_in is not None and os.path.realpath(root) == os.path.realpath(built_in)
-        where: dict[str, Any] = {"root": root, "bundle": bundle, "more": _published(root)}
+        where: dict[str, Any] = {"root": root, "bundle": bundle}
         found.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, built_in=is_own, signers=signers, **where)
     return found.load()
 
@@ -193,21 +190,20 @@ class _Found:
         bundle: str = "",
         built_in: bool = False,
         signers: Sequence[TrustEntry] = (),
-        more: Sequence[Path] = (),
         checkouts: Sequence[str] = (),
         fault: EnvironmentFault | None = None,
     ) -> None:
-        """Read the trust files of a folder, and ``more``; of a ``root``, none that a link leads out of it to.
+        """Read the trust files of a folder; of a ``root``, none that a link leads out of it to.
 
         Of the user's and the organisation's, none that others own or can write, or that lies in one of the
         ``checkouts``; no file at all where there is a ``fault`` in the whole.
         """
-        paths = [*more]
+        paths: list[Path] = []
         try:
             if fault is not None:
                 raise fault
             _refuse_leading_out(folder, root)
-            paths += trust_paths(folder)
+            paths = trust_paths(folder)
         except NotADirectoryError:
             pass
         except OSError as error:
@@ -243,14 +239,6 @@ class _Found:
                 self._unread.append(UnreadTrust(path, message, scope, error, bundle, signed_by, name))
             else:
                 self.entries.append(entry)
-
-
-def _published(root: Path) -> list[Path]:
-    """Return the publisher's trust files of a bundle that is a ``.ai``, where no link is on the way to them."""
-    if root.name != ".ai" or root.is_symlink():
-        return []
-    places = (root.parent, root.parent.parent / root.name)
-    return [base / _PUBLISHER for base in places if not base.is_symlink() and os.path.lexists(base / _PUBLISHER)]
 
 
 def _refuse_leading_out(path: Path, root: Path | None) -> None:

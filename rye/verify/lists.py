@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError
-from rye.items import TYPE_OF_FOLDER, is_item_file
 from rye.spaces import Root, Space
-from rye.spaces.alias import own_path
-from rye.spaces.beside import (
-    CACHE,
-    LINK,
-    MAX_FILES,
-    MODULES,
-    PLAIN,
-    FileMode,
-    all_files,
-    beside_warning,
-)
-from rye.spaces.client_walker import folders_alike, is_found_elsewhere
 from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_folder
-from rye.spaces.model import LIBRARY, is_of_ryeos, is_within
-from rye.spaces.obeyed import uncovered_imports
-from rye.spaces.read import is_detached, skill_of
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
-from rye.trust import DETACHED_SUFFIX, TRUSTED_FOLDER, real_path
+from rye.spaces.tree import MAX_FILES, FileMode
+from rye.spaces.uncovered import beside_warning
+from rye.trust import TRUSTED_FOLDER
 from rye.trust.list import LIST_FILE, Change
 from rye.verify.policy import NO_DEMAND, ListDemand
-from rye.verify.report import Outcome, Unchecked, Violation
+from rye.verify.report import Unchecked, Violation
 
 if TYPE_CHECKING:
     from rye.verify.stream import OutcomeStream
@@ -80,7 +65,7 @@ REMEDIES: Final = MappingProxyType(
 
 @dataclass(slots=True)
 class ListChecks:
-    """The lists of one verification: :meth:`watch` its outcomes, then iterate over this once.
+    """The lists of one verification: iterate over its outcomes, then over this once.
 
     Attributes:
         stream: Whose roots are looked at.
@@ -99,12 +84,12 @@ class ListChecks:
     reports: tuple[ListReport, ...] = ()
     found: list[Change] = field(default_factory=list)
     finished: bool = False
-    _items: dict[Root, set[str]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
     _notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._items = {root: set() for root in self.stream.roots if self._demands(root)} if self.strict else {}
+        if self.strict:
+            self.stream.strict_roots = frozenset(root for root in self.stream.roots if self._demands(root))
 
     def _demands(self, root: Root) -> bool:
         """Return whether all files of a root must be covered."""
@@ -124,20 +109,11 @@ class ListChecks:
         notes += self._notes
         listed = {Path(report.root) for report in self.reports}
         for root, paths in self.stream.beside() if self.finished else ():
-            if paths and root not in self._items and list_folder(root) not in listed:
+            if paths and root not in self.stream.strict_roots and list_folder(root) not in listed:
                 notes.append(f"{root.source}: {beside_warning(paths)}")
         if self.finished and (why := state_warning("lists")):
             notes.append(f"what was seen of lists before may have been removed: {why} [state-unsafe]")
         return tuple(notes)
-
-    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """Yield the outcomes, and record the items of the roots in which all other files are named."""
-        places = [(f"{root.path}/", paths) for root, paths in self._items.items()]
-        for outcome in outcomes:
-            for prefix, paths in places:
-                if outcome.path.startswith(prefix):
-                    paths.add(outcome.path.removeprefix(prefix))
-            yield outcome
 
     def fail(self, path: str) -> None:
         """Note that there is a finding about a file: how it differs from a list is not another one."""
@@ -161,7 +137,7 @@ class ListChecks:
                 checked[folder] = has_list(root)
                 if checked[folder] or (required and root.client is None):
                     yield from self._check(root, folder, required=required)
-            if root in self._items and not (folder and checked[folder]):
+            if root in self.stream.strict_roots and not (folder and checked[folder]):
                 yield from self._uncovered(root)
 
         if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole):
@@ -211,24 +187,13 @@ class ListChecks:
 
     def _uncovered(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a root that is neither an item nor signed."""
-        leads_out = root.client and not is_within(real_path(root.path), real_path(root.around))
-        if leads_out and root.space is not Space.USER:
-            return  # a link out, which the walk has reported
-        items = self._items[root]
-        signed = {f"{path}{DETACHED_SUFFIX}" for path in items if is_detached(path)}
-        files = [root.file(path) for path in items if root.client and root.client.identify(path)]
-        imports = {path for file in files for path in uncovered_imports(root, file) if not path.startswith(os.pardir)}
-        for number, file in enumerate(chain(all_files(root), (FileMode(path, PLAIN) for path in sorted(imports)))):
-            if isinstance(file, OSError):
-                path = os.path.relpath(str(file.filename), root.path)
-                message = f"{root.source}: {path}: the folder cannot be read: {file.strerror}"
-                yield Unchecked(message, "unreadable", "fix or remove it", str(root.path / path))
-            elif number >= MAX_FILES:
-                message = f"{root.source}: more than {MAX_FILES:,} files are below {root.path}"
-                yield Unchecked(message, "too-many-files", "keep other files elsewhere", str(root.path))
-                return
-            elif not (file.path in items or file.path in signed or _is_covered(root, file)):
+        files, is_complete = self.stream.uncovered(root)
+        for file in files:
+            if not (_is_trust_file(file.path) or is_private(root, root, file)):
                 yield from self._name(root, file)
+        if not is_complete:
+            message = f"{root.source}: more than {MAX_FILES:,} files are below {root.path}"
+            yield Unchecked(message, "too-many-files", "keep other files elsewhere", str(root.path))
 
     def _name(self, root: Root, file: FileMode) -> Iterator[tuple[Violation, Change] | Unchecked]:
         path = str(root.path / file.path)
@@ -249,28 +214,5 @@ def _violation(root: Root, path: str, change: Change) -> Violation:
     return Violation(kind, change.path, str(root.space), root.bundle, path, change.sha256)
 
 
-def _is_covered(root: Root, file: FileMode) -> bool:
-    """Return whether a file is a trust file, an item under another name, or part of a signed skill."""
-    path = file.path
-    if path.rpartition("/")[0] == TRUSTED_FOLDER.as_posix() and path.lower().endswith(".toml"):
-        return True
-    if is_private(root, root, file):
-        return True
-    if (skill := skill_of(root, path)) and path != f"{skill}/.git":
-        return True
-    return _is_item(root, file)
-
-
-def _is_item(root: Root, file: FileMode) -> bool:
-    """Return whether a file is an item under another name, or of another root with the same folder."""
-    real = real_path(root.path / file.path) if file.mode == LINK else ""
-    if real and own_path(root, real):
-        return True
-    if root.client is not None:
-        return bool(real) and is_found_elsewhere(real, file.path, folders_alike(root))
-    top, _, rest = file.path.partition("/")
-    *folders, name = rest.split("/")
-    kind = TYPE_OF_FOLDER.get(top)
-    skipped = {MODULES, CACHE, *([LIBRARY] if top == "tools" and is_of_ryeos(root) else ())}
-    walked = file.mode != LINK and not any(each[0] == "." or each in skipped for each in folders)
-    return kind is not None and walked and is_item_file(kind, name)
+def _is_trust_file(path: str) -> bool:
+    return path.rpartition("/")[0] == TRUSTED_FOLDER.as_posix() and path.lower().endswith(".toml")

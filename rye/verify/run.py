@@ -91,7 +91,7 @@ class Verification:
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item, as a finding where it falls short, what could not be checked, and violations at the end."""
-        for outcome in self.checks.watch(self.outcomes):
+        for outcome in self.outcomes:
             yield from self._judged(outcome)
         for item in filter(None, self._held.values()):
             yield self._found(item, item.signature.code, item.signature.reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -11,13 +11,16 @@ from pathlib import Path
 from rye import spaces
 from rye._process import cores
 from rye.errors import ItemError
-from rye.spaces import ItemFile, Root, Space
-from rye.spaces.beside import CACHE, MODULES, named_files, notes_warnings
+from rye.spaces import ItemFile, Root, Space, Walk
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
-from rye.spaces.obeyed import uncovered_imports
+from rye.spaces.model import CACHE, MODULES
+from rye.spaces.read import is_detached
 from rye.spaces.targets import Target, read_targets
-from rye.trust import system_clock
+from rye.spaces.tree import MAX_FILES, PLAIN, FileMode, mode_of
+from rye.spaces.uncovered import named_files, notes_warnings, noticed, uncovered_imports
+from rye.spaces.walk import Listing
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, system_clock
 from rye.trust.trust_store import UnreadTrust
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 from rye.verify.worker import Shadowing, Verifier, verify_files, with_duplicates
@@ -42,6 +45,7 @@ class OutcomeStream:
         processes: How many may work.
         progress: Called while it goes on.
         space: The space that was asked for, or ``all``: a warning says where its items would lie if there are none.
+        strict_roots: The roots of which every file is listed.
     """
 
     layout: Layout
@@ -52,10 +56,11 @@ class OutcomeStream:
     processes: int = 1
     progress: Progress | None = None
     space: str = "all"
+    strict_roots: Collection[Root] = ()
     _all_named: bool = True
     _found: bool = False
     _problems: list[Unchecked] = field(default_factory=list)
-    _beside: dict[Root, list[str]] = field(default_factory=dict)
+    _seen: dict[Root, _Seen] = field(default_factory=dict)
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -70,11 +75,12 @@ class OutcomeStream:
 
     def beside(self) -> Iterator[tuple[Root, list[str]]]:
         """Yield what tools may run or import and is no item, of each root where that was named; known at the end."""
-        for root, paths in self._beside.items():
+        for root, seen in self._seen.items():
+            paths = seen.noticed + seen.imports
             covers = [target.covers for target in self.targets if root in target.roots]
             modules = () if root.client else (f"{MODULES}/",)  # above the tools
             if spaces.is_own(root):  # installers compile rye's own tools with the rest of the package
-                paths = [path for path in paths if f"/{CACHE}/" not in path]  # noqa: PLW2901
+                paths = [path for path in paths if f"/{CACHE}/" not in path]
             yield root, [path for path in paths if path in modules or any(each(root, path) for each in covers)]
 
     def __iter__(self) -> Iterator[Outcome]:
@@ -127,10 +133,8 @@ class OutcomeStream:
             targets = [target for target in self.targets if root in target.roots]
             wider = [target for target in targets if not target.places]
             empty = _is_other(root) and not any(each.client and each.around == root.around for each in roots)
-            beside = self._beside.setdefault(root, [])
-            pairs: list[str] = []
-            strays: list[str] = []
-            for file in with_duplicates(spaces.walk_along(root, beside, strays), root, pairs):
+            seen = self._seen.setdefault(root, _Seen())
+            for file in with_duplicates(self._entries(root, seen)):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     if not any(target.covers(root, rel) for target in targets):
@@ -147,13 +151,65 @@ class OutcomeStream:
                     if not naming:
                         continue
                     matched.update(naming)
-                beside += uncovered_imports(root, file)
+                seen.imports += uncovered_imports(root, file)
                 yield number, file
-            self.warnings += tuple(pairs)
-            if named := [path for path in strays if any(target.covers(root, path) for target in targets)]:
+            if named := [path for path in seen.strays if any(target.covers(root, path) for target in targets)]:
                 self.warnings += (f"{root.source}: no item is signed by {named_files(named)} [stray-signature]",)
             if empty:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
+
+    def _entries(self, root: Root, seen: _Seen) -> Iterator[ItemFile | ItemError]:
+        """Yield the files of a root folder by folder, and what could not be listed; note what else there is."""
+        is_strict = root in self.strict_roots
+        walk = Walk(root, "all" if is_strict else "noticed")
+        for listing in walk:
+            yield from (root.file(path) for path, _ in listing.items)
+            yield from walk.take_problems()
+            seen.add(root, listing, is_strict=is_strict)
+        yield from walk.take_problems()
+
+    def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
+        """Return what lies in a strict root and is no item, and whether that is all; known at the end."""
+        seen = self._seen.get(root, _Seen())
+        imports = [FileMode(path, PLAIN) for path in sorted({*seen.imports}) if not path.startswith("..")]
+        return seen.others + imports, seen.is_complete
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the walk over one root came upon beside items.
+
+    Attributes:
+        noticed: What tools may run or clients obey, as :func:`rye.spaces.uncovered.noticed` yields it.
+        strays: Signature files that count for no item.
+        imports: What instruction files import and is no item.
+        others: Every file of a strict root that is no item.
+        is_complete: Whether these are all: of more than :data:`MAX_FILES` files the rest is left out.
+    """
+
+    noticed: list[str] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+    others: list[FileMode] = field(default_factory=list)
+    is_complete: bool = True
+
+    def add(self, root: Root, listing: Listing, *, is_strict: bool) -> None:
+        """Note what lies in one folder."""
+        self.noticed += noticed(root, listing)
+        counting = {path for path, _ in listing.items if is_detached(path)}
+        if listing.skill == listing.folder:
+            counting.add(f"{listing.skill}/{SKILL_SIGNATURE}".removesuffix(DETACHED_SUFFIX))
+        strays = sorted(listing.signatures.keys() - counting)
+        self.strays += [f"{path}{DETACHED_SUFFIX}" for path in strays]
+        if not is_strict:
+            return
+        others = [FileMode(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
+        others += [FileMode(path, mode_of(entry)) for path, entry in listing.others]
+        if listing.skill:
+            others = [file for file in others if file.path == f"{listing.skill}/.git"]
+        room = max(0, MAX_FILES - len(self.others))
+        self.is_complete = self.is_complete and len(others) <= room
+        self.others += others[:room]
 
 
 def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:

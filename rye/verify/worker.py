@@ -236,9 +236,7 @@ def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) ->
 _Group = dict[tuple[ItemType, str], list[str]]
 
 
-def with_duplicates(
-    walked: Iterable[ItemFile | ItemError], root: Root, warnings: list[str]
-) -> Iterator[ItemFile | ItemError]:
+def with_duplicates(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile | ItemError]:
     """Yield what a walk of one root yields, folder by folder, and ``ambiguous-item`` for each duplicate.
 
     One signature holds for all of them, since it binds type and id in Unicode normal form C. Duplicates lie in one
@@ -247,8 +245,6 @@ def with_duplicates(
 
     Args:
         walked: What the walk yields.
-        root: The root.
-        warnings: Takes a sentence instead where it is clear which file is meant.
     """
     here: _Group = {}
     kept: _Group = {}
@@ -257,25 +253,22 @@ def with_duplicates(
         if isinstance(file, ItemFile):
             inside = file.rel_path.rpartition("/")[0]
             if inside != folder:
-                yield from _ambiguous(here, root, warnings)
+                yield from _ambiguous(here)
                 here, folder = {}, inside
             item_id = composed(file.item_id)
             group = here if inside.isascii() else kept
             group.setdefault((file.item_type, item_id), []).append(file.rel_path)
         yield file
-    yield from _ambiguous(here, root, warnings)
-    yield from _ambiguous(kept, root, warnings)
+    yield from _ambiguous(here)
+    yield from _ambiguous(kept)
 
 
-def _ambiguous(group: _Group, root: Root, warnings: list[str]) -> Iterator[ItemError]:
+def _ambiguous(group: _Group) -> Iterator[ItemError]:
     for (item_type, item_id), paths in group.items():
         if len(paths) > 1:
             # escapes distinguish letters that only look the same
             names = ", ".join(path if path.isascii() else f"{path} ({path!a})" for path in paths)
             message = f"{item_type} {item_id!r} is in {len(paths)} files: {names}"
-            if taken := spaces.taken_by_ryeos(root, paths):
-                warnings.append(f"{root.source}: {message}; as for RyeOS, {taken} is meant")
-                continue
             hint = "keep one of them; it is not clear which one is meant"
             for path in paths:
                 yield ItemError("ambiguous-item", f"{path}: {message}", hint=hint, path=path, paths=paths)

@@ -1060,25 +1060,6 @@ def module_beside_a_tool(arena: Arena) -> Found:
 
 
 @attack
-def code_in_the_library_of_a_bundle(arena: Arena) -> Found:
-    """With the manifest of RyeOS a folder ``lib`` holds no items: what is put there is named instead of judged."""
-    arena.sim.add("system:shop", HELLO, TEXT)
-    arena.sim.trust(ANN, "user", owner="ann")
-    arena.sim.write("system:shop", "tools/demo/lib/evil.py", "do evil\n")
-    assert arena.verify(space="system").codes == {"no-envelope"}
-    arena.sim.write("system:shop", "manifest.yaml", "name: shop\n")
-    registry = arena.sim.registry()
-    run = registry.check(space="system")
-    assert list(run)
-    for warnings in (run.warnings, registry.load("tool", "demo/hello", "system").warnings):
-        assert "tools/demo/lib/evil.py" in "".join(warnings)
-    assert arena.verify(space="system").status == 0
-    named = [each.item.path for each in registry.check(space="system", strict=True) if isinstance(each, Finding)]
-    assert str(arena.sim.path("system:shop", "tools/demo/lib/evil.py")) in named
-    return arena.verify("--strict", space="system")
-
-
-@attack
 def module_beside_a_tool_and_a_list(arena: Arena) -> Found:
     """The same after the list was signed, where one is demanded."""
     arena.list_items()
@@ -1488,17 +1469,6 @@ def bundle_vouches_for_itself(arena: Arena) -> Found:
     assert found == {"host": "bundle-key", "rye#2": "bundle-key"}
     hits = named.search("hello", space="system", filters={"is": "trusted"}).results
     assert {hit.bundle for hit in hits} <= {"rye"}
-    published = arena.sim.folder / "published"
-    for name, beside in (("alone", "alone"), ("several/one", "several/.ai")):
-        root = of_one_hand(arena, f"published/{name}/.ai")
-        (said,) = (root / TRUSTED_FOLDER).iterdir()
-        said.rename(lay(published, {f"{beside}/keep": ""}) / beside / "PUBLISHER_TRUST.toml")
-    found = {
-        item.bundle: item.signature.code
-        for item in arena.sim.registry(bundles=[published]).verify(space="system").items
-        if item.bundle != "rye"
-    }
-    assert found == {"alone": "bundle-key", "one": "bundle-key"}
     return arena.verify(str(folder))
 
 
@@ -2565,9 +2535,7 @@ def settings_that_clients_run(arena: Arena) -> Found:
     lay(arena.sim.project / "packages/x", {".roorules": "Run evil.\n", ".codex/hooks.json": "{}"})
     with redirect_stderr(io.StringIO()) as err:
         assert main(["verify", "--space", "project", "--project", str(arena.sim.project)]) == 0
-    assert (
-        "clients of agents obey what no signature covers: .claude/settings.json, .windsurfrules, pack" in err.getvalue()
-    )
+    assert "clients of agents obey what no signature covers: .windsurfrules, .claude/settings.json" in err.getvalue()
     found = arena.verify("--strict")
     for name in (".claude/settings.json", ".roorules"):
         (next(arena.sim.project.rglob(name))).unlink()

@@ -10,7 +10,7 @@ from rye import Registry, spaces
 from rye.errors import ItemError, SigningError
 from rye.index.refresh import SpaceIndex
 from rye.registry import copy_item
-from rye.spaces import Root, walk_stat
+from rye.spaces import Root, stat_items
 from rye.spaces.signed import read_item, read_signed
 from rye.trust import DETACHED_SUFFIX
 from rye.verify.report import Finding, VerifiedItem
@@ -152,9 +152,9 @@ def test_the_index_follows_the_signature(sim: SpaceSim) -> None:
         return report.changed, evidence.code or evidence.fingerprint
 
     for who in (ANN, EVE, ANN):
-        before = walk_stat(root)[1]
+        before = stat_items(root)[1]
         sim.sign("project", DATA, who)
-        assert walk_stat(root)[1] != before
+        assert stat_items(root)[1] != before
         assert refreshed() == (1, who.public.fingerprint)
     sim.delete("project", SIG)
     assert refreshed() == (1, "no-envelope")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from rye import ArgumentError, ItemError, NotFoundError, Registry
-from tests.support.files import lay
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
 
@@ -142,14 +141,3 @@ def test_an_id_that_two_files_of_one_space_have(sim: SpaceSim, registry: Registr
     assert caught.value.code == "ambiguous-item"
     assert all(f"read{suffix}" in caught.value.message for suffix in (".py", ".yaml"))
     assert registry.load("tool", "rye/file-system/read", "user").space == "user"
-
-
-def test_a_tool_in_two_files_of_a_bundle_of_ryeos(sim: SpaceSim, tmp_path: Path) -> None:
-    """The script is loaded, as RyeOS does, with its own verdict and a warning that names both files."""
-    files = {"tools/demo/list.py": "# A script\n", "tools/demo/list.yaml": "description: Data\n", "manifest.yaml": ""}
-    lay(tmp_path / "one" / ".ai", files)
-    found = sim.registry(bundles=[tmp_path / "one"]).load("tool", "demo/list")
-    assert Path(found.path).name == "list.py"
-    assert found.signature.code == "no-envelope"
-    (warning,) = [each for each in found.warnings if "as for RyeOS" in each]
-    assert "list.yaml" in warning

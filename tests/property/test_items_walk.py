@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.items import EXTENSIONS, ItemType
-from rye.spaces import Root, Space, read_file, walk
+from rye.spaces import Root, Space, list_items, read_file
 
 FOLDERS = ("a", "b", "a.b", ".git", "node_modules", "__pycache__", "_drafts", "é")
 NAMES = ("x", "y.z", "_x", ".x", "package", "tsconfig.base", "index.d", "vite.config", "ü n", "conda-lock")
@@ -59,7 +59,7 @@ def test_a_walk_lists_what_a_plain_reading_lists(paths: list[str]) -> None:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text(path, encoding="utf-8")
         base = Root(Space.PROJECT, root)
-        files, problems = walk(base)
+        files, problems = list_items(base)
         assert problems == ()
         assert [(file.rel_path, str(file.item_type), file.item_id) for file in files] == expected(root)
         for file in files:
@@ -88,7 +88,7 @@ def test_links_never_lead_out_and_never_hang(paths: list[str], links: list[tuple
                 base = outside if number % 3 == 0 else root
                 place.symlink_to(base / target)
         base_root = Root(Space.PROJECT, root)
-        files, _ = walk(base_root)
+        files, _ = list_items(base_root)
         assert len({file.rel_path for file in files}) == len(files)
         for file in files:
             assert read_file(base_root, file.rel_path) == b"root"

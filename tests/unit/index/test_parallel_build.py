@@ -49,7 +49,7 @@ SMALL = Thresholds(alone_below=8)
 def work(root: Root, folder: Path, reported: list[int] | None = None, *, thresholds: Thresholds = SMALL) -> BuildTask:
     """Return the work of reading all files."""
     folder.mkdir(exist_ok=True)
-    files, _ = spaces.walk(root)
+    files, _ = spaces.list_items(root)
     sizes = [(root.path / file.rel_path).stat().st_size for file in files]
     return BuildTask(root, files, sizes, {}, folder, ([] if reported is None else reported).append, thresholds)
 
@@ -167,7 +167,7 @@ from rye import spaces
 from rye.index import parallel_build as runs
 root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})
-files = spaces.walk(root)[0]
+files = spaces.list_items(root)[0]
 work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None, runs.Thresholds(alone_below=8))
 with runs.build(work, processes=3) as found:
     found.write(folder / "segment")
@@ -184,7 +184,7 @@ def test_progress_counts_the_files_of_workers(root: Root, tmp_path: Path) -> Non
     reported: list[int] = []
     with build(work(root, tmp_path / "a", reported), processes=2):
         pass
-    assert max(reported) == len(spaces.walk_stat(root)[0])
+    assert max(reported) == len(spaces.stat_items(root)[0])
 
 
 def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from rye import Registry
 from rye._process import stoppable
 from rye.errors import CancelledError
 from rye.index.parallel_build import BuildTask, Thresholds, build
-from rye.spaces import Root, Space, walk
+from rye.spaces import Root, Space, list_items
 from tests.support.spacesim import SpaceSim
 
 
@@ -110,7 +110,7 @@ def test_helpers_end_with_the_build_that_is_stopped(
 ) -> None:
     """Amid a build in pieces no helper is left running, and no run; the next build is whole."""
     root = Root(Space.PROJECT, sim.root("project"))
-    files, _ = walk(root)
+    files, _ = list_items(root)
     folder = tmp_path / "index"
     folder.mkdir()
     thresholds = Thresholds(alone_below=ITEMS // 2)

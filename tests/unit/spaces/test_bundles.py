@@ -79,34 +79,6 @@ def test_packages_are_found_three_folders_deep_in_the_order_of_their_paths(tmp_p
     assert list(named(tmp_path)) == ["b", "pack"]
 
 
-def test_every_layout_of_ryeos_is_found(tmp_path: Path) -> None:
-    """A bundle, a folder of several with a ``.ai`` of its own, and data of RyeOS with bundles that it installed."""
-    lay(
-        tmp_path,
-        {
-            "source/.ai/PUBLISHER_TRUST.toml": "",
-            "source/.ai/node/x.yaml": "",
-            "source/core/.ai/tools/x.py": "",
-            "source/ui/.ai/knowledge/x.md": "",
-            "source/hosted/.ai/node/x.yaml": "",
-            "data/.ai/config/x.yaml": "",
-            "data/.ai/bundles/standard/.ai/knowledge/x.md": "",
-            "both/.ai/tools/mine.py": "",
-            "both/.ai/bundles/web/.ai/tools/x.py": "",
-            "both/inner/.ai/bundles/not-looked-at/.ai/tools/x.py": "",
-        },
-    )
-    (tmp_path / "both/.ai/bundles/link").symlink_to(tmp_path / "source/core")
-    (tmp_path / "source/hosted/.ai/bundles").symlink_to(tmp_path / "data/.ai/bundles")
-    assert list(named(tmp_path / "source/core")) == ["core"]
-    assert list(named(tmp_path / "source")) == ["core", "ui"]
-    for folder in ("data", "data/.ai", "data/.ai/bundles", "data/.ai/bundles/standard"):
-        assert list(named(tmp_path / folder)) == ["standard"]
-    for folder in ("both", "both/.ai"):
-        assert list(named(tmp_path / folder)) == ["both", "web"]
-    assert list(named(tmp_path)) == ["both", "web", "standard", "core", "ui"]
-
-
 def test_a_bundle_is_named_by_the_distribution_that_installed_it(tmp_path: Path) -> None:
     """Id and version as the package manager has them, whatever its code states; nothing is imported."""
     lay(tmp_path, distribution("acme", "acme-entry = acme_core.bundle:get_bundle [extra]"))

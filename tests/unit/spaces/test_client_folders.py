@@ -33,10 +33,10 @@ def sources(folder: Path, home: Path, clients: list[str] | None = None) -> list[
 def refs(folder: Path, place: str) -> tuple[list[str], list[str]]:
     """Return the items of one folder of a client, and the codes of problems."""
     (root,) = (one for one in spaces.client_roots(Space.PROJECT, folder, OF_PROJECTS) if one.client.place == place)  # type: ignore[union-attr]
-    files, problems = spaces.walk(root)
-    listed = [file for step in spaces.walk_along(root) if isinstance(step, spaces.ItemFile) for file in [step]]
+    files, problems = spaces.list_items(root)
+    listed = [each for each in spaces.Walk(root).files() if isinstance(each, spaces.ItemFile)]
     assert sorted(listed) == list(files)
-    assert list(spaces.walk_stat(root)[0]) == [file.rel_path for file in files]
+    assert list(spaces.stat_items(root)[0]) == [file.rel_path for file in files]
     return [f"{file.item_type}:{file.item_id}" for file in files], [one.code for one in problems]
 
 
@@ -55,13 +55,13 @@ def test_the_status_of_a_skill_of_one_file_changes_with_what_comes_beside_it(tmp
     """And is what it was once that is gone; other skills keep theirs."""
     lay(tmp_path, ".claude/skills/pdf/SKILL.md", ".claude/skills/csv/SKILL.md", ".claude/skills/csv/inner/SKILL.md")
     (root,) = (one for one in spaces.client_roots(Space.PROJECT, tmp_path, OF_PROJECTS))
-    before = dict(zip(*spaces.walk_stat(root)[:2], strict=True))
+    before = dict(zip(*spaces.stat_items(root)[:2], strict=True))
     lay(tmp_path, f".claude/skills/pdf/{beside}")
-    after = dict(zip(*spaces.walk_stat(root)[:2], strict=True))
+    after = dict(zip(*spaces.stat_items(root)[:2], strict=True))
     assert {path for path in before if before[path] != after[path]} == {"pdf/SKILL.md"}
     shutil.rmtree(tmp_path / ".claude/skills/pdf" / beside.partition("/")[0], ignore_errors=True)
     (tmp_path / ".claude/skills/pdf" / beside).unlink(missing_ok=True)
-    assert dict(zip(*spaces.walk_stat(root)[:2], strict=True)) == before
+    assert dict(zip(*spaces.stat_items(root)[:2], strict=True)) == before
 
 
 def test_clients_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_all_that_lies_below_a_checkout_is_verified(tmp_path: Path) -> None:
     """A skill in a package, and instructions deep below, are found where projects are looked for."""
     lay(tmp_path, "AGENTS.md", "p/x/.claude/skills/evil/SKILL.md", "p/x/y/z/AGENTS.md", "p/AGENTS.md")
     roots = spaces.look_below(tmp_path).roots
-    found = {root.source: [file.item_id for file in spaces.walk(root)[0]] for root in roots}
+    found = {root.source: [file.item_id for file in spaces.list_items(root)[0]] for root in roots}
     assert sorted(id for ids in found.values() for id in ids) == ["AGENTS", "AGENTS", "evil", "p/AGENTS"]  # noqa: A001
 
 
@@ -175,7 +175,7 @@ def test_all_that_lies_below_a_checkout_is_verified(tmp_path: Path) -> None:
 def test_a_repository_of_skills_is_a_bundle_as_it_is(tmp_path: Path, paths: list[str], expected: list[str]) -> None:
     """Plugins, marketplaces, folders of skills and projects of clients; folders that only have such names are none."""
     roots, _ = spaces.named_roots([lay(tmp_path / "b", *paths)])
-    assert sorted(file.item_id for root in roots for file in spaces.walk(root)[0]) == expected
+    assert sorted(file.item_id for root in roots for file in spaces.list_items(root)[0]) == expected
     assert len({root.source for root in roots}) == len(roots)
     assert len({root.bundle for root in roots}) <= 1
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.spaces import ItemFile, Root, Space, walk, walk_stat
+from rye.spaces import ItemFile, Root, Space, list_items, stat_items
 from tests.support.files import lay
 
 
@@ -18,17 +18,17 @@ def root_of(folder: Path, **more: object) -> Root:
 
 def paths(root: Root) -> list[str]:
     """What a walk without problems lists."""
-    files, problems = walk(root)
+    files, problems = list_items(root)
     assert problems == ()
-    assert list(walk_stat(root)[0]) == [file.rel_path for file in files]
+    assert list(stat_items(root)[0]) == [file.rel_path for file in files]
     assert [ItemFile.at(file.rel_path) for file in files] == list(files)
     return [file.rel_path for file in files]
 
 
 def faults(root: Root) -> list[tuple[str, str]]:
     """Code and path of each problem."""
-    found = [(problem.code, problem.details["path"]) for problem in walk(root)[1]]
-    assert [(problem.code, problem.details["path"]) for problem in walk_stat(root)[2]] == found
+    found = [(problem.code, problem.details["path"]) for problem in list_items(root)[1]]
+    assert [(problem.code, problem.details["path"]) for problem in stat_items(root)[2]] == found
     return found
 
 
@@ -38,7 +38,7 @@ def test_items_are_listed_by_type_in_the_order_of_their_paths(tmp_path: Path) ->
         tmp_path,
         {"tools/b/x.config-schema.yaml": "abc", "tools/a.PY": "", "knowledge/n.md": "", "directives/d/e/f.md": ""},
     )
-    files, problems = walk(root_of(tmp_path))
+    files, problems = list_items(root_of(tmp_path))
     assert problems == ()
     assert [(file.rel_path, str(file.item_type), file.item_id, file.suffix) for file in files] == [
         ("directives/d/e/f.md", "directive", "d/e/f", ".md"),
@@ -47,7 +47,7 @@ def test_items_are_listed_by_type_in_the_order_of_their_paths(tmp_path: Path) ->
         ("tools/b/x.config-schema.yaml", "tool", "b/x.config-schema", ".yaml"),
     ]
     status = (tmp_path / "tools/b/x.config-schema.yaml").stat()
-    paths, stats, _ = walk_stat(root_of(tmp_path))
+    paths, stats, _ = stat_items(root_of(tmp_path))
     assert list(paths) == [file.rel_path for file in files]
     assert stats[-1] == (3, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
@@ -80,9 +80,9 @@ def test_what_is_no_item_is_passed_over(tmp_path: Path) -> None:
 
 def test_a_root_that_does_not_exist_is_empty(tmp_path: Path) -> None:
     """A user space may have no folder yet; a file in its place holds nothing."""
-    assert walk(root_of(tmp_path / "gone")) == ((), ())
+    assert list_items(root_of(tmp_path / "gone")) == ((), ())
     (tmp_path / "file").write_text("")
-    assert walk(root_of(tmp_path / "file")) == ((), ())
+    assert list_items(root_of(tmp_path / "file")) == ((), ())
 
 
 def test_links_inside_the_root_are_followed(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_links_inside_the_root_are_followed(tmp_path: Path) -> None:
     (tmp_path / "tools" / "y.py").symlink_to("../other/y.py")
     (tmp_path / "tools" / "x.py").symlink_to("a/x.py")  # another name of an item
     (tmp_path / "tools" / "shared").symlink_to(tmp_path / "shared")
-    found, stats, problems = walk_stat(root_of(tmp_path))
+    found, stats, problems = stat_items(root_of(tmp_path))
     assert problems == ()
     assert [(path, size) for path, (size, *_) in zip(found, stats, strict=True)] == [
         ("tools/a/x.py", 3),
@@ -127,7 +127,7 @@ def test_links_out_of_the_root_are_reported_and_not_followed(tmp_path: Path) -> 
     (root / "tools" / "up").symlink_to("../..")
     (root / "tools" / "secret.txt").symlink_to(tmp_path / "secret.md")
     (root / "knowledge").symlink_to(tmp_path / "items")
-    files, problems = walk(root_of(root))
+    files, problems = list_items(root_of(root))
     assert [file.rel_path for file in files] == ["tools/x.py"]
     assert [(problem.code, problem.details["path"]) for problem in problems] == [
         ("link-escape", "knowledge"),
@@ -136,7 +136,7 @@ def test_links_out_of_the_root_are_reported_and_not_followed(tmp_path: Path) -> 
         ("link-escape", "tools/y.py"),
     ]
     assert all(problem.hint for problem in problems)
-    assert problems[0].message == "knowledge: the link leads out of the space root"
+    assert problems[0].message == "knowledge: the link leads out of the folder"
 
 
 def test_loops_of_links_end(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_loops_of_links_end(tmp_path: Path) -> None:
     (tmp_path / "tools" / "a" / "b").symlink_to("c")
     (tmp_path / "tools" / "a" / "c").symlink_to("b")
     (tmp_path / "tools" / "a" / "d.py").symlink_to("d.py")
-    files, problems = walk(root_of(tmp_path))
+    files, problems = list_items(root_of(tmp_path))
     assert [file.rel_path for file in files] == ["tools/a/x.py"]
     assert [(problem.code, problem.details["path"]) for problem in problems] == [("broken-link", "tools/a/d.py")]
 
@@ -169,7 +169,7 @@ def test_a_link_to_the_root_itself_adds_nothing_but_what_is_new(tmp_path: Path) 
     """It is out of the question as a folder of items."""
     lay(tmp_path, {"tools/x.py": "", "config/c.yaml": ""})
     (tmp_path / "tools" / "all").symlink_to("..")
-    assert [file.rel_path for file in walk(root_of(tmp_path))[0]] == ["tools/x.py"]
+    assert [file.rel_path for file in list_items(root_of(tmp_path))[0]] == ["tools/x.py"]
 
 
 def test_broken_links_are_reported_where_they_have_the_name_of_an_item(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_names_that_no_id_may_have_are_reported(tmp_path: Path) -> None:
     """Line breaks, escape sequences and bytes that are no text; the report can be printed and encoded."""
     lay(tmp_path, {"tools/good.py": "", "tools/a\nb.py": "", "tools/e\x1b[31m/x.py": ""})
     Path(os.fsdecode(os.fsencode(tmp_path / "tools") + b"/bad\xff.py")).write_text("")
-    files, problems = walk(root_of(tmp_path))
+    files, problems = list_items(root_of(tmp_path))
     assert [file.rel_path for file in files] == ["tools/good.py"]
     assert {problem.code for problem in problems} == {"bad-name"}
     assert [problem.details["path"] for problem in problems] == [
@@ -210,7 +210,7 @@ def test_a_folder_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
     lay(tmp_path, {"tools/x.py": "", "tools/closed/y.py": ""})
     (tmp_path / "tools" / "closed").chmod(0)
     try:
-        files, problems = walk(root_of(tmp_path))
+        files, problems = list_items(root_of(tmp_path))
     finally:
         (tmp_path / "tools" / "closed").chmod(0o700)
     assert [file.rel_path for file in files] == ["tools/x.py"]
@@ -228,7 +228,7 @@ def test_a_folder_that_fails_is_reported_and_the_rest_listed(tmp_path: Path, mon
         return real(path)
 
     monkeypatch.setattr(os, "scandir", failing)
-    files, problems = walk(root_of(tmp_path))
+    files, problems = list_items(root_of(tmp_path))
     assert [file.rel_path for file in files] == ["tools/x.py"]
     assert [problem.message for problem in problems] == ["tools/closed: the folder cannot be read: Permission denied"]
 
@@ -236,4 +236,4 @@ def test_a_folder_that_fails_is_reported_and_the_rest_listed(tmp_path: Path, mon
 def test_two_files_with_one_id_are_both_listed(tmp_path: Path) -> None:
     """The extension is not part of the id; the path tells them apart."""
     lay(tmp_path, {"tools/x.py": "", "tools/x.yaml": ""})
-    assert [(file.item_id, file.suffix) for file in walk(root_of(tmp_path))[0]] == [("x", ".py"), ("x", ".yaml")]
+    assert [(file.item_id, file.suffix) for file in list_items(root_of(tmp_path))[0]] == [("x", ".py"), ("x", ".yaml")]

@@ -58,42 +58,6 @@ def test_every_space_gives_its_keys_their_scope(tmp_path: Path) -> None:
     assert [(each.owner, each.scope, each.source) for each in folder] == [("eve", TrustScope.NAMED, str(named))]
 
 
-def test_a_publisher_speaks_for_the_bundles_beside_its_trust_file(tmp_path: Path) -> None:
-    """``PUBLISHER_TRUST.toml`` lies beside a bundle's ``.ai``, or in that of the folder around it: two keys here."""
-    for who, place_of in ((BEA, "many/one"), (EVE, "many/.ai"), (PAT, "many/flat")):
-        path = tmp_path / place_of / "PUBLISHER_TRUST.toml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(trust_file_bytes(who.public, owner="", short=True))
-    roots = {"one": tmp_path / "many/one/.ai", "flat": tmp_path / "many/flat", "two": tmp_path / "many/two/.ai"}
-    for root in roots.values():
-        root.mkdir(parents=True, exist_ok=True)
-    load = load_trust(bundles=roots)
-    assert load.warnings == ()
-    found = {(each.bundle, each.fingerprint, each.scope) for each in load.trust.entries}
-    assert found == {
-        ("one", BEA.public.fingerprint, TrustScope.BUNDLE),
-        ("one", EVE.public.fingerprint, TrustScope.BUNDLE),
-        ("two", EVE.public.fingerprint, TrustScope.BUNDLE),
-    }
-
-
-def test_attack_a_publisher_behind_a_link(tmp_path: Path) -> None:
-    """Nothing is read through a link out of the bundle, and nothing beside a bundle that is itself a link."""
-    bundle = tmp_path / "bundles" / "one" / ".ai"
-    bundle.mkdir(parents=True)
-    elsewhere = tmp_path / "elsewhere.toml"
-    elsewhere.write_bytes(trust_file_bytes(EVE.public, owner="eve"))
-    (bundle.parent / "PUBLISHER_TRUST.toml").symlink_to(elsewhere)
-    load = load_trust(bundles={"one": bundle})
-    assert not load.trust.entries
-    assert "leads out of" in load.warnings[0]
-    linked = tmp_path / "linked"
-    linked.mkdir()
-    (linked / ".ai").symlink_to(bundle)
-    (linked / "PUBLISHER_TRUST.toml").write_bytes(elsewhere.read_bytes())
-    assert not load_trust(bundles={"linked": linked / ".ai"}, built_in=bundle).trust.entries
-
-
 def test_nothing_there_is_an_empty_trust_set(tmp_path: Path) -> None:
     """Spaces without keys are no fault."""
     (tmp_path / "config").write_text("a file where a folder could be")

@@ -12,7 +12,7 @@ import pytest
 from rye import Registry, items
 from rye.errors import ItemError
 from rye.items import ItemType
-from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
+from rye.spaces import FolderReader, Root, Space, Walk, list_items, read_file
 from rye.spaces.layout import Layout
 from rye.trust import EnvelopeFormat, Origin, TrustSet, inspect, judge
 from rye.verify.report import Unchecked, VerifiedItem
@@ -78,7 +78,7 @@ def test_a_golden_file_is_judged_the_same_without_being_parsed(tmp_path: Path, n
     kind, suffix = ItemType(golden.origin.item_type), Path(name).suffix
     root = Root(Space(golden.origin.space), tmp_path, golden.origin.bundle)
     lay(tmp_path, {f"{kind.folder}/{golden.origin.item_id}{suffix}": data})
-    (file,) = walk(root)[0]
+    (file,) = list_items(root)[0]
     found = Verifier(TRUST, NOW).check(root, file)
     declared = items.parse(data, item_type=kind, item_id=golden.origin.item_id, suffix=suffix).declared
     evidence = inspect(data, origin=golden.origin, declared=declared, suffix=suffix)
@@ -106,7 +106,7 @@ def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: Spac
 def in_small_chunks(sim: SpaceSim, **options: int) -> list[object]:
     """Return the outcomes of all files of a simulation, where four are enough for several processes."""
     found = layout(sim)
-    files = [(number, file) for number, root in enumerate(found.roots) for file in walk(root)[0]]
+    files = [(number, file) for number, root in enumerate(found.roots) for file in list_items(root)[0]]
     return list(verify_files(files, found.roots, Verifier(TRUST, NOW), alone_below=4, **options))
 
 
@@ -138,7 +138,7 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path: Path) -> None:
     """Files are taken as they are needed: of a list without end, what is asked for is answered."""
     lay(tmp_path, {"tools/a.py": "x"})
     root = Root(Space.PROJECT, tmp_path)
-    (file,) = walk(root)[0]
+    (file,) = list_items(root)[0]
     taken = 0
 
     def endless() -> object:
@@ -157,11 +157,11 @@ def test_walking_along_finds_what_walking_finds(sim: SpaceSim) -> None:
     root = layout(sim).roots[0]
     (sim.root("project") / "tools" / "a" / "out.py").symlink_to("/etc/passwd")
     (sim.root("project") / "tools" / "linked").symlink_to("a")
-    files, faults = walk(root)
-    along = list(walk_along(root))
+    files, faults = list_items(root)
+    along = list(Walk(root).files())
     assert sorted(each for each in along if not isinstance(each, ItemError)) == list(files)
     assert [each.message for each in along if isinstance(each, ItemError)] == [each.message for each in faults]
-    assert [str(each) for each in walk_along(root)] == [str(each) for each in along]
+    assert [str(each) for each in Walk(root).files()] == [str(each) for each in along]
 
 
 def test_a_folder_reader_reads_as_a_single_read_does(sim: SpaceSim) -> None:

@@ -1,0 +1,261 @@
+"""What no signature covers: code that a tool may run or import, and files that clients of agents obey.
+
+A signature covers one file. What a tool imports from its own folder, or requires from ``node_modules``, is covered by
+nothing but the list of the space. The folders of clients are covered as wholes: what lies in one and is no item is
+named, whatever it is, because a client may read it tomorrow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from rye.errors import ItemError
+from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file, parse
+from rye.items.clients import CODE, OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
+from rye.spaces.model import CACHE, FOLDER, MODULES, ItemFile, Root, Space, is_within, spelled_as
+from rye.spaces.read import OPEN_FILE, read_file, skill_of
+from rye.spaces.tree import PROGRAM, mode_of
+from rye.spaces.walk import Listing
+
+# ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH118, PTH120 - paths are text here, for there may be many
+
+_CODE = (
+    *(".py", ".pyw", ".pyc", ".pyd", ".so", ".dll", ".dylib", ".pth"),
+    *(".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".node", ".wasm"),
+    *(".sh", ".bash", ".zsh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".exe", ".com"),
+    *(".rb", ".pl", ".pm", ".php", ".lua", ".tcl", ".r", ".jl", ".awk", ".class", ".jar"),
+    "/package.json",
+)
+"""Endings of the names of files that programs in the same folder load as code."""
+
+_INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "package.json")
+"""Files by which a program loads the folder they lie in, except for those that are items."""
+
+_NAMED = 5
+"""Files that one warning names."""
+
+_FRESH = 10
+"""Seconds for which what lies in the folders of a folder that has not changed itself is not looked at again."""
+
+_TOOLS = PLAIN_EXTENSIONS[ItemType.TOOL]
+_PYC_HEADER = struct.Struct("<4sIII")
+
+
+def noticed(root: Root, listing: Listing) -> Iterator[str]:
+    """Yield the paths in a folder of what is no item and matters all the same, without a list of the space.
+
+    Beside tools that is what they may run or import; in a folder of a client, whatever has content; of a folder that
+    was not looked into, its path with a slash.
+    """
+    if listing.skill:  # whose signature covers it
+        return
+    client, folder = root.client, f"{listing.folder}/" if listing.folder else ""
+    for path, entry in listing.others:
+        if client is None:
+            if path == MODULES:
+                yield f"{path}/"
+            elif path.startswith(f"{ItemType.TOOL.folder}/"):
+                yield from (folder + name for name in _code_at(entry))
+        elif client.is_fixed:
+            yield path
+        elif listing.top:
+            yield from (folder + name for name in _code_in_skill(entry))
+        elif entry.is_dir(follow_symlinks=False):
+            yield f"{path}/"
+        elif entry.stat(follow_symlinks=False).st_size:
+            yield path
+
+
+def _code_at(entry: os.DirEntry[str]) -> Iterator[str]:
+    """Yield the paths, below the folder of an entry, of what a tool may run or import there and no signature covers."""
+    name = entry.name
+    if name == MODULES and not entry.is_file(follow_symlinks=False):
+        yield f"{name}/"
+    elif name == CACHE and not entry.is_file(follow_symlinks=False):
+        yield from (f"{name}/{path}" for path in _cached_code(entry.path))
+    elif not (_is_folder(entry) or is_item_file(ItemType.TOOL, name)) and _is_runnable(entry):
+        yield name
+
+
+def _code_in_skill(entry: os.DirEntry[str]) -> Iterator[str]:
+    """Yield the same for what is no item in a skill; of a hidden folder, whether clients find a skill in it."""
+    name = entry.name
+    if not _is_folder(entry):
+        if _is_runnable(entry):
+            yield name
+    elif name == MODULES or os.path.lexists(os.path.join(entry.path, SKILL_FILE)):
+        yield f"{name}/"
+    elif name == CACHE:
+        yield from (f"{name}/{path}" for path in _cached_code(entry.path))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one; ``entry.is_dir()`` raises for a link to itself."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+
+
+def _is_runnable(entry: os.DirEntry[str]) -> bool:
+    """Return whether a file beside a tool, which is no item, may be run or imported by it; an empty one is harmless."""
+    try:
+        status = entry.stat()
+    except OSError:
+        return False
+    named = f"/{entry.name.lower()}".endswith(_CODE)
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0 and (named or mode_of(entry) == PROGRAM)
+
+
+def _cached_code(folder: str) -> Iterator[str]:
+    """Yield the names of files in a ``__pycache__`` that Python may run without a look at their source.
+
+    A folder that is a link or cannot be read is named itself, by an empty name. Python compares a cached file with size
+    and time of its source, unless the file says that it is unchecked; one that is forged with the right ones passes.
+    """
+    try:
+        if os.path.islink(folder):
+            yield ""
+            return
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError:
+        yield ""
+        return
+    for entry in entries:
+        source = os.path.join(os.path.dirname(folder), f"{entry.name.partition('.')[0]}.py")
+        if not (entry.is_dir(follow_symlinks=False) or _is_checked(entry, source)):
+            yield entry.name
+
+
+def _is_checked(entry: os.DirEntry[str], source: str) -> bool:
+    """Return whether Python checks a cached file against a source that exists."""
+    if not entry.is_file(follow_symlinks=False):
+        return False
+    try:
+        handle = os.open(entry.path, OPEN_FILE)
+        try:
+            header = os.read(handle, _PYC_HEADER.size)
+        finally:
+            os.close(handle)
+        os.stat(source)
+    except OSError:
+        return False
+    return len(header) == _PYC_HEADER.size and _PYC_HEADER.unpack(header)[1] == 0
+
+
+def runnable_beside(root: Root, *tools: str) -> tuple[str, ...]:
+    """Return the paths of what tools may run or import and no signature covers: beside them, and one folder deeper.
+
+    Args:
+        root: Their root.
+        tools: Their files below that.
+    """
+    base, paths, above = f"{root.path}/", list[str](), dict[str, None]()
+    for folder in dict.fromkeys(tool.rpartition("/")[0] for tool in tools):
+        if skill := skill_of(root, f"{folder}/"):  # whose signature covers what lies in it
+            folder = skill  # noqa: PLW2901
+        else:
+            try:
+                changed = os.stat(base + folder).st_mtime_ns
+            except OSError:
+                continue
+            now = int(time.monotonic()) // _FRESH
+            names = _runnable_in(base + folder, changed, now, is_client=bool(root.client))
+            paths += [f"{folder}/{name}" for name in names]
+        while folder and (folder := folder.rpartition("/")[0]) not in above:
+            above[folder] = None
+    modules = [f"{folder}/{MODULES}/".lstrip("/") for folder in above]
+    return tuple(dict.fromkeys([*paths, *(path for path in modules if os.path.lexists(base + path.rstrip("/")))]))
+
+
+@lru_cache(256)
+def _runnable_in(folder: str, _changed: int, _period: int, *, is_client: bool) -> tuple[str, ...]:
+    """Return the names in a folder; searches ask for the same ones again and again, hence the time of its change."""
+    names: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(CODE if is_client else _TOOLS) and name[0] not in "._":
+                    continue
+                names += _code_in_skill(entry) if is_client else _code_at(entry)
+                if name[0] != "." and name not in (MODULES, CACHE) and _is_folder(entry):
+                    inner = [(f"{name}/{each}", os.path.join(entry.path, each)) for each in _INITIAL]
+                    names += [path for path, full in inner if os.path.isfile(full) and os.path.getsize(full)]  # noqa: PTH202
+    except OSError:
+        pass
+    return tuple(sorted(names))
+
+
+def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
+    """Return the files that an instruction file of a client imports, such as ``@docs/style.md``, and that are no items.
+
+    Returns:
+        Paths below the root, which may begin with ``..``. What is not there, or lies outside the project, is left out:
+        a client asks before it reads that.
+    """
+    if root.client is None or root.has_skills or file.suffix != ".md":
+        return []
+    try:
+        item = parse(read_file(root, file.rel_path), item_type=file.item_type, item_id=file.item_id, suffix=".md")
+    except ItemError:  # which verification reports
+        return []
+    base, around = os.path.dirname(root.path / file.rel_path), os.fspath(root.around)
+    places = [os.path.normpath(os.path.join(base, each.path)) for each in item.imports if each.path[0] == "."]
+    inside = [place for place in places if is_within(place, around) and os.path.isfile(place)]
+    return [os.path.relpath(place, root.path) for place in inside if not _is_item(os.path.relpath(place, around))]
+
+
+def _is_item(path: str) -> bool:
+    """Return whether a path below a project is that of an item, in ``.ai`` or in a place of a client."""
+    if path.startswith(f"{FOLDER}/"):
+        return Root(Space.PROJECT, Path(FOLDER)).find(path.removeprefix(f"{FOLDER}/")) is not None
+    return any(
+        each.identify(path.removeprefix(f"{each.place}/")) is not None
+        for each in OF_PROJECTS
+        if each.is_fixed or path.startswith(f"{each.place}/")
+    )
+
+
+def beside_warning(paths: Sequence[str]) -> str:
+    """Return a sentence about files that tools may run or import, or that clients obey."""
+    parts = [spelled_as(part) for part in paths[0].split("/")]
+    is_of_client = ".github" in parts or any(is_covered(part) or is_obeyed(part) for part in parts)
+    who = "clients of agents obey" if is_of_client else "tools may run or import"
+    return f"{who} what no signature covers: {named_files(paths)} [uncovered]"
+
+
+def named_files(paths: Sequence[str]) -> str:
+    """Return the first few paths, and how many more there are."""
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
+
+
+_LINE = re.compile(r"line (\d+): ")
+_CAUSES = 10
+"""Causes of notes that are told from each other."""
+
+
+def notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return a sentence for each cause of notes on metadata, with the number of files and the first of them.
+
+    Args:
+        notes: The name of each file and its :attr:`rye.items.Item.note`.
+    """
+    causes = defaultdict[str, list[str]](list)
+    for name, note in notes:
+        found = _LINE.search(note)
+        cause = note.replace(found[0], "", 1) if found else note
+        if cause not in causes and len(causes) == _CAUSES:
+            cause = "the metadata is not YAML for other causes, and was read line by line"
+        causes[cause].append(f"{name} (line {found[1]})" if found else name)
+    counts = {cause: "1 file" if len(names) == 1 else f"{len(names):,} files" for cause, names in causes.items()}
+    return tuple(f"{cause}: {counts[cause]}, {named_files(names)}" for cause, names in causes.items())

@@ -1,0 +1,271 @@
+"""Files that are no items: what a tool may run, what clients obey, and that none is left out of the list of all."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from rye.items.clients import CLIENTS, FIXED_FILES, FIXED_NAMES, OF_PROJECTS, OF_USERS
+from rye.spaces import Root, Space, Walk, client_roots, list_items
+from rye.spaces.discover import has_files
+from rye.spaces.tree import FOLDER, LINK, PLAIN, PROGRAM, is_listable, mode_of, tree
+from rye.spaces.uncovered import named_files, noticed, runnable_beside
+from tests.support.files import lay as lay_files
+from tests.unit.cli.workshop import Workshop, lay
+
+RUNNABLE = {
+    "tools/a/_helper.py": "x",
+    "tools/a/evil.rb": "x",
+    "tools/a/package.json": "{}",
+    "tools/a/lib.so": "x",
+    "tools/a/json/__init__.py": "x",
+    "tools/a/.setup.sh": "x",
+}
+HARMLESS = {
+    "tools/a/deploy.py": "x",
+    "tools/a/__init__.py": "",
+    "tools/a/notes.txt": "x",
+    "tools/a/data.csv": "x",
+    "tools/a/.hidden": "x",
+    "tools/a/.git/hook.sh": "x",
+    "tools/a/sub/index.js": "x",
+    "knowledge/a/_draft.py": "x",
+}
+
+
+def beside(root: Root) -> list[str]:
+    """Return what a walk finds beside tools."""
+    return sorted(path for listing in Walk(root, "noticed") for path in noticed(root, listing))
+
+
+def test_what_a_tool_may_run_is_found_by_the_walk_and_beside_the_tool(tmp_path: Path) -> None:
+    """By its name; an empty file, data and what is no tool are harmless, and items have verdicts of their own."""
+    lay_files(tmp_path, RUNNABLE | HARMLESS)
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == sorted(RUNNABLE)
+    assert sorted(runnable_beside(root, "tools/a/deploy.py")) == sorted(RUNNABLE)
+
+
+def test_modules_are_found_in_every_folder_above(tmp_path: Path) -> None:
+    """Node looks there for what a tool requires."""
+    lay_files(tmp_path, {"tools/a/b/t.js": "x", "tools/a/node_modules/m/index.js": "x", "node_modules/n/index.js": "x"})
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == ["node_modules/", "tools/a/node_modules/"]
+    assert runnable_beside(root, "tools/a/b/t.js") == ("tools/a/node_modules/", "node_modules/")
+    lay_files(tmp_path, {"tools/a/u.js": "x", "tools/a/run.sh": "", "tools/c/_x.py": "x"})
+    several = "tools/a/b/t.js", "tools/a/u.js", "tools/c/t.js"
+    each = [path for tool in several for path in runnable_beside(root, tool)]
+    assert sorted(runnable_beside(root, *several)) == sorted({*each})
+    assert "tools/c/_x.py" in each
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_a_program_without_an_extension_is_found_by_its_mode_and_through_a_link(tmp_path: Path) -> None:
+    """Whoever may execute it."""
+    lay_files(tmp_path, {"tools/a/t.py": "x", "tools/a/run": "x", "elsewhere/evil.py": "x"})
+    (tmp_path / "tools/a/run").chmod(0o755)
+    (tmp_path / "tools/a/_linked.py").symlink_to(tmp_path / "elsewhere/evil.py")
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == ["tools/a/_linked.py", "tools/a/run"]
+    assert runnable_beside(root, "tools/a/t.py") == ("tools/a/_linked.py", "tools/a/run")
+
+
+def test_cached_code_is_found_where_python_would_not_compare_it(tmp_path: Path) -> None:
+    """Unchecked, or without a source; one that is compared with its source is Python's own."""
+    lay_files(tmp_path, {"tools/a/t.py": "x", "tools/a/u.py": "x"})
+    cache = tmp_path / "tools/a/__pycache__"
+    cache.mkdir()
+    for name, flags in (("t", 0), ("u", 1), ("gone", 0)):
+        header = importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little") + bytes(8)
+        (cache / f"{name}.cpython-311.pyc").write_bytes(header)
+    found = ["tools/a/__pycache__/gone.cpython-311.pyc", "tools/a/__pycache__/u.cpython-311.pyc"]
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == found
+    assert list(runnable_beside(root, "tools/a/t.py")) == found
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links are those of POSIX")
+def test_what_is_no_regular_file_in_a_code_cache_is_named_and_not_opened(tmp_path: Path) -> None:
+    """A pipe would hang whoever reads it, a link may lead anywhere; a cache that is a link is named itself."""
+    lay_files(tmp_path, {"tools/a/t.py": "x", "tools/b/u.py": "x", "elsewhere/u.cpython-311.pyc": bytes(16)})
+    (tmp_path / "tools/a/__pycache__").mkdir()
+    os.mkfifo(tmp_path / "tools/a/__pycache__/t.cpython-311.pyc")
+    (tmp_path / "tools/a/__pycache__/t.cpython-312.pyc").symlink_to(tmp_path / "elsewhere/u.cpython-311.pyc")
+    (tmp_path / "tools/b/__pycache__").symlink_to(tmp_path / "elsewhere")
+    root = Root(Space.PROJECT, tmp_path)
+    pipes = tuple(f"tools/a/__pycache__/t.cpython-{version}.pyc" for version in (311, 312))
+    assert beside(root) == [*pipes, "tools/b/__pycache__/"]
+    assert runnable_beside(root, "tools/a/t.py") == pipes
+    assert runnable_beside(root, "tools/b/u.py") == ("tools/b/__pycache__/",)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_all_files_are_listed_with_their_modes(tmp_path: Path) -> None:
+    """Hidden ones and those of skipped folders too; of what git keeps the folder alone."""
+    kept = {
+        "a.txt",
+        "tools/x/.h/y.py",
+        "tools/node_modules/m.js",
+        "tools/__pycache__/z.pyc",
+        "config/keys/trusted/k.toml",
+        "config/keys/signing/private_key.pem",
+        "tools/.x.py.0123456789abcdef.tmp",
+    }
+    lay_files(tmp_path, dict.fromkeys(kept, "x") | {".git/HEAD": "x", "tools/.git/HEAD": "x"})
+    (tmp_path / "a.txt").chmod(0o755)
+    (tmp_path / "link").symlink_to("/nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    modes = {found[0]: mode_of(found[1]) for found in tree(str(tmp_path)) if not isinstance(found, OSError)}
+    others = {"link": LINK, "pipe": "", ".git": FOLDER, "tools/.git": FOLDER}
+    assert modes == dict.fromkeys(kept, PLAIN) | {"a.txt": PROGRAM} | others
+    unlisted = {path for path in kept if not is_listable(path)}
+    assert unlisted == {path for path in kept if path.endswith((".pem", ".tmp"))}
+
+
+def test_only_the_first_names_are_shown() -> None:
+    """A thousand files do not flood an answer."""
+    assert named_files(["a", "b"]) == "a, b"
+    assert named_files([str(number) for number in range(1_000)]) == "0, 1, 2, 3, 4 and 995 more"
+
+
+PATHS = (
+    # instructions
+    *(".claude/CLAUDE.md", "AGENTS.override.md", "QWEN.md", "CLAUDE.local.md", ".junie/guidelines.md", "a/GEMINI.md"),
+    # rules, modes and commands, also in formats that are no items
+    *(".roomodes", ".roorules-code", "a/.clinerules-x", ".github/chatmodes/x.chatmode.md", ".claude/rules/x.txt"),
+    *(".claude/loop.md", ".claude/commands/x.txt", ".claude/workflows/x.js", ".cursor/rules/.hidden/x.mdc"),
+    # hooks, settings, policies, tasks, servers
+    *(".codex/hooks.json", ".codex/rules/x.rules", ".gemini/policies/x.toml", ".gemini/.env", ".vscode/tasks.json"),
+    *(".kiro/hooks/a.json", ".junie/allowlist.json", ".opencode/plugin/x.ts", ".continue/config.yaml", "opencode.json"),
+    *(".github/hooks/x.json", ".github/mcp.json", ".cursor/mcp.json", "packages/x/.mcp.json"),
+    # however deep
+    *("a/b/c/.mcp.json", "a/b/c/d/.windsurfrules", "a/b/c/d/e/.claude/settings.json", ".claude/skills/loose.txt"),
+    # spelled as systems read it that ignore case
+    *(".claude/Settings.json", ".cursor/MCP.json", ".windsurf/Rules/x.md", ".claude/\u017fettings.json", "agents.md"),
+    *(".claude/settings.json.", ".Claude/rules/x.md", "Gemini.md", ".github/Copilot-Instructions.md"),
+)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """A project with one file at each of the paths."""
+    shop = lay(tmp_path_factory.mktemp("obeyed"))
+    for path in PATHS:
+        place = shop.project / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text('{"mcpServers": {}}' if path.endswith("mcp.json") else f"# {path}\n")
+    return shop
+
+
+@pytest.fixture(scope="module")
+def named(shop: Workshop) -> set[str]:
+    """Every path that a strict verification names."""
+    report = json.loads(shop.run("verify", "--strict", "--space", "project", "--json").out)
+    return {item["path"] for item in report["items"]} | {problem["path"] for problem in report["unchecked"]}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_file_that_a_client_obeys_passes_unnamed(shop: Workshop, named: set[str], path: str) -> None:
+    """The file is named, or a folder that it lies in."""
+    place = shop.project / path
+    assert named & {str(place), *map(str, place.parents)}
+
+
+def test_attack_a_command_and_a_hook_of_a_signed_plugin_are_changed(tmp_path: Path) -> None:
+    """All that a plugin offers is verified: its commands as its skills, and what it runs is named."""
+    shop, plugin = lay(tmp_path), tmp_path / "plugin"
+    for path, text in {
+        ".claude-plugin/plugin.json": '{"name": "plugin"}',
+        "skills/s/SKILL.md": "---\nname: s\ndescription: S.\n---\n\n# S\n",
+        "commands/c.md": "# C\n\nDo it.\n",
+    }.items():
+        (plugin / path).parent.mkdir(parents=True, exist_ok=True)
+        (plugin / path).write_text(text)
+    assert shop.run("keys", "generate").status == 0
+    assert shop.run("sign", "--bundle", str(plugin), "--owner", "me").status == 0
+    done = shop.run("verify", str(plugin), "--strict")
+    assert (done.status, "2 items: 2 trusted" in done.out, done.err) == (0, True, "")
+    (plugin / "hooks").mkdir()
+    (plugin / "hooks/hooks.json").write_text("{}")
+    done = shop.run("verify", str(plugin), "--strict")
+    assert (done.status, "hooks/hooks.json" in done.out, done.err) == (1, True, "")
+    (plugin / "commands/c.md").write_text("# C\n\nDo evil.\n")
+    assert "directive:commands/c" in shop.run("verify", str(plugin)).out
+
+
+def test_items_and_their_signatures_are_covered(tmp_path: Path) -> None:
+    """Places of items are left to whoever walks those; what lies beside them is named."""
+    for path in (".claude/skills/x/SKILL.md", ".cursor/mcp.json", ".cursor/mcp.json.sig", ".claude/hooks/a.sh"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    (root,) = (each for each in client_roots(Space.PROJECT, tmp_path, OF_PROJECTS) if each.client == FIXED_FILES)
+    assert beside(root) == [".claude/hooks/a.sh"]
+
+
+@pytest.mark.parametrize("target", [".store", ".junie"])
+def test_attack_instructions_behind_a_link_in_place_of_the_folder_of_a_client(tmp_path: Path, target: str) -> None:
+    """What clients read through the link is an item or named, by the path by which they read it."""
+    for path in (f"{target}/CLAUDE.md", f"{target}/hooks.json", f"{target}/rules/deep/AGENTS.md"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    (tmp_path / ".claude").symlink_to(target)
+    (root,) = (each for each in client_roots(Space.PROJECT, tmp_path, OF_PROJECTS) if each.client == FIXED_FILES)
+    assert [file.rel_path for file in list_items(root)[0]] == [".claude/CLAUDE.md"]
+    assert ".claude/hooks.json" in beside(root)
+
+
+@pytest.mark.parametrize("path", [".claude/x/CLAUDE.md", ".claude/x/y/AGENTS.md", ".cursor/x/.mcp.json"])
+def test_attack_instructions_deeper_in_the_folder_of_a_client(tmp_path: Path, path: str) -> None:
+    """No item lies there, so the file is named; a link to it is an item of its own."""
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("x")
+    link = "GEMINI.md" if path.endswith(".md") else ".mcp.json"
+    (tmp_path / link).symlink_to(path)
+    (root,) = (each for each in client_roots(Space.PROJECT, tmp_path, OF_PROJECTS) if each.client == FIXED_FILES)
+    assert beside(root) == [path]
+    assert [file.rel_path for file in list_items(root)[0]] == [link]
+
+
+def test_attack_a_hidden_skill_with_a_signature_of_its_own(tmp_path: Path) -> None:
+    """Nobody verifies that signature, so a strict verification names every file there."""
+    for path in (".claude/skills/a/SKILL.md", ".claude/skills/.b/SKILL.md", ".claude/skills/.b/SKILL.sig"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    (root,) = client_roots(Space.PROJECT, tmp_path, OF_PROJECTS)
+    others = [path for listing in Walk(root, "all") for path, _ in listing.others]
+    assert others == [".b/SKILL.md", ".b/SKILL.sig"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("AGENTS.md", True),
+        (".claude/settings.json", True),
+        (".clinerules/x.md", False),
+        (".claude/skills/x/SKILL.md", False),
+        (".github/workflows/ci.yml", False),
+        (".github/copilot-instructions.md", True),
+        (".vscode/settings.json", False),
+        ("README.md", False),
+    ],
+)
+def test_a_folder_is_a_project_because_of_a_file(tmp_path: Path, path: str, expected: object) -> None:
+    """Places of items count by themselves; the settings of an editor alone make no project."""
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("x")
+    assert has_files(tmp_path, [path.partition("/")[0]]) is expected
+
+
+def test_the_table_of_clients_is_consistent() -> None:
+    """Each place stands there once for each space, and fixed files lie in no place of items."""
+    for places in (OF_PROJECTS, OF_USERS):
+        assert len({each.place for each in places}) == len(places)
+    assert not [
+        name for name in FIXED_NAMES for each in OF_PROJECTS if each.place and name.startswith(f"{each.place}/")
+    ]
+    assert {"claude", "codex", "cursor", "copilot", "gemini", "windsurf", "cline", "roo", "kiro"} <= set(CLIENTS)
+    assert {"junie", "qwen", "continue", "opencode"} <= set(CLIENTS)
