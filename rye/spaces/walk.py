@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
@@ -198,15 +198,16 @@ class Walk:
             entries.sort(key=attrgetter("name"))
         listing = Listing(place.path, [], {}, [], names if place.top else (), place.top, place.skill)
         folders = self._classify(place, entries, listing)
-        if not (place.path or self._client):  # in the order of the types
-            order = {each: at for at, each in enumerate(ItemType)}
-            folders.sort(key=lambda each: order.get(each.item_type, len(order)) if each.item_type else len(order))
+        if not (place.path or self._client):
+            order = list(ItemType)
+            folders.sort(key=lambda each: order.index(each.item_type) if each.item_type else len(order))
         self._folders += reversed(folders)
         return listing
 
     def _classify(self, place: _Place, entries: list[os.DirEntry[str]], listing: Listing) -> list[_Place]:
         """Put what lies in a folder into the lists of a listing; return the folders in it to look into."""
         folders: list[_Place] = []
+        items = listing.items
         is_item, is_other = self._item_test(place), self._other_test(place, entries)
         prefix = f"{place.path}/" if place.path else ""
         for entry in entries:
@@ -214,11 +215,12 @@ class Walk:
             path = prefix + name
             if entry.is_file(follow_symlinks=False):
                 if is_item(name):
-                    self._take(path, entry, listing)
+                    if may_name_item(path):
+                        items.append((path, entry))
+                    else:
+                        self._report("bad-name", path, _BAD_NAME, "rename the file")
                     continue
-                if name.endswith(DETACHED_SUFFIX) and (
-                    is_item(name.removesuffix(DETACHED_SUFFIX)) or self._is_signature_of_skill(place, name)
-                ):
+                if name.endswith(DETACHED_SUFFIX) and self._is_signature(place, name, is_item):
                     listing.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
                     continue
                 self._check_spelling(place, name, path)
@@ -226,7 +228,6 @@ class Walk:
                 if self._follow(place, entry, path, listing, named=is_item(name)):
                     continue
             elif entry.is_dir(follow_symlinks=False):
-                self._check_spelling(place, name, path)
                 if inner := self._enter(place, entry, path):
                     folders.append(inner)
                     continue
@@ -236,8 +237,9 @@ class Walk:
                 listing.others.append((path, entry))
         return folders
 
-    def _is_signature_of_skill(self, place: _Place, name: str) -> bool:
-        return self._root.has_skills and name == SKILL_SIGNATURE and not place.is_hidden
+    def _is_signature(self, place: _Place, name: str, is_item: Callable[[str], bool]) -> bool:
+        of_skill = self._root.has_skills and name == SKILL_SIGNATURE and not place.is_hidden
+        return of_skill or is_item(name.removesuffix(DETACHED_SUFFIX))
 
     def _is_whole_skill(self, entry: os.DirEntry[str], place: _Place) -> bool:
         """Return whether what lies alone in a folder is the file of a skill, as in most."""
@@ -274,12 +276,6 @@ class Walk:
         is_plugin = any(entry.name == PLUGIN for entry in entries)
         return lambda name: _is_obeyed(spelled_as(name), is_plugin=is_plugin)
 
-    def _take(self, path: str, entry: os.DirEntry[str] | os.stat_result, listing: Listing) -> None:
-        if may_name_item(path):
-            listing.items.append((path, entry))
-        else:
-            self._report("bad-name", path, _BAD_NAME, "rename the file")
-
     def _check_spelling(self, place: _Place, name: str, path: str) -> None:
         """Report what is a folder of items, or an item, only on systems that ignore case."""
         client, meant, hint = self._client, "", ""
@@ -310,6 +306,7 @@ class Walk:
         if client is None:
             if not place.path:
                 kind = TYPE_OF_FOLDER.get(name)
+                self._check_spelling(place, name, path)
                 return inner._replace(item_type=kind) if kind else hidden
             if not may_name_item(name):
                 self._report("bad-name", path, _BAD_NAME, "rename the folder")
@@ -458,19 +455,14 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
     every file of the skill. Of a skill that is not signed as a whole, its own file changes with the names in it.
     One problem more names the first files that others own or can write: ``unsafe-owner``.
     """
-    walker, is_user = Walk(root), root.space is Space.USER
+    walker, is_user, names = Walk(root), root.space is Space.USER, _NamesInSkills()
     rows: list[tuple[str, FileStat]] = []
     suspects: dict[str, Ownership] = {}
     owners, writable = own(group=is_user)
     skills: dict[str, FileStat] = {}
-    names: dict[str, bytes] = {}
-    alone: dict[str, str] = {}
     for listing in walker:
         if listing.names:
-            text = repr((names.get(listing.top), listing.folder, listing.names))
-            names[listing.top] = sha256(text.encode("utf-8", "surrogatepass")).digest()
-            if not listing.skill:
-                alone[f"{listing.folder}/{SKILL_FILE}"] = listing.top
+            names.add(listing)
         for path, entry in listing.items:
             try:
                 status = entry if isinstance(entry, os.stat_result) else entry.stat(follow_symlinks=False)
@@ -480,7 +472,9 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
                 problem = f"{path}: the file cannot be read: {error.strerror}"
                 walker.problems.append(ItemError("unreadable", problem, hint="check permissions", path=path))
                 continue
-            row = _with_signature(stat_of(status), path, listing)
+            row = stat_of(status)
+            if listing.signatures:
+                row = _with_signature(row, path, listing.signatures)
             if listing.skill:
                 if listing.skill not in skills:
                     skills[listing.skill] = skill_status(root, listing.skill)
@@ -488,20 +482,41 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
             rows.append((path, row))
             if status.st_uid not in owners or status.st_mode & writable:
                 suspects[path] = ownership_of(status)
-    if alone:
-        rows = [
-            (path, _joined(row, (0, 0, 0, int.from_bytes(names[alone[path]][:7])))) if path in alone else (path, row)
-            for path, row in rows
-        ]
+    if names.top_of:
+        rows = [(path, names.joined(path, row)) for path, row in rows]
     if warning := files_warning(root, others_below(root.path, suspects, group=is_user)):
         walker.problems.append(ItemError("unsafe-owner", warning, hint="review them; see rye/trust", path="."))
-    rows.sort(key=lambda row: row[0])
+    rows.sort()
     paths, stats = zip(*rows, strict=True) if rows else ((), ())
     return paths, stats, walker.sorted_problems()
 
 
-def _with_signature(row: FileStat, path: str, listing: Listing) -> FileStat:
-    if listing.signatures and is_detached(path) and (signature := listing.signatures.get(path)):
+class _NamesInSkills:
+    """The names in skills that have no signature as a whole, because their own file is judged with them.
+
+    Attributes:
+        top_of: The outermost skill around each file of a skill.
+    """
+
+    def __init__(self) -> None:
+        self.top_of: dict[str, str] = {}
+        self._digests: dict[str, bytes] = {}
+
+    def add(self, listing: Listing) -> None:
+        """Note the names in one folder."""
+        text = repr((self._digests.get(listing.top), listing.folder, listing.names))
+        self._digests[listing.top] = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        if not listing.skill:
+            self.top_of[f"{listing.folder}/{SKILL_FILE}"] = listing.top
+
+    def joined(self, path: str, row: FileStat) -> FileStat:
+        """Return the status of a file, which for that of a skill changes with the names."""
+        top = self.top_of.get(path)
+        return row if top is None else _joined(row, (0, 0, 0, int.from_bytes(self._digests[top][:7])))
+
+
+def _with_signature(row: FileStat, path: str, signatures: Mapping[str, os.DirEntry[str]]) -> FileStat:
+    if is_detached(path) and (signature := signatures.get(path)):
         with suppress(OSError):  # it has just gone
             return _joined(row, stat_of(signature.stat(follow_symlinks=False)))
     return row

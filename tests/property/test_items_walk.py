@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.items import EXTENSIONS, ItemType
-from rye.spaces import Root, Space, list_items, read_file
+from rye.items.clients import FIXED_FILES, ClientFolder
+from rye.spaces import Root, Space, Walk, list_items, read_file
+from rye.trust import SKILL_SIGNATURE
 
 FOLDERS = ("a", "b", "a.b", ".git", "node_modules", "__pycache__", "_drafts", "é")
 NAMES = ("x", "y.z", "_x", ".x", "package", "tsconfig.base", "index.d", "vite.config", "ü n", "conda-lock")
@@ -22,6 +24,12 @@ places = st.tuples(
     st.lists(st.sampled_from(FOLDERS), max_size=3),
     st.builds(str.__add__, st.sampled_from(NAMES), st.sampled_from(SUFFIXES)),
 ).map(lambda parts: "/".join((parts[0], *parts[1], parts[2])))
+
+
+client_places = st.tuples(
+    st.lists(st.sampled_from((*FOLDERS, ".claude", "rules", ".github", "agents")), max_size=4),
+    st.sampled_from(("SKILL.md", "SKILL.sig", "skill.md", "AGENTS.md", ".mcp.json", ".mcp.json.sig", "x.py", "x.md")),
+).map(lambda parts: "/".join((*parts[0], parts[1])))
 
 
 def is_item(item_type: ItemType, name: str) -> bool:
@@ -92,3 +100,36 @@ def test_links_never_lead_out_and_never_hang(paths: list[str], links: list[tuple
         assert len({file.rel_path for file in files}) == len(files)
         for file in files:
             assert read_file(base_root, file.rel_path) == b"root"
+
+
+CLIENTS = (None, ClientFolder(".claude/skills", "skill", "claude"), ClientFolder(".claude/rules", "rule", "claude"))
+
+
+@given(st.lists(places | client_places, max_size=20, unique=True), st.sampled_from((*CLIENTS, FIXED_FILES)))
+@settings(max_examples=100)
+def test_every_file_is_in_one_class(paths: list[str], client: ClientFolder | None) -> None:
+    """An item, a signature, part of a signed skill, or another file: none is in two, and in a root none in no class."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = client.place if client else ""
+        base = Path(folder, place)
+        for path in paths:
+            file = base / path
+            if not file.is_dir() and not any(parent.is_file() for parent in file.parents):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(path, encoding="utf-8")
+        root = Root(Space.PROJECT, base, client=client)
+        classes = {"item": [], "signature": [], "skill": [], "other": []}  # type: dict[str, list[str]]
+        for listing in Walk(root, "all"):
+            classes["item"] += [path for path, _ in listing.items]
+            classes["signature"] += [f"{path}.sig" for path in listing.signatures]
+            classes["skill" if listing.skill else "other"] += [path for path, _ in listing.others]
+        listed = sorted(path for each in classes.values() for path in each)
+        assert classes["item"] == [file.rel_path for file in Walk(root).files() if not isinstance(file, Exception)]
+        assert len(set(listed)) == len(listed)
+        for path in classes["skill"]:
+            assert any((base / above / SKILL_SIGNATURE).exists() for above in Path(path).parents)
+        there = {file.relative_to(base).as_posix() for file in base.rglob("*") if file.is_file()}
+        if client is FIXED_FILES:
+            there = {path for path in there if path.startswith(".claude/")}
+            there = {path for path in there if not path.startswith((".claude/rules/", ".claude/agents/"))}
+        assert {path for path in there if ".git/" not in path} <= {*listed}
