@@ -21,7 +21,6 @@ from rye._process import serve, spread, start_workers
 from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
 from rye.items import ItemType
-from rye.items.reader import split_name
 from rye.spaces import NAMED_OTHERS, FolderReader, ItemFile, Root, Space
 from rye.spaces.read import Read
 from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
@@ -275,7 +274,7 @@ def _ambiguous(group: _Group) -> Iterator[ItemError]:
 
 
 _FOLDERS: Final = 1 << 10
-_Names = Callable[[str], tuple[str, ...]]
+_Items = Callable[[str], Mapping[tuple[str, str], tuple[ItemFile, ...]]]
 
 
 class Shadowing:
@@ -288,7 +287,7 @@ class Shadowing:
 
     def __init__(self, roots: Sequence[Root], verifier: Verifier) -> None:
         # per root, since to hash one takes longer than the rest of a look
-        self._roots = [(root, lru_cache(_FOLDERS)(partial(_names_in, root))) for root in roots]
+        self._roots = [(root, lru_cache(_FOLDERS)(partial(_items_in, root))) for root in roots]
         self._verifier = verifier
         self._place = {root.source: at for at, root in enumerate(roots)}
         self._lower = lru_cache(_FOLDERS)(self._find_lower)
@@ -302,17 +301,16 @@ class Shadowing:
 
     def look(self, item: VerifiedItem) -> None:
         """Record a warning if an item hides one that another key signed."""
-        for root, names_in in self._lower(item.source, item.type, item.id.rpartition("/")[0]):
+        for root, items_in in self._lower(item.source, item.type, item.id.rpartition("/")[0]):
             folder = root.folder_of(ItemType(item.type), item.id)
-            for name in names_in(folder):
-                if file := _named(root, f"{folder}/{name}" if folder else name, item):
-                    self._compare(item, root, file)
+            for file in items_in(folder).get((item.type, item.id), ()):
+                self._compare(item, root, file)
 
-    def _find_lower(self, source: str, item_type: str, above: str) -> list[tuple[Root, _Names]]:
-        """Return the roots of lower priority that may have items of a type in a folder of ids, with their names."""
+    def _find_lower(self, source: str, item_type: str, above: str) -> list[tuple[Root, _Items]]:
+        """Return the roots of lower priority that may have items of a type in a folder of ids, with what is there."""
         folder = f"{ItemType(item_type).folder}/{above}".rstrip("/")
         lower = self._roots[self._place.get(source, len(self._roots)) + 1 :]
-        return [(root, names_in) for root, names_in in lower if root.client or names_in(folder)]
+        return [(root, items_in) for root, items_in in lower if root.client or items_in(folder)]
 
     def _compare(self, item: VerifiedItem, root: Root, file: ItemFile) -> None:
         if f"{root.path}/{file.rel_path}" == item.path:
@@ -327,18 +325,15 @@ class Shadowing:
             self._more += 1
 
 
-def _named(root: Root, rel_path: str, item: VerifiedItem) -> ItemFile | None:
-    """Return a file if it has the name of an item."""
-    if root.client is not None:
-        found = root.client.identify(rel_path)
-        return root.file(rel_path) if found and found[:2] == (item.type, item.id) else None
-    stem, name = item.id.rpartition("/")[2], rel_path.rpartition("/")[2]
-    matches = name.startswith(stem) and split_name(ItemType(item.type), name)[0] == stem
-    return root.file(rel_path) if matches else None
-
-
-def _names_in(root: Root, folder: str) -> tuple[str, ...]:
+def _items_in(root: Root, folder: str) -> Mapping[tuple[str, str], tuple[ItemFile, ...]]:
+    """Return the files in a folder that are items by their names, by type and id."""
+    items: dict[tuple[str, str], tuple[ItemFile, ...]] = {}
     try:
-        return tuple(os.listdir(os.path.join(root.path, folder)))  # noqa: PTH118, PTH208 - names only, for every folder
+        names = os.listdir(os.path.join(root.path, folder))  # noqa: PTH118, PTH208 - names only, for every folder
     except OSError:
-        return ()
+        return items
+    for name in names:
+        if file := root.find(f"{folder}/{name}" if folder else name):
+            key = file.item_type, file.item_id
+            items[key] = (*items.get(key, ()), file)
+    return items
