@@ -106,8 +106,11 @@ def note_on_metadata(data: bytes, *, item_type: ItemType, suffix: str) -> str:
         if suffix == ".json" and b'"mcpServers"' in data:
             return parse(data, item_type=item_type, item_id="", suffix=suffix).note
         if suffix == ".md":
+            from rye.items.front_matter import has_nothing_to_note
             from rye.items.markdown import read_metadata
 
+            if has_nothing_to_note(data):
+                return ""
             return read_metadata(_text(data, item_type, suffix)[0], item_type)[1].note
     except ItemError:
         pass  # there is no item, so no note on it
