@@ -158,7 +158,7 @@ def test_a_file_changed_within_a_tick_of_a_slow_clock_is_seen(
     def slow(status: os.stat_result) -> tuple[int, ...]:
         return status.st_size, status.st_mtime_ns // 10**9 * 10**9, status.st_ctime_ns // 10**9 * 10**9, status.st_ino
 
-    monkeypatch.setattr("rye.spaces.walker.stat_of", slow)
+    monkeypatch.setattr("rye.spaces.walk.stat_of", slow)
     path = root.path / "knowledge/guide.md"
     index = make()
     while time.time() % 1 > 0.5:  # both changes in one second
