@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rye.trust import REASONS, Coverage, Evidence, Signature, inspect
-from tests.support.signed import ASSETS, GOLDEN, SIGNED_AT, WHEN, Golden, verdict
+from rye.trust.reasons import ABOUT_KEY
+from tests.support.signed import ASSETS, EVE, GOLDEN, SIGNED_AT, WHEN, Golden, verdict
 
 
 def judged(name: str, golden: Golden) -> Signature:
@@ -61,6 +64,19 @@ def test_facts_of_the_line_are_in_every_judgement_that_read_it() -> None:
             assert found.format in {"v1", "v2", "ryeos"}
             assert len(found.signer) in {16, 64}
     assert f"{SIGNED_AT:%Y-%m-%dT%H:%M:%SZ}" == WHEN
+
+
+def test_a_reason_names_the_signer_by_owner_or_key() -> None:
+    """What concerns the key says first that the signature holds; a key of nobody known is named by 16 digits."""
+    for name, golden in GOLDEN.items():
+        reason = judged(name, golden).reason
+        assert reason.startswith("the signature holds, but ") == (golden.code in ABOUT_KEY)
+        if golden.code not in {"unknown-key", "no-envelope", "envelope-elsewhere"} and "signed by" in reason:
+            assert re.search(r"signed by (ann|bea) \([0-9a-f]{16}\)", reason)
+    assert (
+        f"signed with key {EVE.public.fingerprint[:16]}, which"
+        in judged("unknown-key.py", GOLDEN["unknown-key.py"]).reason
+    )
 
 
 def test_only_partial_files_are_less_than_whole() -> None:

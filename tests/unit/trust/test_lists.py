@@ -19,7 +19,7 @@ from rye.trust import Origin, SigningKey, TrustEntry, TrustScope, TrustSet
 from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
 from rye.verify.report import Finding
 from tests.support.files import lay
-from tests.support.signed import ANN, BEA, EVE
+from tests.support.signed import ANN, BEA, EVE, place, sign
 from tests.support.spacesim import SpaceSim
 
 SKILL = "---\nname: pdf\ndescription: Fill forms\n---\n"
@@ -217,6 +217,31 @@ def test_an_expired_list_signs_nothing(sim: SpaceSim) -> None:
         body = write_list("shop", 1, now + timedelta(days=days), list(files_below(root.path, root)[0].values()))
         (root.path / LIST_FILE).write_bytes(add_signature(body, origin=PLACE, key=ANN, now=now))
         assert sim.registry().load("tool", "demo/data").signature.code == code
+
+
+def test_a_list_speaks_for_what_has_no_signature_alone(sim: SpaceSim) -> None:
+    """A file's own signature comes first; a file that is not on the list is unsigned; a broken list signs nothing."""
+    sim.trust(ANN)
+    sim.write("project", "knowledge/a.md", "# A\n")
+    sim.write("project", "knowledge/own.md", sign(b"# Own\n", origin=place("own", "knowledge"), suffix=".md"))
+    root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1]
+    sign_list(root, key=ANN, trust=trusting(ANN))
+    sim.write("project", "knowledge/later.md", "# Later\n")
+
+    def codes() -> list[str]:
+        return [sim.registry().load("knowledge", name).signature.code for name in ("a", "own", "later")]
+
+    assert codes() == ["ok-list", "ok", "no-envelope"]
+    (root.path / LIST_FILE).write_text("garbage\n")
+    assert codes() == ["list-malformed", "ok", "list-malformed"]
+
+
+@pytest.mark.parametrize("name", ["a\u200bb", "a\nnumber: 9", "a" * 201, "a\\b"])
+def test_a_name_that_cannot_be_written_is_refused(name: str) -> None:
+    """The same characters as in paths, and more than 200."""
+    with pytest.raises(SigningError, match="cannot be written"):
+        write_list(name, 1, UNTIL, FILES)
+    assert write_list("a" * 200, 1, UNTIL, FILES)
 
 
 def test_a_repository_of_skills_is_covered_by_a_list_at_its_top(sim: SpaceSim) -> None:

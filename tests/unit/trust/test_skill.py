@@ -23,6 +23,7 @@ from rye.trust import (
     Signature,
     SigningKey,
     Skill,
+    TrustSet,
     Verdict,
     inspect,
     judge,
@@ -30,9 +31,9 @@ from rye.trust import (
     sign_skill,
     unlistable,
 )
-from rye.trust.list import MAX_SKILL_FILES, difference, uncovered, write_rows
+from rye.trust.list import MAX_LIST_BYTES, MAX_SKILL_FILES, difference, uncovered, write_rows
 from tests.support.independent_checker import verdict_on_skill
-from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, place, sign
+from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, entry, place, sign
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = b"---\nname: pdf\ndescription: Fill forms\n---\n\n# PDF\n"
@@ -60,7 +61,9 @@ def signature(contents: Contents = FILES, who: SigningKey = ANN, item_id: str = 
     return sign_skill(listed(contents), origin=origin, key=who, audience=audience, now=SIGNED_AT)
 
 
-def verdicts(data: bytes, contents: Contents = FILES, item_id: str = "pdf", wanted: str = "") -> list[Signature]:
+def verdicts(
+    data: bytes, contents: Contents = FILES, item_id: str = "pdf", wanted: str = "", *, trust: TrustSet = TRUST
+) -> list[Signature]:
     """Return the judgement on each item of a skill; they are about one signature."""
     found = []
     for path, usual in PLACES.items():
@@ -69,7 +72,7 @@ def verdicts(data: bytes, contents: Contents = FILES, item_id: str = "pdf", want
             skill = Skill(item_id, path, data, listed(contents))
             evidence = inspect(contents[path][1], origin=origin, declared={}, detached=skill)
             assert Evidence.from_record(evidence.to_record()) == evidence
-            found.append(judge(evidence, origin=origin, trust=replace(TRUST, audience=wanted), now=NOW))
+            found.append(judge(evidence, origin=origin, trust=replace(trust, audience=wanted), now=NOW))
     return found
 
 
@@ -108,6 +111,18 @@ CHANGES: dict[str, tuple[Contents, str]] = {
     ),
     "line ends": (FILES | {"SKILL.md": ("100644", TEXT.replace(b"\n", b"\r\n"))}, "changed: SKILL.md"),
 }
+
+
+def test_what_a_line_leaves_out_is_counted_and_five_are_named() -> None:
+    """One file, or more; with none there is nothing to say."""
+    files = [ListedFile(f"{letter}.md", "100644", "0" * 64) for letter in "abcdefg"]
+    words = [uncovered(Skill("x", "a.md", b"", tuple(files[:count]))) for count in (1, 2, 6, 7)]
+    assert words == [
+        "",
+        "1 file of the skill is not covered: b.md",
+        "5 files of the skill are not covered: b.md, c.md, d.md, e.md, f.md",
+        "6 files of the skill are not covered: b.md, c.md, d.md, e.md, f.md and 1 more",
+    ]
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -150,6 +165,10 @@ def test_a_huge_folder_is_no_skill() -> None:
     many = tuple(ListedFile(f"{number}", "100644", "0" * 64) for number in range(MAX_SKILL_FILES + 1))
     assert "files" in unlistable(many)
     assert unlistable(many[1:]) == ""
+    long = ListedFile("a" * (MAX_LIST_BYTES - 73), "100644", "0" * 64)
+    assert len(write_rows([long])) == MAX_LIST_BYTES
+    assert unlistable([long]) == ""
+    assert "list" in unlistable([long._replace(path=f"{long.path}a")])
     assert "list" in unlistable(tuple(ListedFile(f"{'a' * 2000}{number}", "100644", "0" * 64) for number in range(500)))
 
 
@@ -181,6 +200,9 @@ def test_a_key_must_be_allowed_to_sign_the_skill_and_the_item() -> None:
     """A key for knowledge cannot sign tools by way of a skill, nor a skill by way of its knowledge."""
     assert {each.code for each in verdicts(signature(who=NARROW))} == {"limited"}
     inside = {path: origin._replace(item_id=f"demo/{origin.item_id}") for path, origin in PLACES.items()}
+    for pattern, codes in (("directive:*", ["ok", "limited", "limited"]), ("tool:*", ["limited"] * 3)):
+        trust = TrustSet((entry(NARROW, patterns=(pattern,)),))
+        assert [each.code for each in verdicts(signature(who=NARROW), trust=trust)] == codes
     data = signature(who=NARROW, item_id="demo/pdf")
     for path, origin in inside.items():
         skill = Skill("demo/pdf", path, data, listed(FILES))

@@ -193,6 +193,30 @@ CASES: list[tuple[str, Origin, str, list[TrustEntry]]] = [
     ("not outside it", SHOP, "", [entry(PAT), entry(PAT, PROJECT, unread="garbage", source="x.toml")]),
     ("anywhere", ANYWHERE, "", [entry(PAT, patterns=("tool:a/*",))]),
     ("nowhere", ANYWHERE, "limited", [entry(PAT, patterns=())]),
+    (
+        "signed by a key with a limit in one of its two files",
+        place(),
+        "project-key",
+        [entry(ANN), entry(ANN, TrustScope.NAMED, patterns=()), entry(PAT, PROJECT, signed_by=FULL)],
+    ),
+    (
+        "limited to another bundle and to ids",
+        SHOP,
+        "limited",
+        [entry(PAT, BUNDLE, bundle="shop"), entry(PAT, patterns=("bundle:rival", "other/*"))],
+    ),
+    (
+        "a bundle that was trusted by a key that is revoked",
+        SHOP,
+        "bundle-key",
+        [entry(PAT, BUNDLE, bundle="shop"), entry(BEA, patterns=("bundle:shop",), revoked=Revocation("stolen"))],
+    ),
+    (
+        "attack: a project claims that a bundle was trusted",
+        SHOP,
+        "bundle-key",
+        [entry(PAT, BUNDLE, bundle="shop"), entry(BEA, PROJECT, patterns=("bundle:shop",))],
+    ),
 ]
 
 
@@ -207,6 +231,33 @@ def test_a_key_counts_by_one_rule(where: Origin, code: str, entries: list[TrustE
             signature = verdict(sign(TOOL, PAT, origin=where), where, trust=trust)
             assert signature.code == (code or "ok")
             assert (signature.verdict is Verdict.TRUSTED) == standing.counts
+
+
+DETAILS: list[tuple[Origin, str, list[TrustEntry]]] = [
+    (place(), "", [entry(PAT)]),
+    (place(), ": stolen", [entry(PAT, revoked=Revocation("stolen"))]),
+    (place(), ": 2026-05-01", [entry(PAT, revoked=Revocation("", "2026-05-01"))]),
+    (place(), "", [entry(PAT, revoked=Revocation())]),
+    (place(), "pat.toml", [entry(PAT, source="pat.toml", unread="garbage")]),
+    (place(), "pat.toml", [entry(PAT, source="pat.toml", unread="garbage"), entry(PAT, TrustScope.ORGANISATION)]),
+    (place(), "2026-05-31T12:00:00+00:00", [entry(PAT, not_after=PAST)]),
+    (place(), "nothing", [entry(PAT, patterns=())]),
+    (place(), "a/*, tool:b/*", [entry(PAT, patterns=("a/*", "tool:b/*"))]),
+    (SHOP, "shop", [entry(PAT, BUNDLE, bundle="shop")]),
+    (
+        SHOP,
+        f"; the signer of bundle shop changed: you trusted bea ({BEA.public.fingerprint[:16]})",
+        [entry(PAT, BUNDLE, bundle="shop"), entry(BEA, owner="bea", patterns=("bundle:shop",))],
+    ),
+]
+
+
+@pytest.mark.parametrize(("where", "detail", "entries"), DETAILS)
+def test_a_standing_says_in_words_what_decided(where: Origin, detail: str, entries: list[TrustEntry]) -> None:
+    """The reason, the date, the file or the patterns; the trust file that is shown is one that could be read."""
+    standing = TrustSet(tuple(entries)).may_sign(PAT.public.fingerprint, where, NOW)
+    readable = [each for each in entries if each.fingerprint == PAT.public.fingerprint and not each.unread]
+    assert (standing.detail, standing.entry) == (detail, (readable or entries)[0])
 
 
 ENTRIES = st.builds(
