@@ -1,14 +1,21 @@
 """Text → terms: NFKC, case folding, splitting at non-alphanumerics, joiners and camelCase, joined forms.
 
+Signs that are part of a name are kept in a form of their own beside the bare word: ``c++`` beside ``c``, ``.net``
+beside ``net``. So are operators of programming languages (``->``) and symbols (``🌿``), which have no word beside them.
+
 In scripts without blanks between words every letter is a part, together with its marks. A word there is a row of parts
 and is found wherever it stands, as the words of other scripts that are written in several parts.
 
 One *chunk* is a run such as ``rye/file-system/readAll``. Its *parts* (``rye file system read all``) take consecutive
 positions; its *joined forms* (``ryefilesystemreadall``, and ``filesystem``, ``readall`` for the segments between
-slashes) stand at the position of their first part. Only this module decides what a word is; the query side asks it too.
+slashes) stand at the position of their first part. Letters before digits at the end of a piece are a part
+(``oauth2`` is ``oauth 2``). A sign that stands alone takes no position: it has that of the word after it. Only this
+module decides what a word is; the query side asks it too.
 
     >>> [(token.term, token.offset) for token in analyze_chunk("file-system")]
     [('file', 0), ('filesystem', 0), ('system', 1)]
+    >>> [(token.term, token.offset) for token in analyze_chunk("C++")]
+    [('c', 0), ('c++', 0)]
 """
 
 from __future__ import annotations
@@ -36,7 +43,21 @@ VALUE_GAP = 100
 
 JOINERS = "_-./"
 
-_ASCII_CHUNK = re.compile(r"([A-Za-z0-9]++(?:[_\-./]++[A-Za-z0-9]++)*+)")
+_OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= |> <> << >> ~> =~ !~ @> <@"
+OPERATORS = frozenset(_OPERATORS.split())
+"""Operators of programming languages that are terms, each of two or three signs."""
+
+OPERATOR_SIGNS = "<>=!&|+-?~*/%^@$:"
+"""No operator stands beside one of these."""
+
+SIGNS = "+#"
+"""Signs that may end a name, such as ``C++``; one or two of the first, one of the second."""
+
+_BESIDE = f"[{re.escape(OPERATOR_SIGNS)}]"
+_OPERATOR = rf"(?<!{_BESIDE})(?:{'|'.join(map(re.escape, sorted(OPERATORS, key=len, reverse=True)))})(?!{_BESIDE})"
+_LED = r"(?<![\w\-./])(?:(?<![+#])\#|--?|\.)(?=[0-9]*[A-Za-z])[A-Za-z0-9]++(?!\w|[+#]|[\-./]++\w)"  # .net, -v, #tag
+_ENDED = r"(?:(?<=[A-Za-z0-9])(?:\+\+?|\#)(?![\w+#=]))?"
+_ASCII_CHUNK = re.compile(rf"({_OPERATOR}|{_LED}|[A-Za-z0-9]++(?:[_\-./]++[A-Za-z0-9]++)*+{_ENDED})")
 _ASCII = bytes(range(128))
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
@@ -47,7 +68,11 @@ _BASIC = str.maketrans(
 """Letters that are no composition of a basic letter and an accent, and how they are written without."""
 
 ONE_JOINER = {ord("-"): "_", ord("."): "_"}
-_ASCII_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BEFORE_DIGITS = r"(?<=[A-Za-z][A-Za-z])(?=[0-9]++(?![A-Za-z0-9]))"
+_ASCII_CAMEL = re.compile(rf"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|{_BEFORE_DIGITS}")
+_NUMBERED = re.compile(_BEFORE_DIGITS)
+_BOXES = range(0x2500, 0x25A0)
+"""Box drawing and block elements, with which trees and tables are drawn."""
 
 
 class Token(NamedTuple):
@@ -106,18 +131,45 @@ def fold(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _chunk_pattern(marks: str) -> re.Pattern[str]:
-    """Return the pattern of a chunk, a group, where the combining characters in ``marks`` belong to words."""
+def _chunk_pattern(marks: str, symbols: str) -> re.Pattern[str]:
+    """Return the pattern of a chunk, a group, where ``marks`` belong to words and each of the ``symbols`` is one."""
     inside = re.escape(marks)
-    return re.compile(rf"((?:[^\W_]|[{inside}])(?:[\w\-./{inside}]*(?:[^\W_]|[{inside}]))?)" if marks else
-                      r"([^\W_]++(?:[_\-./]++[^\W_]++)*+)")  # fmt: skip
+    word = r"[^\W_]++(?:[_\-./]++[^\W_]++)*+"
+    if marks:
+        word = rf"(?:[^\W_]|[{inside}])(?:[\w\-./{inside}]*(?:[^\W_]|[{inside}]))?"
+    symbol = f"[{re.escape(symbols)}]|" if symbols else ""
+    return re.compile(rf"({_OPERATOR}|{symbol}{_LED}|{word}{_ENDED})")
 
 
 def _pattern_for(text: str) -> re.Pattern[str]:
     if text.isascii():
         return _ASCII_CHUNK
-    marks = sorted(ch for ch in set(text) if ch > "\x7f" and unicodedata.category(ch)[0] == "M")
-    return _chunk_pattern("".join(marks))
+    others = [ch for ch in sorted(set(text)) if ch > "\x7f"]
+    marks = "".join(ch for ch in others if unicodedata.category(ch)[0] == "M")
+    return _chunk_pattern(marks, "".join(filter(is_symbol, others)))
+
+
+@lru_cache(1 << 12)
+def is_symbol(text: str) -> bool:
+    """Return whether a text is one character beyond ASCII that is a term by itself, such as an emoji or an arrow."""
+    if len(text) != 1 or text <= "\x7f" or ord(text) in _BOXES:
+        return False
+    return unicodedata.category(text) in {"So", "Sm", "Sc"}
+
+
+def is_lone(chunk: str) -> bool:
+    """Return whether a chunk is an operator or a symbol, which has no parts."""
+    return chunk in OPERATORS or is_symbol(chunk)
+
+
+def sign_form(chunk: str) -> str:
+    """Return the term of a chunk that has a sign before or behind it: ``c++`` of ``lib/C++``; empty without one."""
+    if not chunk or not chunk.isascii() or is_lone(chunk):
+        return ""
+    if chunk[-1] in SIGNS:
+        piece = _SPLIT.split(chunk)[-1]
+        return piece.lower()[-MAX_TERM:] if any(map(str.isalpha, piece)) else ""
+    return "" if chunk[0].isalnum() else chunk.lower()[:MAX_TERM]
 
 
 def chunks(normalized: str) -> list[str]:
@@ -131,14 +183,14 @@ def pieces(normalized: str) -> list[str]:
 
 
 def _camel(piece: str) -> list[str]:
-    """Split at the borders fooBar → foo Bar and HTTPServer → HTTP Server."""
-    if piece.islower() or piece.isdigit():
+    """Split at the borders fooBar → foo Bar, HTTPServer → HTTP Server and oauth2 → oauth 2."""
+    if piece.isdigit() or (piece.islower() and piece.isalpha()):
         return [piece]
-    cuts = [0]
+    cuts, number = [0], _NUMBERED.search(piece)
     for i, (before, here) in enumerate(pairwise(piece), 1):
         rises = before.islower() or before.isdigit()
         ends_acronym = before.isupper() and piece[i + 1 : i + 2].islower()
-        if here.isupper() and (rises or ends_acronym):
+        if (here.isupper() and (rises or ends_acronym)) or (number and number.start() == i):
             cuts.append(i)
     return [piece[a:b] for a, b in pairwise([*cuts, len(piece)])]
 
@@ -175,8 +227,17 @@ def _split_piece(piece: str) -> list[str]:
     return [term for parts in units for part in parts if (term := fold(part))]
 
 
+def has_signs(text: str) -> bool:
+    """Return whether a word has a sign that is part of its name, or is made of signs."""
+    found = chunks(normalize(text))
+    return not any(map(split_chunk, found)) or any(map(sign_form, found))
+
+
 def split_chunk(chunk: str) -> list[list[str]]:
     """Split a chunk into its ``/`` segments and each into its folded parts; segments without parts are left out."""
+    if is_lone(chunk):
+        return []
+    chunk = chunk.strip(SIGNS)
     if chunk.isascii():
         marked = _ASCII_CAMEL.sub("_", chunk).lower().translate(ONE_JOINER)
         cut = [[part[:MAX_TERM] for part in segment.split("_") if part] for segment in marked.split("/")]
@@ -195,25 +256,45 @@ def joined(parts: list[str]) -> str:
 
 def is_plain(text: str) -> bool:
     """Return whether a text is one part as it stands: few enough ASCII letters and digits, none of them a capital."""
-    return text.isascii() and text.isalnum() and (text.islower() or text.isdigit()) and len(text) <= MAX_TERM
+    if not (text.isascii() and text.isalnum() and len(text) <= MAX_TERM):
+        return False
+    return text.isdigit() or (text.islower() and (text.isalpha() or _NUMBERED.search(text) is None))
 
 
 def analyze_chunk(chunk: str) -> list[Token]:
-    """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms."""
+    """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms.
+
+    A segment that ends in a number is also joined without it: ``oauth`` of ``OAuth2``.
+    """
+    if is_lone(chunk):
+        return [Token(chunk, 0, part=False)]
+    segments = split_chunk(chunk)
+    tokens = tokens_of(segments)
+    if form := sign_form(chunk):
+        offset = sum(map(len, segments))
+        last = _camel(_SPLIT.split(chunk.strip(SIGNS))[-1]) if chunk[-1] in SIGNS else ()
+        tokens.append(Token(form, offset - len(last) if last else 0, part=False))
+    if is_short(chunk):  # no two forms at one offset can be equal
+        return tokens
+    first = {(token.term, token.offset): token for token in reversed(tokens)}
+    return [token for token in tokens if first[token.term, token.offset] is token]
+
+
+def tokens_of(segments: list[list[str]]) -> list[Token]:
+    """Return the tokens of a chunk by its segments, each in parts."""
     tokens: list[Token] = []
-    offset, segments = 0, split_chunk(chunk)  # offset: how many parts came before the segment
+    offset = 0  # how many parts came before the segment
     for segment in segments:
         tokens.append(Token(segment[0], offset, part=True))
         if offset == 0 and len(segments) > 1:
             tokens.append(Token(joined([part for each in segments for part in each]), 0, part=False))
         if len(segment) > 1:
             tokens.append(Token(joined(segment), offset, part=False))
+            if len(segment) > 2 and segment[-1].isdecimal() and not "".join(segment[:-1]).isdecimal():
+                tokens.append(Token(joined(segment[:-1]), offset, part=False))
             tokens += [Token(part, at, part=True) for at, part in enumerate(segment[1:], offset + 1)]
         offset += len(segment)
-    if is_short(chunk):  # no two forms at one offset can be equal
-        return tokens
-    first = {(token.term, token.offset): token for token in reversed(tokens)}
-    return [token for token in tokens if first[token.term, token.offset] is token]
+    return tokens
 
 
 def is_short(chunk: str) -> bool:
@@ -222,8 +303,9 @@ def is_short(chunk: str) -> bool:
 
 
 def searchable(text: str) -> bool:
-    """Return whether there is a letter or digit to search for."""
-    return any(ch.isalnum() for ch in normalize(text))
+    """Return whether there is a letter, digit, operator or symbol to search for."""
+    normalized = normalize(text)
+    return any(map(str.isalnum, normalized)) or any(map(is_lone, chunks(normalized)))
 
 
 def parts(text: str) -> list[str]:
@@ -235,13 +317,15 @@ def parts(text: str) -> list[str]:
 
 
 def glob_parts(glob: str) -> list[str]:
-    r"""Return the folded parts of a glob: borders are where a word has them, but there is no camelCase split.
+    r"""Return the folded parts of a glob, whose borders are where a word has them.
 
     ``*`` and ``?`` belong to the part they touch; a ``\``-escaped character stands for itself, and so is a border when
     it is no word character.
 
         >>> glob_parts("rye/Core/*")
         ['rye', 'core', '*']
+        >>> glob_parts("MultiStop*")
+        ['multi', 'stop*']
     """
     pieces, escaped = [""], False
     for ch in normalize(glob):
@@ -253,7 +337,10 @@ def glob_parts(glob: str) -> list[str]:
         elif pieces[-1]:
             pieces.append("")
         escaped = False
-    return [part for piece in pieces if piece for part in _glob_in_run(fold(piece))]
+    parts: list[str] = []
+    for piece in filter(None, pieces):
+        parts += map(fold, _camel(piece)) if piece.isascii() else _glob_in_run(fold(piece))
+    return parts
 
 
 def _glob_in_run(piece: str) -> list[str]:
@@ -262,8 +349,6 @@ def _glob_in_run(piece: str) -> list[str]:
     A star at such an end has nothing to say. What then has no wildcard is a row of parts; else it is compared with
     whole runs, which are terms as joined forms.
     """
-    if piece.isascii():
-        return [piece]
     starts = is_unspaced(piece.lstrip("*?"))
     ends = [unit.lastindex == 1 for unit in _unit().finditer(piece.rstrip("*?"))][-1:] == [True]
     core = piece.lstrip("*") if starts else piece
@@ -302,8 +387,12 @@ def _located(chunk: str) -> tuple[Located, ...]:
             at = lowered.find(token.term, cursor) if len(lowered) == len(chunk) else -1
             ranges[token.offset] = (at, at + len(token.term)) if at >= 0 else (0, len(chunk))
             cursor = at + len(token.term) if at >= 0 else cursor
-    located = []
+    located, sign = [], sign_form(chunk)
     for token in tokens:
+        if token.term == sign or not ranges:
+            at = len(chunk) - len(token.term) if chunk[-1] in SIGNS else 0
+            located.append(Located(token.term, token.offset, at, at + len(token.term), joined=True))
+            continue
         start, end = ranges[token.offset]
         if not token.part:
             end = max(end, _end_of_joined(token, ranges))

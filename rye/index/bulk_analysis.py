@@ -18,15 +18,25 @@ import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import accumulate, compress, count, islice, repeat
+from itertools import accumulate, compress, count, islice
 from string import ascii_lowercase, ascii_uppercase, digits
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index import analysis
-from rye.index.analysis import MAX_TERM, ONE_JOINER, analyze_chunk, is_short
-from rye.index.arrays import Ints, Number
+from rye.index.analysis import (
+    MAX_TERM,
+    ONE_JOINER,
+    OPERATOR_SIGNS,
+    OPERATORS,
+    SIGNS,
+    Token,
+    analyze_chunk,
+    is_short,
+    tokens_of,
+)
+from rye.index.arrays import Bools, Ints, Number
 
 Bytes = npt.NDArray[np.uint8]
 Int32s = npt.NDArray[np.int32]
@@ -58,43 +68,71 @@ _UPPER, _LOWER, _DIGIT, _MARK = (np.isin(np.arange(256), _bytes(each)) for each 
 _UNDERSCORE, _NEWLINE = b"_\n"
 
 _BLANK = " "
-_IN_RUN = bytes(code < 128 and (chr(code).isalnum() or chr(code) in analysis.JOINERS) for code in range(256))
-"""Whether each byte of ASCII text may stand in a chunk."""
+_SYMBOL = b"\x01\x02"
+"""Bytes that stand for symbols, by turns, so that each of several side by side is a run of its own."""
+
+_CLASS = bytes(
+    _SYMBOL.find(code) + 2
+    if code in _SYMBOL
+    else int(code < 128 and (chr(code).isalnum() or chr(code) in analysis.JOINERS))
+    for code in range(256)
+)
+"""Class of each byte of ASCII text: 0 between runs, 1 in a run of letters, digits and joiners, 2 and 3 a symbol."""
+
+_AFTER_SIGN, _OPERATOR = 4, 8
+"""Classes that mark a run behind ``C++``, added to that of its bytes, and an operator."""
+
+_IS_SIGN, _IS_OPERATOR_SIGN = (np.isin(np.arange(256), _bytes(each)) for each in (SIGNS, OPERATOR_SIGNS))
+_IS_JOINER = np.isin(np.arange(256), _bytes(analysis.JOINERS))
+_OPERATOR_CODES = np.asarray(sorted(int.from_bytes(each.encode(), "little") for each in OPERATORS), np.uint32)
+_SPELLED = re.compile(r"[a-z0-9_/]*+")
+_NUMBER_LAST = re.compile(r"(?:^|/)(?=[^/]*[a-z])[a-z0-9]++(?:_[a-z0-9]++)*_[0-9]++(?=/|$)")
+"""A spelling with a segment that is also joined without its number."""
 
 _FIRST_WIDE = 128
 
 
-def _all_short(texts: Sequence[str]) -> bool:
-    """Return whether :func:`rye.index.analysis.is_short` is true of all."""
-    return "".join(texts).isascii() and max(map(len, texts), default=0) < MAX_TERM
+def _is_plain(chunk: str) -> bool:
+    """Return whether a chunk is short, ASCII, and without a sign before or behind it."""
+    return is_short(chunk) and chunk[:1].isalnum() and chunk[-1] not in SIGNS
 
 
 def spelled(chunks: Sequence[str]) -> list[str]:
     """Return the spelling of each chunk: its parts in lower case, between them ``_`` or ``/``.
 
-    Chunks of one spelling have the same tokens, so only one of them is analyzed. A chunk that is not ASCII, or too long
-    for a term, is its own spelling.
+    Chunks of one spelling have the same tokens, so only one of them is analyzed. A chunk that is not ASCII, too long
+    for a term, or has signs is its own spelling.
 
         >>> spelled(["readAll", "read-all", "rye/HTTPServer"])
         ['read_all', 'read_all', 'rye/http_server']
     """
-    usual = _all_short(chunks)
     # all chunks in one text, a line each; those that are their own spelling leave an empty line
-    text = _parted("\n".join(chunks if usual else [chunk if is_short(chunk) else "" for chunk in chunks]))
+    text = _parted("\n".join([chunk if _is_plain(chunk) else "" for chunk in chunks]))
     text = text.lower().translate(ONE_JOINER)
     if any(marks in text for marks in _TOO_MANY):
         for pattern, instead in _ONE_EACH:
             text = pattern.sub(instead, text)
-    spellings = text.split("\n")
-    return spellings if usual else [spelling or chunk for chunk, spelling in zip(chunks, spellings, strict=True)]
+    return [spelling or chunk for chunk, spelling in zip(chunks, text.split("\n"), strict=True)]
 
 
 def _parted(text: str) -> str:
-    """Return ASCII text with ``_`` at the borders of camelCase, fooBar → foo_Bar and HTTPServer → HTTP_Server."""
+    """Return ASCII text with ``_`` at the borders fooBar → foo_Bar, HTTPServer → HTTP_Server and oauth2 → oauth_2."""
     units = _bytes(f"{text}\n")  # the newline is what follows the last character
     before, here, after = units[:-2], units[1:-1], units[2:]
     borders = _UPPER[here] & (_LOWER[before] | _DIGIT[before] | (_UPPER[before] & _LOWER[after]))
+    borders[1:] |= _numbered(units)
     return np.insert(units[:-1], np.flatnonzero(borders) + 1, _UNDERSCORE).tobytes().decode("ascii")
+
+
+def _numbered(units: Bytes) -> Bools:
+    """Return of the third and each later byte but the last whether a number begins there that ends a piece."""
+    letter, digit = _UPPER[units] | _LOWER[units], _DIGIT[units]
+    begins = letter[:-3] & letter[1:-2] & digit[2:-1]
+    places = np.flatnonzero(begins)
+    others = np.flatnonzero(~digit)
+    ends = others[np.searchsorted(others, places + 2)] if len(places) else places
+    begins[places[letter[ends]]] = False
+    return begins
 
 
 def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
@@ -103,9 +141,8 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     Returns:
         The terms; which chunk each belongs to; its position relative to the chunk; and how many parts each chunk has.
     """
-    usual = np.full(len(spellings), True)  # ASCII and short: parts can be read off the spelling
-    if not _all_short(spellings):
-        usual[:] = list(map(is_short, spellings))
+    # ASCII, short and without signs: parts can be read off the spelling
+    usual = np.fromiter(map(_can_be_read_off, spellings), bool, len(spellings))
     single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual  # one part, the spelling itself
     alone, several, others = map(np.flatnonzero, (single, usual & ~single, ~usual))
     counts = np.ones(len(spellings), np.int64)
@@ -118,12 +155,27 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
         offsets.append(places)
         counts[several] = parts
     for at in others.tolist():
-        tokens = analyze_chunk(spellings[at])
+        tokens = _tokens(spellings[at])
         terms += [token.term for token in tokens]
         chunks.append(np.full(len(tokens), at))
         offsets.append(np.asarray([token.offset for token in tokens], np.int64))
         counts[at] = sum(token.part for token in tokens)
     return terms, np.concatenate(chunks), np.concatenate(offsets), counts
+
+
+def _tokens(spelling: str) -> list[Token]:
+    """Return the tokens of a chunk given how it is spelled; it is not split again: ``a_ab1_c_2`` has four parts."""
+    if _is_spelled(spelling):
+        return tokens_of([segment.split("_") for segment in spelling.split("/")])
+    return analyze_chunk(spelling)
+
+
+def _is_spelled(spelling: str) -> bool:
+    return len(spelling) < MAX_TERM and _SPELLED.fullmatch(spelling) is not None
+
+
+def _can_be_read_off(spelling: str) -> bool:
+    return _is_spelled(spelling) and not _NUMBER_LAST.search(spelling)
 
 
 def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
@@ -273,6 +325,43 @@ class Interned(defaultdict[str, int]):
         return fresh[::-1]
 
 
+def _classes(raw: bytes) -> Bytes:
+    """Return the class of each byte of a text; where it changes, a run begins or ends."""
+    units, classes = np.frombuffer(raw, np.uint8), np.frombuffer(bytearray(raw.translate(_CLASS)), np.uint8)
+    if b"+" in raw or b"#" in raw:
+        _mark_signs(units, classes)
+    beside = _IS_OPERATOR_SIGN[units]
+    starts = np.flatnonzero(beside[1:] & ~beside[:-1]) + 1
+    sizes = np.flatnonzero(~beside[1:] & beside[:-1]) + 1 - starts
+    starts, sizes = starts[(sizes == 2) | (sizes == 3)], sizes[(sizes == 2) | (sizes == 3)]
+    codes = units[starts] | units[starts + 1].astype(np.uint32) << 8
+    codes |= np.where(sizes == 3, units[starts + 2].astype(np.uint32) << 16, 0).astype(np.uint32)
+    kept = np.isin(codes, _OPERATOR_CODES)
+    starts, sizes = starts[kept], sizes[kept]
+    for places in (starts, starts + 1, starts[sizes == 3] + 2):
+        classes[places] = _OPERATOR
+    return classes
+
+
+def _mark_signs(units: Bytes, classes: Bytes) -> None:
+    """Make signs before and behind a name part of its run: ``#tag``, ``C#``, ``C++``; what follows is another run."""
+    alnum = _UPPER | _LOWER | _DIGIT
+    places = np.flatnonzero(_IS_SIGN[units])
+    breaks = np.flatnonzero(np.diff(places) > 1)
+    firsts, lasts = places[np.append(0, breaks + 1)], places[np.append(breaks, len(places) - 1)]
+    before, after, is_hash = units[firsts - 1], units[lasts + 1], units[firsts] == ord("#")
+    is_one, is_plus = firsts == lasts, (units[firsts] == ord("+")) & (units[lasts] == ord("+"))
+    behind = alnum[before] & ~alnum[after] & (after != ord("_")) & (after != ord("="))
+    behind &= (is_hash & is_one) | (is_plus & (lasts - firsts < len("++")))
+    ahead = is_hash & is_one & alnum[after] & ~(alnum | _IS_JOINER)[before]
+    for kept in (firsts[ahead | behind], lasts[behind]):
+        classes[kept] = 1
+    if behind.any():
+        turns = np.zeros(len(classes), np.uint8)
+        turns[lasts[behind] + 1] = 1
+        classes |= (np.cumsum(turns, dtype=np.uint8) & 1) * np.uint8(_AFTER_SIGN)
+
+
 def _of_word(code: int) -> bool:
     """Return whether a character beyond ASCII may stand in a chunk."""
     return chr(code).isalnum() or unicodedata.category(chr(code))[0] == "M"
@@ -303,23 +392,28 @@ class Vocabulary:
         """Return the chunk numbers of all texts, one text after the other, and how many each text has."""
         texts = list(map(analysis.normalize, texts))
         joined = f"{_BLANK}{_BLANK.join(texts)}{_BLANK * WORD}"
+        lone = np.empty(0, np.int64)
         if joined.isascii():
-            raw, beyond = joined.encode("ascii"), np.empty(0, np.int64)
+            raw, beyond = joined.encode("ascii"), lone
         else:  # a byte for each character; those beyond ASCII are looked at by kind
             codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
             wide = np.flatnonzero(codes >= _FIRST_WIDE)
             kinds, which = np.unique(codes[wide], return_inverse=True)
             beyond = wide[np.fromiter(map(_of_word, kinds.tolist()), bool, len(kinds))[which]]
+            lone = wide[np.fromiter(map(analysis.is_symbol, map(chr, kinds.tolist())), bool, len(kinds))[which]]
             units = codes.astype(np.uint8)
             units[wide] = ord(_BLANK)
             units[beyond] = ord("x")
+            units[lone] = np.frombuffer(_SYMBOL, np.uint8)[lone & 1]
             raw = units.tobytes()
-        # cut where a character of a run meets another one
-        inside = np.frombuffer(raw.translate(_IN_RUN), np.uint8)
-        borders = np.flatnonzero(inside[1:] != inside[:-1]) + 1  # begins and ends of runs in turn
-        starts, stops = borders[::2], borders[1::2]
+        # cut where the class changes: runs of words, symbols and operators, and what is between them
+        classes = _classes(raw)
+        borders = np.flatnonzero(classes[1:] != classes[:-1]) + 1
+        of_run = classes[borders] & ~np.uint8(_AFTER_SIGN) > 0
+        starts, stops = borders[of_run], np.append(borders[1:], len(raw))[of_run]
         usual = stops - starts <= analysis.MAX_TERM  # short, and ASCII throughout
-        usual[np.searchsorted(starts, beyond, side="right") - 1] = False
+        for places in (beyond, lone):
+            usual[np.searchsorted(starts, places, side="right") - 1] = False
         chunks = np.empty(len(starts), np.int32)
         chunks[usual] = self._chunks_of_runs(joined, raw, starts[usual], stops[usual])
         chunks[~usual] = self._chunks_of_others(_cut(joined, starts[~usual], stops[~usual]))
@@ -348,7 +442,7 @@ class Vocabulary:
 
     def _learn(self, runs: Sequence[str]) -> Int32s:
         """Return the chunk number of each run, analyzing those that are spelled as none before."""
-        spellings = spelled(list(map(str.strip, runs, repeat(analysis.JOINERS))))
+        spellings = spelled(list(map(_chunk_of, runs)))
         chunks = np.fromiter(map(self._spellings.__getitem__, spellings), np.int32, len(runs))
         terms, owners, offsets, counts = analyze_spelled(fresh := self._spellings.taken())
         numbers = np.fromiter(map(self.terms.__getitem__, terms), np.int32, len(terms))
@@ -359,6 +453,14 @@ class Vocabulary:
         self.starts.extend(accumulate(sizes.tolist(), initial=self.starts.pop()))
         self.part_counts.extend(counts.tolist())
         return chunks
+
+
+def _chunk_of(run: str) -> str:
+    """Return the chunk that a run is, without the joiners around it unless they are signs of it."""
+    if run[0].isalnum() and run[-1] not in SIGNS:
+        return run.strip(analysis.JOINERS)
+    chunk = next(iter(analysis.chunks(run)), "")
+    return chunk if analysis.sign_form(chunk) or analysis.is_lone(chunk) else run.strip(analysis.JOINERS + SIGNS)
 
 
 def _cut(text: str, starts: Ints, stops: Ints) -> list[str]:

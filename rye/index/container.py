@@ -36,7 +36,7 @@ from rye.index.terms import Strings
 logger = logging.getLogger(__name__)
 
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 19
+FORMAT_VERSION = 20
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked whole whenever they are opened."""
 

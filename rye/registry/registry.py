@@ -296,7 +296,7 @@ class Registry:
         return lambda state: Search(request, self._context(state, request)).run()
 
     def _context(self, state: State, request: Request) -> SearchContext:
-        reader = state.everywhere if request.space == "all" else state.reader(request.space)
+        reader = state.reader(request.space)
         overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
         return SearchContext(
             reader,

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
+from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,6 +48,7 @@ class State:
         when: Monotonic time of the scan.
         layout: The spaces.
         temporary: Whether an index is in a temporary folder.
+        readers: By space, those that were asked for.
     """
 
     refreshed: tuple[tuple[Root, RefreshReport], ...]
@@ -56,27 +58,29 @@ class State:
     when: float
     layout: Layout
     temporary: bool
+    readers: dict[str, Reader] = field(default_factory=dict, repr=False)
 
-    @cached_property
+    @property
     def everywhere(self) -> Reader:
         """A reader over all roots."""
         return self.reader("all")
 
     def keep(self, before: State | None) -> None:
-        """Take over the reader over all roots, with all it has worked out, from a state of the very same snapshots."""
+        """Reuse the readers of a state, with all they have worked out, if the snapshots are the very same."""
         mine = [found.snapshot for _, found in self.refreshed]
-        if before is not None and "everywhere" in vars(before):
-            others = [found.snapshot for _, found in before.refreshed]
-            if len(mine) == len(others) and all(one is other for one, other in zip(mine, others, strict=True)):
-                vars(self)["everywhere"] = before.everywhere
+        others = [found.snapshot for _, found in before.refreshed] if before else []
+        if before and len(mine) == len(others) and all(map(is_, mine, others)):
+            self.readers.update(before.readers)
 
     def reader(self, space: str) -> Reader:
-        """Return a reader over the roots of one space, or of all."""
-        chosen: list[tuple[Root, Snapshot]] = []
-        for root, refreshed in self.refreshed:
-            if refreshed.snapshot is not None and space in ("all", root.space):
-                chosen.append((root, refreshed.snapshot))
-        return Reader(chosen)
+        """Return a reader over the roots of one space, or of all. It is made once for each space."""
+        if space not in self.readers:
+            chosen: list[tuple[Root, Snapshot]] = []
+            for root, refreshed in self.refreshed:
+                if refreshed.snapshot is not None and space in ("all", root.space):
+                    chosen.append((root, refreshed.snapshot))
+            self.readers[space] = Reader(chosen)
+        return self.readers[space]
 
     def report(self) -> RefreshReport:
         """Return what the refresh that gave this state did, summed over the roots."""

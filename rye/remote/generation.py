@@ -230,10 +230,10 @@ class RemoteDictionary(Dictionary):
 
     def has(self, text: str) -> bool:
         """Return whether some item has a word as a whole."""
-        phrase = words_of(text)
-        if phrase is None:
+        run = words_of(text)
+        if run is None:
             return False
-        term = TermQuery(phrase, self._fields, 1.0, "", ast.Word(text))
+        term = TermQuery(run, self._fields, 1.0, "", ast.Word(text))
         return self._of.counts([self._of.compiler(term).match(term)])[0] > 0
 
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:

@@ -6,7 +6,7 @@ and judged here, and their scores are computed from them, with the frequencies o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -38,7 +38,6 @@ from rye.search.relax import Dictionary
 from rye.search.request import Request, bind_filters
 from rye.search.results import Replaced, SearchResponse
 from rye.search.score import Evaluation
-from rye.search.settle import MOST_READ
 from rye.trust import TrustSet
 
 CANDIDATES = 200
@@ -163,12 +162,6 @@ class RemoteSearch(Search):
         within = all_of([self._these(docs).clause, clause_of(found)])
         marks = {mark for (mark,) in self._of.fields([within], ("mark",), len(docs))[0]}
         return np.asarray([doc for doc in docs.tolist() if self._ids.marks[doc] in marks], np.int64)
-
-    def texts(self, docs: Docs) -> Iterator[str]:
-        """Yield the texts of the first of some items."""
-        for row in self._hits.matching(clause_of(docs), MOST_READ, _BY_TIES):
-            item = row.read.item
-            yield f"{item.title}\n{item.description}\n{item.body}"
 
     def hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded, deprecated or yanked, and count it by reason."""

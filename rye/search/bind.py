@@ -13,7 +13,7 @@ import numpy as np
 from rye.errors import QueryError
 from rye.index import analysis
 from rye.index.arrays import Bools
-from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.schema import TYPE_NAMES, fold_value, number
 from rye.index.terms import escape
 from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
@@ -33,6 +33,11 @@ from rye.search.fields import (
     nearest,
     readable,
 )
+
+_ATTACHED = re.compile(r"\w\*|\*\w|\w\?+\w")
+_LITERAL = re.compile(r"[/=:&]")
+_WILD = re.compile(r"[*?]")
+_OTHER = re.compile(r"[^*?_\-./\\]")
 
 
 class Context(NamedTuple):
@@ -252,12 +257,8 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
             return None
     if name in RELATION_FIELDS:
         return bound.Refers(name, glob)
-    kind = kind_of(name)
-    if name != "is" and kind != "text" and not isinstance(node, ast.Wildcard) and readable(kind, node.text):
-        same = bound.Between(name, kind, node.text, node.text, include_low=True, include_high=True)
-        return bound.Any((bound.Glob(name, glob), same))
     if name != "is":
-        return bound.Glob(name, glob)
+        return bound.Glob(name, glob) if isinstance(node, ast.Wildcard) else equal(name, node.text)
     states = [state for state in STATES if fnmatchcase(state, glob)] if isinstance(node, ast.Wildcard) else [glob]
     if states and states[0] in STATES:
         found = tuple(bound.HasState(state) for state in states)
@@ -276,6 +277,14 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
     return None
 
 
+def equal(name: str, text: str) -> bound.Bound:
+    """Return the condition that a keyword field has a value; numbers, dates and versions are compared as in ranges."""
+    same, kind = bound.Glob(name, escape(fold_value(text))), kind_of(name)
+    if not (readable(kind, text) and (kind != "text" or number(text) is not None)):
+        return same
+    return bound.Any((same, bound.Between(name, kind, text, text, include_low=True, include_high=True)))
+
+
 def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
     """Return the pattern of a term query; None where nothing is left to look for."""
     match node:
@@ -286,23 +295,43 @@ def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
         case ast.Wildcard(pattern=pattern):
             return _glob_phrase(pattern)
         case ast.Phrase(text=text, slop=slop):
-            words = analysis.parts(text) if analysis.searchable(text) else []
-            if not words:
-                return None
+            words = analysis.parts(text)
+            if not words or (len(text.split()) == 1 and analysis.has_signs(text)):
+                return _word_phrase(text, How.EXACT)
             if slop is not None:
                 return bound.SloppyPhrase(tuple(words), slop)
-            return bound.Phrase(tuple(Pattern(word, How.EXACT) for word in words), tuple(range(len(words))))
+            patterns = tuple(pattern for word in text.split() for pattern in _in_phrase(word))
+            return bound.Phrase(patterns, tuple(range(len(patterns))))
         case ast.Near(operands=operands, distances=distances):
             return _near(operands, distances)
     message = f"{type(node).__name__} is no text to search for"
     raise AssertionError(message)
 
 
+def _in_phrase(word: str) -> list[Pattern]:
+    """Return the patterns of a word in quotes; a wildcard beside letters is one, but in an address or a setting."""
+    if _ATTACHED.search(word) and not _LITERAL.search(word):
+        return [Pattern(piece, How.GLOB) for piece in analysis.glob_parts(word) if piece.strip("*?")]
+    parts, signs = analysis.parts(word), _signs(word)
+    return [Pattern(part, How.EXACT) for part in (signs if len(parts) == len(signs) == 1 else parts)]
+
+
+def _signs(word: str) -> list[str]:
+    """Return the term with a sign that a word stands for, such as ``c++``, or the operators and symbols it is."""
+    chunks = analysis.chunks(analysis.normalize(word))
+    if len(chunks) == 1 and (sign := analysis.sign_form(chunks[0])):
+        return [sign]
+    return [] if any(map(analysis.split_chunk, chunks)) else chunks
+
+
 def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phrase | None:
+    """Return the phrase that a word stands for, None where it has nothing to search for; with signs it is one term."""
     if analysis.is_plain(text):
         return bound.Phrase((Pattern(text, how, distance),), (0,))
     if not analysis.searchable(text):
         return None
+    if signs := _signs(text):
+        return bound.Phrase(tuple(Pattern(sign, How.EXACT) for sign in signs), (0,) * len(signs))
     chunks = analysis.chunks(analysis.normalize(text))
     parts = [part for chunk in chunks for segment in analysis.split_chunk(chunk) for part in segment]
     patterns = tuple(Pattern(part, how, distance) for part in parts)
@@ -317,7 +346,7 @@ def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phra
 
 
 def words_of(text: str) -> bound.Phrase | None:
-    """Return the phrase that a plain word stands for; None when it has no letter or digit."""
+    """Return the phrase that a plain word stands for; None when it has no letter, digit, operator or symbol."""
     return _word_phrase(text, How.INFLECTED)
 
 
@@ -325,13 +354,15 @@ def _glob_phrase(pattern: str) -> bound.Phrase | bound.Everything | None:
     pieces = analysis.glob_parts(pattern)
     stars = [not piece.strip("*") for piece in pieces]
     if all(stars):
-        return bound.Everything() if pieces else None
-    if not analysis.searchable("".join(pieces)):
+        return bound.Everything() if pieces and not _OTHER.search(pattern) else None
+    if not any(map(str.isalnum, "".join(pieces))):
         return None
     first, last = stars.index(False), len(stars) - stars[::-1].index(False)
     kept = [offset for offset in range(first, last) if not stars[offset]]
     patterns = tuple(Pattern(pieces[offset], How.GLOB) for offset in kept)
-    return bound.Phrase(patterns, tuple(offset - first for offset in kept))
+    is_one = len(pieces) > 1 and not any(stars) and pattern.isascii() and _WILD.sub("", pattern).isalnum()
+    form = Pattern("".join(pieces), How.GLOB) if is_one else None
+    return bound.Phrase(patterns, tuple(offset - first for offset in kept), form)
 
 
 def _near(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> bound.Near | None:

@@ -25,7 +25,7 @@ from rye.search.fields import Overrides, weights_for
 from rye.search.hints import Hints, answerable, explain_stage
 from rye.search.named_items import ItemNames, named_inside, referred_to
 from rye.search.order import Answer, ranked
-from rye.search.page import Hydrator, PageBuilder, texts_of
+from rye.search.page import Hydrator, PageBuilder
 from rye.search.pasted import verbatim, without_invisible
 from rye.search.plan import ANY_LIMIT, AS_WRITTEN, FEW, Plan, Stage, did_you_mean, in_field, make_plan
 from rye.search.predicates import States, in_scope
@@ -34,7 +34,7 @@ from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
 from rye.search.semantic import SemanticScores, SemanticSearch
-from rye.search.settle import MOST_READ, Settler, as_misnamed
+from rye.search.settle import Settler, as_misnamed
 from rye.trust import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
@@ -122,7 +122,8 @@ class Search:
         if answer.stage == "any":
             suggestion = self._relax(plan).suggestion()
         elif not answer.near and ((total <= FEW and not answer.exact) or answer.stage not in AS_WRITTEN):
-            suggestion = did_you_mean(plan, self.dictionary(None), 0 if answer.stage == "fuzzy" else total, self._count)
+            more = 0 if answer.stage == "fuzzy" else total
+            suggestion = did_you_mean(request.query, plan, self.dictionary(None), total=more, count=self._count)
         self._warnings += explain_stage(answer, plan, total, self._relax)
         self.note_cuts(answer.evaluation)
         self._warnings += Hints(request, plan, total, self.holds, self._count, self.allowed)
@@ -220,11 +221,7 @@ class Search:
         return self._settler(allowed).settle(plan)
 
     def _settler(self, allowed: Docs) -> Settler:
-        return Settler(self.request, self.evaluate, allowed, self.texts)
-
-    def texts(self, docs: Docs) -> Iterator[str]:
-        """Yield the texts of the first of some documents."""
-        return texts_of(self.reader, docs.numbers[:MOST_READ].tolist())
+        return Settler(self.request, self.evaluate, allowed)
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(self._unknown, lambda: self._relax(plan).query)

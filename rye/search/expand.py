@@ -111,12 +111,15 @@ def _choose(part: Part, pattern: Pattern) -> Choice:
 
 
 def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int, int]:
-    """Return index → edits of the choices within a distance of a text, ascending; None: by the length of the text."""
-    from rapidfuzz.distance import Levenshtein
+    """Return index → edits of the choices within a distance of a text, ascending; None: by the length of the text.
+
+    Two neighbouring letters that changed places are one edit (optimal string alignment).
+    """
+    from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract
 
     limit = automatic_distance(text) if distance is None else distance
-    found = extract(text, choices, scorer=Levenshtein.distance, score_cutoff=limit, limit=None)
+    found = extract(text, choices, scorer=OSA.distance, score_cutoff=limit, limit=None)
     return {index: edits for _, edits, index in sorted(found, key=lambda row: row[2])}
 
 

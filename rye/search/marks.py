@@ -48,7 +48,11 @@ _SHORT = 1 << 16
 _FEW = 256
 """Parts that are counted one by one, to find those at positions."""
 
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
+_PART = re.compile(
+    r"[A-Z]+(?=[A-Z][a-z])"
+    r"|(?:[A-Z]*[a-z0-9]*[a-z]|[A-Z]+)(?<=[A-Za-z][A-Za-z])(?=[0-9]+(?![A-Za-z0-9]))"
+    r"|[A-Z]*[a-z0-9]+|[A-Z]+"
+)
 """A part of ASCII text."""
 
 Hit: TypeAlias = tuple[int, int, str]
@@ -171,6 +175,7 @@ class _Whole:
         begins = word.copy()
         begins[1:] = (word[1:] > word[:-1]) | (upper[1:] > upper[:-1])
         begins[1:-1] |= upper[1:-1] & upper[:-2] & (classes[2:] & _LOWER > 0)
+        begins[2:] |= _numbers(classes)
         word[:-1] &= begins[1:] >= word[1:]
         starts, ends = begins.nonzero()[0], word.nonzero()[0] + 1
         between = classes & _BETWEEN
@@ -194,10 +199,24 @@ class _Whole:
 
     def of_terms(self, terms: frozenset[str]) -> list[Hit]:
         """Return where terms stand."""
-        plain = [term for term in terms if term.isascii()]
+        plain = [term for term in terms if term.isascii() and term.isalnum()]
         cut = any(len(term) == analysis.MAX_TERM for term in plain)
         find = self._among_parts if cut or len(plain) * len(self.raw) > _SHORT else self._literally
-        return [*find(plain, terms), *[token for token in self.tokens if token[2] in terms]]
+        signs = [term for term in terms if analysis.is_lone(term) or (term.isascii() and not term.isalnum())]
+        return [*find(plain, terms), *self._with_signs(signs), *[token for token in self.tokens if token[2] in terms]]
+
+    def _with_signs(self, terms: Sequence[str]) -> list[Hit]:
+        """Return where terms with signs stand, such as ``c++``: these are few."""
+        if not terms:
+            return []
+        pattern = re.compile("|".join(map(re.escape, sorted(terms, key=len, reverse=True))))
+        hits: list[Hit] = []
+        for match in pattern.finditer(self._text.lower() if self._text.isascii() else self._text):
+            term, (start, end) = match[0], match.span()
+            around = self._text[max(0, start - 1) : start] * term[0].isalnum() + self._text[end : end + 1]
+            if analysis.is_lone(term) or not any(map(str.isalnum, around)):
+                hits.append((start, end, term))
+        return hits
 
     def _literally(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
         """Return where terms stand, one after the other.
@@ -216,7 +235,7 @@ class _Whole:
                 before, after = raw[place - 1].isalnum(), raw[stop].isalnum()
                 if not (before or after) and raw[place + 1 : stop] == term[1:]:
                     found.append((place, stop, term))
-                elif place >= done and (raw[place].isupper() or not before) and (raw[stop].isupper() or not after):
+                elif place >= done and _may_begin(raw, place) and _may_begin(raw, stop):
                     begin = max(done, raw.rfind(" ", done, place) + 1, raw.rfind("\n", done, place) + 1)
                     several = analysis.locate_chunks(raw, begin)
                     base, chunk = next((at, chunk) for at, chunk in several if at + len(chunk) > place)
@@ -260,6 +279,23 @@ class _Whole:
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
         firsts, lasts = np.minimum(np.asarray(positions) + np.asarray([0, 1]), len(rows)).T
         return [(a, b, "") for _, a, b in rows[unique(ranges(firsts, lasts))].tolist() if a < b]
+
+
+def _may_begin(text: str, at: int) -> bool:
+    """Return whether a part may begin at a place of ASCII text: at a capital or number, or where no word goes on."""
+    here, before = text[at], text[at - 1]
+    return here.isupper() or not (here.isalnum() and before.isalnum()) or (here.isdigit() and before.isalpha())
+
+
+def _numbers(classes: npt.NDArray[np.uint8]) -> Bools:
+    """Return of each character from the third on whether a number begins there that ends a piece, behind letters."""
+    letter, digit = classes & (_LOWER | _UPPER) > 0, classes & _DIGIT > 0
+    begins: Bools = letter[:-2] & letter[1:-1] & digit[2:]
+    if len(places := begins.nonzero()[0]):
+        others = (~digit).nonzero()[0]
+        ends = others[np.minimum(np.searchsorted(others, places + 2), len(others) - 1)]
+        begins[places[letter[ends]]] = False
+    return begins
 
 
 def _key(size: Ints, first: Numbers, last: Numbers) -> Ints:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from heapq import merge
-from itertools import chain, islice
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,8 +98,7 @@ def ranked(
 def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name: bool = False) -> Ints:
     """Return the first of the hits by ``primary``, ascending, then by the tie-break.
 
-    Within a segment, documents are ranked once and for all. Between segments the keys of ties are compared, of no more
-    hits than are wanted.
+    Within a segment, documents are ranked once and for all. Between segments the keys of ties are compared.
     """
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
@@ -113,22 +110,20 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     ranks = reader.ranks(docs, by_name=by_name)
     if reader.in_one_part(docs):
         return candidates.take(np.lexsort((ranks, primary))[:wanted])
-    order = np.lexsort((ranks, reader.part_numbers(docs), primary))
+    parts = reader.part_numbers(docs)
+    order = np.lexsort((ranks, parts, primary))
+    if len(order) > wanted * len(reader.parts):  # of each segment no more than are wanted can be among the first
+        by_part = (np.flatnonzero(parts[order] == part)[:wanted] for part in np.unique(parts).tolist())
+        order = order[np.sort(np.concatenate([*by_part]))]
 
     def key(at: int) -> tuple[Any, ...]:
         tie = reader.tie_key(int(docs[at]))
         return (name_key(tie[1]), *tie) if by_name else tie
 
-    # A run is equal in `primary`; in it the hits of each segment stand in order already, so that they are merged.
-    values = primary[order]
-    runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
-    merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)
-    return candidates.take(np.fromiter(islice(merged, wanted), np.int64, wanted))
-
-
-def _merged(run: Ints, numbers: Ints, key: Callable[[int], tuple[Any, ...]]) -> Iterator[int]:
-    """Yield hits that are equal so far, in order within each segment, in the order of their keys."""
-    pieces = np.split(run, np.flatnonzero(np.diff(numbers)) + 1)
-    if len(pieces) == 1:
-        return iter(run.tolist())
-    return merge(*(piece.tolist() for piece in pieces), key=key)
+    first: list[int] = []
+    for _, run in groupby(order.tolist(), key=primary.item):
+        ties = list(run)
+        first += sorted(ties, key=key) if len(ties) > 1 else ties
+        if len(first) >= wanted:
+            break
+    return candidates.take(first[:wanted])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -126,16 +126,6 @@ def _file_of(reader: Reader, doc: int) -> tuple[Part, str, ItemType, str]:
     segment = part.segment
     item_id = segment.ids[local]
     return part, segment.paths.of(local, item_id), _KINDS[segment.types[local]], item_id
-
-
-def texts_of(reader: Reader, docs: Sequence[int]) -> Iterator[str]:
-    """Yield title, description and body of each document whose file can be read, as one text."""
-    for part, path, kind, item_id in (_file_of(reader, doc) for doc in docs):
-        try:
-            item = _CACHE.read(part.root, path, kind, item_id).item
-        except ItemError:
-            continue
-        yield f"{item.title}\n{item.description}\n{item.body}"
 
 
 class Hydrator(NamedTuple):

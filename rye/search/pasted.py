@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -47,9 +47,6 @@ _PATH = re.compile(r"\"?(?:\.{0,2}|~|\$\w+|\$\{\w+\})/\S+")
 _SIGNS = re.compile(r"[^\w\s]")
 _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)")
 _DASH = re.compile(r"(?<!\S)-\w")
-_ADDRESS = re.compile(r"(?<!\w)\w++://\S|/|\S=\S|\.\w++\?")
-_MARK = re.compile(r"(?<!\S)-\w\S*+|\"[^\"]*+\"|(?<![^\s\"'])[^\s\"'*?]*+[*?][^\s\"']*+")
-_INSIDE = re.compile(r"[*?][^*?]")
 _MEANT = re.compile(r"\)[~^]|(?<![^\s(])!\w")
 _WORD = re.compile(r"\S+")
 _SYMBOL = re.compile(r"[/\\:=$&|<>{}()\[\]]")
@@ -74,7 +71,7 @@ def without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
 
 
 def without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
-    """Leave out words that are nothing but punctuation.
+    """Leave out words that are nothing but punctuation; where nothing else is left, nothing is found.
 
     The value of a field and an operand of NEAR are asked for by name, so these stay.
 
@@ -84,7 +81,7 @@ def without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ..
     if (words := query.as_words(node)) and all(word.text.isalnum() for word in words):
         return node, ()
     cleaned, dropped = ast.fold(node, _clean)
-    return cleaned or ast.Everything(), dropped
+    return cleaned or ast.Not(ast.Everything()), dropped
 
 
 def _clean(node: ast.Node, below: Sequence[_Cleaned]) -> _Cleaned:
@@ -114,18 +111,14 @@ def as_text(text: str) -> ast.Node:
     return ast.And(words, (words[0].span[0], words[-1].span[1]))
 
 
-def is_pasted(text: str, node: ast.Node | None) -> bool:
-    """Return whether a query may be text: a shell command, an address or path, running text, or words with a fault.
+def is_pasted(text: str) -> bool:
+    """Return whether a query that does not parse may be text: copied from somewhere, or words with a slip of signs."""
+    return is_copied(text) or '"""' in text or is_bare(text)
 
-    Args:
-        text: The query as written.
-        node: What it says in the language; None where it is not well-formed.
-    """
-    if node is None and ("://" in text or '"""' in text or is_bare(text)):
-        return True
-    if node is not None and _has_address(node):
-        return True
-    return _is_command(text) or _is_running_text(text, quotes=node is not None) or _is_shouted(text, SHOUTED)
+
+def is_copied(text: str) -> bool:
+    """Return whether a text looks like a command, an address, running text or a line in capitals."""
+    return "://" in text or _is_command(text) or _is_running_text(text) or _is_shouted(text, SHOUTED)
 
 
 def is_bare(text: str) -> bool:
@@ -150,37 +143,6 @@ def may_name_no_field(node: ast.Node, fields: Container[str]) -> bool:
         )
         for one in (node.operands if isinstance(node, ast.And) else (node,))
     )
-
-
-def may_be_verbatim(node: ast.Node) -> bool:
-    """Return whether a query has exclusions or wildcards beside its words, and maybe phrases: no field and no group."""
-    operands = node.operands if isinstance(node, ast.And) else (node,)
-    kinds = {type(one.operand if isinstance(one, ast.Not) else one) for one in operands}
-    marked = any(isinstance(one, ast.Not | ast.Wildcard) for one in operands)
-    return marked and kinds <= {ast.Word, ast.Wildcard, ast.Phrase}
-
-
-def why_text(text: str, *, found: bool, tried: bool, has: Callable[[ast.Node, Sequence[str]], bool]) -> str:
-    """Return why a query is read as text rather than as it is written; nothing where it is not.
-
-    Args:
-        text: The query as written.
-        found: Whether it finds anything so.
-        tried: Whether it is read as text where it does not.
-        has: Returns whether an item has a phrase, and with it some words as they are written.
-    """
-    if not found and tried:
-        return "nothing was found as written"
-    surely = "://" in text or _is_command(text) or _is_running_text(text) or _is_shouted(text)
-    if (found and not surely) or not 1 < len(analysis.parts(text)) <= MAX_PHRASE:
-        return ""
-    return "an item has it word for word" if has(ast.Phrase(text), _MARK.findall(text)) else ""
-
-
-def has_marks(text: str, marks: Sequence[str]) -> bool:
-    """Return whether a text has each of some words with the signs that are operators in a query: ``-r``, ``*.py``."""
-    there = visible(text)
-    return all(re.search(rf"(?<![\w-]){re.escape(mark)}(?!\w)", there) for mark in marks)
 
 
 def verbatim(text: str) -> ast.Node | None:
@@ -215,17 +177,8 @@ def _is_shouted(text: str, least: int = 3) -> bool:
     return text.isupper() and len(text.split()) >= least
 
 
-def _is_running_text(text: str, *, quotes: bool = True) -> bool:
-    """Return whether plain words outweigh what could be signs of the language, ``quotes`` among them."""
+def _is_running_text(text: str) -> bool:
+    """Return whether plain words outweigh what could be signs of the language."""
     words = [word for word in text[:MAX_CHARS].split() if word.strip("*?")]
-    signs = sum(bool(_SIGN.match(word) or (quotes and '"' in word)) for word in words)
+    signs = sum(bool(_SIGN.match(word)) for word in words)
     return len(words) - signs > WORDS_PER_SIGN * (1 + signs)
-
-
-def _has_address(node: ast.Node) -> bool:
-    """Return whether a query is words and nothing else, one of which has a wildcard inside an address or path."""
-    operands = node.operands if isinstance(node, ast.And) else (node,)
-    if not all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in operands):
-        return False
-    patterns = [one.pattern for one in operands if isinstance(one, ast.Wildcard)]
-    return any(_INSIDE.search(pattern) and _ADDRESS.search(pattern) for pattern in patterns)

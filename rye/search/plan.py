@@ -14,12 +14,12 @@ from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
 from rye.parameters import ParameterError
 from rye.query import ast, loosen
-from rye.query.limits import MAX_FUZZY
+from rye.query.limits import MAX_FUZZY, MAX_PHRASE
 from rye.search.fields import TEXT_FIELDS, canonical, looked_for
 from rye.search.pasted import (
     as_text,
+    is_copied,
     is_pasted,
-    may_be_verbatim,
     without_invisible,
     without_punctuation,
 )
@@ -91,11 +91,9 @@ class Plan(NamedTuple):
         forgiving: Whether typos in them may be forgiven.
         dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
-        as_sentence: The query with question marks and ``type:id`` read as words, or all of it as text, in case it finds
-            nothing as written.
+        as_sentence: The query with question marks and ``type:id`` read as words, in case it finds nothing as written.
         prefixed: What the first stage looks for instead of ``main`` in a prefix search.
         is_text: Whether no character of the query is read as an operator, though some could be.
-        tried: Whether a text is tried where the query finds nothing as written; else only where an item has it.
     """
 
     main: ast.Node
@@ -108,7 +106,6 @@ class Plan(NamedTuple):
     as_sentence: Plan | None = None
     prefixed: ast.Node | None = None
     is_text: bool = False
-    tried: bool = True
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with enough hits answers.
@@ -125,22 +122,26 @@ class Plan(NamedTuple):
         substring = None
         if not sentence:
             content = [word for word in self.words if not _is_function_word(word)] or [*self.words]
-            pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in content]
-            substring = Stage("substring", _and(pieces))
+            if not any(analysis.has_signs(word.text) for word in content):
+                pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in content]
+                substring = Stage("substring", _and(pieces))
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
-            words = [ast.Fuzzy(word.text, span=word.span) if word in targets else word for word in self.words]
-            yield Stage("fuzzy", _with_content(_and(words)), enough, wider=substring)
+            # a number is no slip: another one means something else
+            slips = [word for word in targets if not any(map(str.isdigit, word.text))]
+            words = [ast.Fuzzy(word.text, span=word.span) if word in slips else word for word in self.words]
+            if slips:
+                yield Stage("fuzzy", _with_content(_and(words)), enough, wider=substring)
         if substring:
             yield substring
-        if len(self.words) > 1 or any(len(analysis.parts(word.text)) > 1 for word in self.words):
+        if len(self.words) > 1 or any(_has_parts(word.text) for word in self.words):
             yield Stage("any", read())
 
 
 def make_plan(request: Request) -> Plan:
     """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
 
-    A query that may be pasted text is read as text where it does not parse, and else where it finds nothing as written.
+    A query that does not parse and may be pasted text is read as text. One that does is what it says.
 
     Raises:
         QueryError: The query, or one of ``fields``, does not parse.
@@ -150,22 +151,15 @@ def make_plan(request: Request) -> Plan:
     try:
         parsed = _parse(request.query, lenient=request.lenient)
     except QueryError as error:
-        if not request.relax or error.code == "too-long" or not is_pasted(request.query, None):
+        if not request.relax or error.code == "too-long" or not is_pasted(request.query):
             raise
         return read_as_text(text_plan(request), error.message)
     if near and len(list(looked_for(parsed.ast))) < 2:
         return _without_proximity(make_plan(request._replace(proximity=None)))
     words = query.as_words(parsed.ast)
     if words or near or not request.relax or not ("?" in request.query or ":" in request.query):
-        plan = _plan(request, parsed.ast, parsed.dropped)
-    else:
-        plan = _sentence(request, parsed)
-    if words or not request.relax or (plan.bag and not plan.as_sentence):
-        return plan
-    tried = is_pasted(request.query, parsed.ast)
-    if not tried and (plan.as_sentence or not may_be_verbatim(parsed.ast)):
-        return plan
-    return plan._replace(as_sentence=text_plan(request)._replace(tried=tried))
+        return _plan(request, parsed.ast, parsed.dropped)
+    return _sentence(request, parsed)
 
 
 def _without_proximity(plan: Plan) -> Plan:
@@ -209,7 +203,7 @@ def _sentence(request: Request, parsed: ast.Parsed) -> Plan:
     if len(_operands(plain)) < 2 or query.loosen(plain) is None:
         plain, types = parsed.ast, []
     bare, marks = query.without_question_marks(plain, request.query)
-    if bare == parsed.ast:
+    if bare == parsed.ast or isinstance(bare, ast.Everything):
         return written
     asked = _plan(request, bare, (*parsed.dropped, *types, *marks))
     words = sum(isinstance(one, ast.Word) for one in _operands(bare))
@@ -245,7 +239,8 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
     if request.proximity is not None:
         main, prefixed = _near(main, request.proximity), prefixed and _near(prefixed, request.proximity)
     elif not request.fuzzy:
-        found = query.loosen(main) if request.lenient else query.as_words(main)
+        is_prose = sum(isinstance(one, ast.Word) for one in _operands(main)) > SENTENCE  # which may quote something
+        found = query.loosen(main) if request.lenient or is_prose else query.as_words(main)
         bag = Counter(found or ())
     fixed = tuple((name, _field_query(request, name, text, warnings)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
@@ -260,6 +255,11 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
     words = bag if request.relax else {}
     return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), prefixed=prefixed)
+
+
+def _has_parts(text: str) -> bool:
+    """Return whether a word may be looked for by its parts: it has several, or one and a sign."""
+    return len(parts := analysis.parts(text)) > 1 or (bool(parts) and analysis.has_signs(text))
 
 
 def _is_function_word(node: ast.Node) -> bool:
@@ -284,7 +284,7 @@ def _field_query(request: Request, name: str, text: str, warnings: list[str]) ->
         return _parse(text, lenient=request.lenient)
     except QueryError as error:
         in_field(error, name)
-        if not (request.relax and canonical(name) in TEXT_FIELDS and is_pasted(text, None)) or error.code == "too-long":
+        if not (request.relax and canonical(name) in TEXT_FIELDS and is_pasted(text)) or error.code == "too-long":
             raise
         warnings.append(f"{error.message}; it was read as text, without operators")
         return ast.Parsed(text, as_text(text))
@@ -331,17 +331,23 @@ def _near(node: ast.Node, distance: int) -> ast.Node:
     raise ParameterError("bad-proximity", [("proximity",)], "needs", rest, hint="write NEAR into the query: a NEAR/5 b")
 
 
-def did_you_mean(plan: Plan, dictionary: Dictionary, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
-    """Return a query that finds more than ``total`` hits, or nothing.
+def did_you_mean(
+    text: str, plan: Plan, dictionary: Dictionary, *, total: int, count: Callable[[ast.Node, Plan], int]
+) -> str:
+    """Return a query that finds more than ``total`` hits, or a copied text in quotes that finds any, or nothing.
 
-    ``count`` returns how many hits a query has under the same scope and filters.
+    ``count`` returns how many hits a query has under the same scope and filters. The options of a command are
+    exclusions in the language: ``df -h`` finds no item with an ``h``.
     """
+    quoted = ast.Phrase(text)
+    if not plan.words and is_copied(text) and 1 < len(analysis.parts(text)) <= MAX_PHRASE and count(quoted, plan):
+        return str(quoted)
     corrected = _corrected(plan.main, dictionary)
     if corrected != plan.main and count(corrected, plan) > total:
         return str(corrected)
     if plan.words or total:
         return _completed(plan, total, count)
-    return _in_words(plan, count)
+    return _in_words(text, plan, count)
 
 
 def _completed(plan: Plan, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
@@ -353,12 +359,12 @@ def _completed(plan: Plan, total: int, count: Callable[[ast.Node, Plan], int]) -
     return str(completed) if count(completed, plan) > _FAR_MORE * total else ""
 
 
-def _in_words(plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
+def _in_words(text: str, plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
     """Return a query with operators as plain words, where a search for these finds anything.
 
-    Whoever quotes part of a sentence asks for a phrase and does not know it.
+    Whoever quotes part of a sentence asks for a phrase and does not know it, and who pastes a command excludes.
     """
-    words = loosen(plan.main) or ()
+    words = loosen(plan.main) or tuple(map(ast.Word, analysis.parts(text) if is_copied(text) else ()))
     return " ".join(map(str, words)) if len(words) > 1 and count(ast.Or(words), plan) else ""
 
 

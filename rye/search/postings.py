@@ -42,11 +42,12 @@ def zeros(purpose: str, size: int) -> Floats:
     To allocate sums over all documents anew takes longer than to add them up.
     """
     kept: Floats | None = getattr(_memory, purpose, None)
-    if kept is None or len(kept) != size:
+    if kept is None or len(kept) < size:
         kept = np.empty(size)
         setattr(_memory, purpose, kept)
-    kept.fill(0.0)
-    return kept
+    part = kept[:size]
+    part.fill(0.0)
+    return part
 
 
 class Postings:

@@ -143,8 +143,10 @@ class Dictionary:
         if text not in self._known:
             run = words_of(text)
             joined = run is not None and run.joined is not None and self._has_exactly(run.joined.text)
-            parts = run.parts if run is not None else ()
-            self._known[text] = joined or all(self._has_exactly(one.text) or self.frequency(one.text) for one in parts)
+            self._known[text] = joined or all(
+                self._has_exactly(one.text) or (one.how is not How.EXACT and self.frequency(one.text))
+                for one in (run.parts if run is not None else ())
+            )
         return self._known[text]
 
     def _has_exactly(self, part: str) -> bool:
@@ -217,7 +219,7 @@ def _pieces(text: str, dictionary: Dictionary) -> list[str]:
     have two.
     """
     parts = analysis.parts(text)
-    if len(parts) > 1 and dictionary.has(text):
+    if (len(parts) > 1 or analysis.has_signs(text)) and dictionary.has(text):
         return [text]
     pieces: list[str] = []
     for unspaced, run in groupby(parts, analysis.is_unspaced):
@@ -228,7 +230,12 @@ def _pieces(text: str, dictionary: Dictionary) -> list[str]:
 
 
 def _resembling(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
-    """Return the known word that an unknown one may be a slip of, with its weight; nothing where there is none."""
+    """Return the known word that an unknown one may be a slip of, with its weight; nothing where there is none.
+
+    A number is no slip: another one means something else.
+    """
+    if any(map(str.isdigit, part)):
+        return []
     near, weight = dictionary.nearest(part, start=part[0])
     slip = near and OSA.distance(part, near) * FULL_LENGTH <= max(len(part), len(near))
     return [(near, weight)] if slip else []

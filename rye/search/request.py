@@ -26,6 +26,7 @@ from rye.parameters import (
     refuse,
 )
 from rye.search import bound
+from rye.search.bind import equal
 from rye.search.facets import Wanted, read_facets
 from rye.search.fields import (
     ALIASES,
@@ -238,7 +239,7 @@ def _equal(name: str, key: str, value: str) -> bound.Bound:
     if key in RELATION_FIELDS:
         return bound.Refers(key, escape(folded))
     if key != "is":
-        return bound.Glob(key, escape(folded))
+        return equal(key, value)
     if folded not in STATES:
         _refuse_filter(name, "is", repr(value), f"states are {', '.join(STATES)}", valid=list(STATES))
     return bound.HasState(folded)

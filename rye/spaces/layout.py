@@ -157,8 +157,8 @@ class Layout(NamedTuple):
             space: The space that is asked about.
             filled: Sources that have items.
         """
-        roots = [root for root in self.in_space(space) if not spaces.is_own(root)]
-        if space == Space.SYSTEM or any(root.source in filled for root in roots):
+        roots = self.in_space(space)
+        if space == Space.SYSTEM or any(root.source in filled and not spaces.is_own(root) for root in roots):
             return ""
         looked = []
         if space != Space.USER:
@@ -168,7 +168,9 @@ class Layout(NamedTuple):
                 f"for {spaces.FOLDER}, {', '.join(FIXED_NAMES[:2])}, .claude/skills and the like {where}{above}"
             )
         looked += [
-            f"in {quote(str(root.path))}" for root in roots if root.client is None and root.space != Space.PROJECT
+            f"in {quote(str(root.path))}"
+            for root in roots
+            if root.client is None and root.space != Space.PROJECT and not spaces.is_own(root)
         ]
         whose = "of your own" if space == "all" else f"in {space} space"
         advice = "rye init takes in what a folder holds, rye new writes a first one, --project DIR names another folder"

@@ -54,7 +54,10 @@ class Space(StrEnum):
     @property
     def priority(self) -> int:
         """0 for project, 1 for user, 2 for system."""
-        return list(Space).index(self)
+        return _PRIORITIES[self]
+
+
+_PRIORITIES = {space: number for number, space in enumerate(Space)}
 
 
 @dataclass(frozen=True)

@@ -588,10 +588,10 @@ def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
 @pytest.mark.parametrize("query", ["+++", "+++ restoring", "— ...", '"restoring" +++', "- restoring →"])
 def test_punctuation_alone_is_left_out_in_every_mode(registry: Registry, mode: str, query: str) -> None:
-    """With a note, and with no need of ``lenient``; nothing is left of punctuation alone, which is every item."""
-    found = registry.search(query, mode=mode)
+    """With a note, and with no need of ``lenient``; a query of nothing else finds nothing."""
+    found, words = registry.search(query, mode=mode), query.strip("+— .-→")
     assert any("punctuation alone is not looked for" in text for text in found.warnings)
-    assert found.total == registry.search(query.strip("+— .-→"), mode=mode).total
+    assert found.total == (registry.search(words, mode=mode).total if words else 0)
 
 
 def test_a_tilde_has_no_effect_on_similarity_and_gives_a_warning(registry: Registry) -> None:

@@ -134,7 +134,7 @@ def test_pasted_text_is_answered_as_its_reading_says(case: Case, text: str, data
             written = parse(visible(text)).ast
         except QueryError:
             written = None
-        if written is None and not (options.relax and may_be_text(visible(text), None)):
+        if written is None and not (options.relax and may_be_text(visible(text))):
             with pytest.raises(QueryError):
                 ask(sim.registry(), replace(case, options=options), text)
             return

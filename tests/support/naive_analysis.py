@@ -18,6 +18,13 @@ SHARED_LETTERS = "〆ー〱〲〳〴〵〻〼々〇"
 INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u2060\u2063\ufe0f\ufeff"
 """Characters that nobody sees: soft hyphen, zero-width space, joiners, word joiner, byte order mark and the like."""
 
+_OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= |> <> << >> ~> =~ !~ @> <@"
+OPERATORS = _OPERATORS.split()
+"""Operators of programming languages that can be searched for."""
+
+OPERATOR_SIGNS = "<>=!&|+-?~*/%^@$:"
+"""Signs beside which no operator stands."""
+
 VALUE_GAP = 100
 """Positions left empty between the values of a field of many values."""
 
@@ -70,21 +77,66 @@ def is_word_character(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
-def has_letter_or_digit(text: str) -> bool:
+def can_be_searched(text: str) -> bool:
     """Tell whether there is anything in the text that can be searched for."""
-    return any(character.isalnum() for character in nfkc(text))
+    return any(character.isalnum() for character in nfkc(text)) or any(not chunk.parts for chunk in chunks(text))
 
 
-def raw_chunks(text: str) -> Iterator[str]:
-    """Yield the maximal runs of word characters and joiners, without the joiners at their ends."""
-    run = ""
-    for character in nfkc(text) + " ":
-        if is_word_character(character) or character in JOINERS:
-            run += character
+def is_symbol(character: str) -> bool:
+    """Tell whether a character is a term by itself, such as an emoji; those that draw boxes are not."""
+    name = unicodedata.name(character, "")
+    drawn = name.startswith(("BOX DRAWINGS", "QUADRANT")) or " BLOCK" in name or " SHADE" in name
+    drawn |= "ONE EIGHTH" in name
+    return character > "\x7f" and unicodedata.category(character) in {"So", "Sm", "Sc"} and not drawn
+
+
+def operator_at(text: str, start: int) -> str:
+    """Return the operator that begins at a place, with no other sign beside it; empty for none."""
+    end = start
+    while end < len(text) and text[end] in OPERATOR_SIGNS:
+        end += 1
+    begins = not start or text[start - 1] not in OPERATOR_SIGNS
+    return text[start:end] if begins and text[start:end] in OPERATORS else ""
+
+
+def raw_chunks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the maximal runs of word characters and joiners, without the joiners at their ends; operators; symbols.
+
+    Each comes with the sign that is part of its name: ``("C", "c++")``, or with nothing.
+    """
+    text = nfkc(text)
+    at = 0
+    while at < len(text):
+        if lone := operator_at(text, at) or (text[at] if is_symbol(text[at]) else ""):
+            yield "", lone
+            at += len(lone)
             continue
-        if run.strip(JOINERS):
-            yield run.strip(JOINERS)
-        run = ""
+        start = at
+        while at < len(text) and not operator_at(text, at) and (is_word_character(text[at]) or text[at] in JOINERS):
+            at += 1
+        if run := text[start:at].strip(JOINERS):
+            begin = start + len(text[start:at]) - len(text[start:at].lstrip(JOINERS))
+            yield run, sign_of(text, begin, begin + len(run), text[start:begin])
+        at += at == start
+
+
+def sign_of(text: str, start: int, end: int, lead: str) -> str:
+    """Return a name with the sign that is part of it, in lower case; empty where there is none."""
+    run, before, behind = text[start:end], text[max(0, start - 2) : start], text[end : end + 3] + "   "
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    for sign in ("++", "+", "#"):
+        after = behind[len(sign)]
+        if behind.startswith(sign) and not (after.isalnum() or after in "_+#=" or is_word_character(after)):
+            piece = split_at(run, JOINERS)[-1].lower()
+            return piece + sign if run.isascii() and any(each in letters for each in piece) else ""
+    if not (run.isascii() and run.isalnum() and any(each in letters for each in run.lower())):
+        return ""
+    if is_word_character(behind[0]) or behind[0] in "_+#":
+        return ""
+    if lead in ("-", "--", "."):
+        return lead + run.lower()
+    free = len(before) < 2 or not (is_word_character(before[0]) or before[0] in "_-./+#")
+    return "#" + run.lower() if not lead and before[-1:] == "#" and free else ""
 
 
 def split_at(text: str, separators: str) -> list[str]:
@@ -95,7 +147,10 @@ def split_at(text: str, separators: str) -> list[str]:
 
 
 def split_camel(piece: str) -> list[str]:
-    """Split at camelCase borders: ``fooBar``, ``v2Beta`` and ``HTTPServer`` have two parts, ``sha256`` has one."""
+    """Split at camelCase borders and before a number at the end: ``fooBar``, ``HTTPServer`` and ``sha256`` have two."""
+    letters = piece.rstrip("0123456789")
+    if letters != piece and letters[-2:].isascii() and letters[-2:].isalpha() and len(letters) > 1:
+        return [*split_camel(letters), piece[len(letters) :]]
     parts = [""]
     for number, character in enumerate(piece):
         before = piece[number - 1] if number else ""
@@ -152,23 +207,30 @@ def join(parts: Sequence[str]) -> str:
     return fold("".join(parts))
 
 
-def read_chunk(text: str) -> Chunk:
-    """Split one chunk, and join it again: as a whole, and each segment of several parts between slashes."""
+def read_chunk(text: str, sign: str = "") -> Chunk:
+    """Split one chunk, and join it again: as a whole, and each segment of several parts between slashes.
+
+    A segment that ends in a number is also joined without that.
+    """
     parts = parts_of(text)
     joined = [(0, join(parts))] if len(parts) > 1 else []
-    if "/" in text:
-        start = 0
-        for segment in split_at(text, "/"):
-            inner = parts_of(segment)
-            if len(inner) > 1:
-                joined.append((start, join(inner)))
-            start += len(inner)
+    start = 0
+    for segment in split_at(text, "/"):
+        inner = parts_of(segment)
+        if len(inner) > 1 and "/" in text:
+            joined.append((start, join(inner)))
+        if len(inner) > 2 and inner[-1].isdecimal() and not "".join(inner[:-1]).isdecimal():
+            joined.append((start, join(inner[:-1])))
+        start += len(inner)
+    if sign:
+        last = split_camel(split_at(text, JOINERS)[-1]) if text and sign[-1] in "+#" else []
+        joined.append((len(parts) - len(last) if last else 0, sign))
     return Chunk(tuple(parts), tuple(joined))
 
 
 def chunks(text: str) -> list[Chunk]:
     """Return the chunks of a text in order."""
-    return [read_chunk(run) for run in raw_chunks(text)]
+    return [read_chunk(run, sign) for run, sign in raw_chunks(text)]
 
 
 def parts(text: str) -> list[str]:

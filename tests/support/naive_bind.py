@@ -12,9 +12,9 @@ from typing import TypeAlias
 from rye.errors import QueryError
 from rye.query import ast
 from tests.support import naive_leaves
-from tests.support.naive_analysis import automatic_distance, fold, levenshtein
+from tests.support.naive_analysis import automatic_distance, edits, fold
 from tests.support.naive_docs import ALIASES, K1, KEYWORD_FIELDS, LENGTH_NORMALISATION, OTHER_B, WEIGHTS, Corpus
-from tests.support.naive_values import in_range, kind_of, read_date, read_version
+from tests.support.naive_values import in_range
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Binder:
 
 
 def keyword_matches(node: ast.Node, field: str, value: str) -> bool:
-    """Tell whether a leaf stands for the whole of one value; dates and versions are equal as what they are.
+    """Tell whether a leaf stands for the whole of one value.
 
     Raises:
         QueryError: ``not-positional`` for NEAR: a value has no positions.
@@ -169,14 +169,18 @@ def keyword_matches(node: ast.Node, field: str, value: str) -> bool:
     mine = fold(value)
     match node:
         case ast.Word(text) | ast.Phrase(text, None):
-            ordered = kind_of(field, [text]) in {read_date, read_version}
-            return mine == fold(text) or (ordered and in_range(field, value, (">=", text), ("<=", text)))
+            return is_equal(field, value, text)
         case ast.Fuzzy(text, distance):
             wanted = fold(text)
-            return levenshtein(wanted, mine) <= (automatic_distance(wanted) if distance is None else distance)
+            return edits(wanted, mine) <= (automatic_distance(wanted) if distance is None else distance)
         case ast.Wildcard(pattern):
             return naive_leaves.whole_pattern(pattern).fullmatch(mine) is not None
     raise QueryError("not-positional", "NEAR needs a text field", text=value, position=node.span[0])
+
+
+def is_equal(field: str, value: str, text: str) -> bool:
+    """Tell whether a value is a text, or the number, date or version that the text is."""
+    return fold(value) == fold(text) or in_range(field, value, (">=", text), ("<=", text))
 
 
 def scored_leaves(bound: Bound) -> list[TextLeaf]:

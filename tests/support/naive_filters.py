@@ -7,6 +7,7 @@ from typing import Any
 
 from rye.errors import ArgumentError
 from rye.items.model import ItemType
+from tests.support.naive_bind import is_equal
 from tests.support.naive_docs import ALIASES, KEYWORD_FIELDS, WEIGHTS, Corpus, NaiveDoc
 from tests.support.naive_values import read_period, satisfies, scalar_text
 
@@ -75,5 +76,5 @@ def _fits(field: str, values: Sequence[str], wanted: str) -> bool:
         if wanted.startswith(operator):
             return any(satisfies(field, value, operator, wanted.removeprefix(operator).strip()) for value in values)
     if wanted.startswith("!"):
-        return bool(values) and all(value.casefold() != wanted[1:].casefold() for value in values)
-    return any(value.casefold() == wanted.casefold() for value in values)
+        return bool(values) and not any(is_equal(field, value, wanted[1:]) for value in values)
+    return any(is_equal(field, value, wanted) for value in values)

@@ -13,14 +13,16 @@ from rye.query import ast
 from tests.support.naive_analysis import (
     FieldText,
     automatic_distance,
+    can_be_searched,
+    edits,
     fold,
-    has_letter_or_digit,
     is_unspaced,
     is_word_character,
     joined_form,
-    levenshtein,
     nfkc,
     parts,
+    raw_chunks,
+    split_camel,
     split_units,
     stem,
 )
@@ -40,12 +42,13 @@ class Run:
     """Terms at consecutive positions: for each position the terms that may stand there, or None where any may.
 
     ``joined`` holds the terms that stand for the whole run at one position; ``misses`` of the others but the first
-    may hold other terms.
+    may hold other terms. With ``at_once`` all stand at the same position, as signs do.
     """
 
     positions: tuple[Mapping[str, float] | None, ...]
     joined: Mapping[str, float]
     misses: int = 0
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,18 @@ def compile_leaf(node: ast.Node, vocabulary: Vocabulary, *, excluded: bool = Fal
         case ast.Fuzzy(text, distance):
             return _fuzzy(text, distance, vocabulary, most)
         case ast.Wildcard(pattern):
-            positions = [one and _matching(one, vocabulary, most) for one in wildcard_parts(pattern)]
+            patterns = wildcard_parts(pattern)
+            positions = [one and _matching(one, vocabulary, most) for one in patterns]
+            letters = pattern.replace("*", "").replace("?", "")
+            if len(patterns) > 1 and all(patterns) and pattern.isascii() and letters.isalnum():
+                whole = re.compile("".join(one.pattern for one in patterns if one))
+                return Run(tuple(positions), _matching(whole, vocabulary, most))
             return Run(tuple(positions), {})
+        case ast.Phrase(text, slop) if signs_of(text) and (not parts(text) or len(text.split()) == 1):
+            return _signs(text)
         case ast.Phrase(text, None):
-            return Run(tuple({part: 1.0} for part in _searchable(text)), {})
+            _searchable(text)
+            return Run(tuple(each for word in text.split() for each in _in_phrase(word, vocabulary, most)), {})
         case ast.Phrase(text, slop):
             return Bag(Counter(_searchable(text)), slop or 0)
         case ast.Near(operands, distances):
@@ -93,9 +104,42 @@ def compile_leaf(node: ast.Node, vocabulary: Vocabulary, *, excluded: bool = Fal
 
 def _searchable(text: str) -> list[str]:
     """Return the parts of a text that must have some."""
-    if not has_letter_or_digit(text):
+    if not can_be_searched(text):
         raise nothing_to_search(text)
     return parts(text)
+
+
+def signs_of(text: str) -> list[str]:
+    """Return the sign form of a word of one chunk, or the operators and symbols of a word without any part."""
+    found = list(raw_chunks(text))
+    if len(found) == 1 and found[0][1]:
+        return [found[0][1]]
+    return [] if any(run for run, _ in found) else [sign for _, sign in found]
+
+
+def _signs(text: str) -> Run:
+    return Run(tuple({sign: 1.0} for sign in signs_of(text)), {}, at_once=True)
+
+
+def _in_phrase(word: str, vocabulary: Vocabulary, most: int) -> list[Mapping[str, float]]:
+    """Return what may stand at each position of a word in quotes; a wildcard beside a letter is one there too."""
+    letters = [is_name(character) for character in word] + [False]
+    wild = [
+        at
+        for at, character in enumerate(word)
+        if (character == "*" and (letters[at + 1] or (at and letters[at - 1])))
+        or (character == "?" and at and letters[at - 1] and is_name(word[at:].lstrip("?")[:1]))
+    ]
+    if wild and not set(word) & set("/=:&"):
+        return [_matching(one, vocabulary, most) for one in wildcard_parts(word) if one]
+    if len(parts(word)) == len(signs_of(word)) == 1:
+        return [{sign: 1.0} for sign in signs_of(word)]
+    return [{part: 1.0} for part in parts(word)]
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text is letters, digits and underscores."""
+    return bool(text) and all(character.isalnum() or character == "_" for character in text)
 
 
 def nothing_to_search(text: str) -> QueryError:
@@ -106,6 +150,8 @@ def nothing_to_search(text: str) -> QueryError:
 def _word(text: str, vocabulary: Vocabulary, most: int) -> Run:
     """A word: its parts, or for each a term of the same stem at half weight; or its joined form."""
     positions = []
+    if signs_of(text):
+        return _signs(text)
     for part in _searchable(text):
         found = {term: 1.0 if term == part else 0.6 for term in vocabulary if stem(term) == stem(part)}
         positions.append(_cut(found, vocabulary, part, most))
@@ -116,6 +162,8 @@ def _word(text: str, vocabulary: Vocabulary, most: int) -> Run:
 def _fuzzy(text: str, distance: int | None, vocabulary: Vocabulary, most: int) -> Run:
     """A fuzzy word: for each part the terms near it; or those near its joined form."""
     form = joined_form(text)
+    if signs_of(text):
+        return _signs(text)
     several = _searchable(text)
     if len(several) > 1 and all(is_unspaced(part[0]) for part in several):
         most_misses = distance if distance is not None else automatic_distance("x" * len(several))
@@ -127,8 +175,8 @@ def _fuzzy(text: str, distance: int | None, vocabulary: Vocabulary, most: int) -
 
 def _similar(part: str, distance: int | None, vocabulary: Vocabulary, cut_to: int) -> dict[str, float]:
     most = automatic_distance(part) if distance is None else distance
-    edits = {term: levenshtein(part, term) for term in vocabulary}
-    weights = {term: 1.0 - count / len(part) for term, count in edits.items() if count <= most}
+    counts = {term: edits(part, term) for term in vocabulary}
+    weights = {term: 1.0 - count / len(part) for term, count in counts.items() if count <= most}
     return _cut({term: weight for term, weight in weights.items() if weight > 0}, vocabulary, part, cut_to)
 
 
@@ -156,7 +204,7 @@ def wildcard_parts(pattern: str) -> list[re.Pattern[str] | None]:
             else:
                 pieces.append([])
     found = [piece for piece in pieces if piece]
-    if all(_only_stars(piece) for piece in found) and found:
+    if all(_only_stars(piece) for piece in found) and found and not pattern.strip("*?_-./\\"):
         return []
     if not any(character.isalnum() for piece in found for character, wild in piece if not wild):
         raise nothing_to_search(pattern)
@@ -172,6 +220,8 @@ def _in_run(piece: list[tuple[str, bool]]) -> list[list[tuple[str, bool]]]:
     letters = [character for character, wild in piece if not wild]
     if not letters:
         return [piece]
+    if "".join(letters).isascii():
+        return _at_camel_borders(piece)
     first = is_unspaced(letters[0])
     last = is_unspaced(split_units("".join(letters))[-1][0])
     inner = list(piece)
@@ -182,6 +232,19 @@ def _in_run(piece: list[tuple[str, bool]]) -> list[list[tuple[str, bool]]]:
     if any(wild for _, wild in inner):
         return [[("*", True)] * first + inner + [("*", True)] * last]
     return [[(character, False) for character in unit] for unit in split_units(fold("".join(letters)))]
+
+
+def _at_camel_borders(piece: list[tuple[str, bool]]) -> list[list[tuple[str, bool]]]:
+    """Split a piece where its stretches of letters and digits have a part."""
+    found: list[list[tuple[str, bool]]] = [[]]
+    stretches = re.split(r"([*?])", "".join(character for character, _ in piece))
+    for stretch in filter(None, stretches):
+        wild = stretch in {"*", "?"}
+        for number, part in enumerate([stretch] if wild else split_camel(stretch)):
+            if number:
+                found.append([])
+            found[-1] += [(character, wild) for character in part]
+    return found
 
 
 def wildcard_tokens(pattern: str) -> list[tuple[str, bool]]:
@@ -233,7 +296,7 @@ def _operand(node: ast.Node, vocabulary: Vocabulary, *, excluded: bool) -> tuple
 def frequency(leaf: Leaf, text: FieldText) -> float:
     """Return the weighted number of occurrences of a leaf in a field."""
     match leaf:
-        case Run((only,), _) if only is not None:
+        case Run((only,), joined) if only is not None and not joined:
             return sum(weight * len(text.positions.get(term, ())) for term, weight in only.items())
         case Run():
             return sum(_run_places(leaf, text).values())
@@ -252,14 +315,14 @@ def _run_places(run: Run, text: FieldText) -> dict[Place, float]:
     best: dict[int, tuple[float, int]] = {}
     for start in sorted({place for places in text.positions.values() for place in places}):
         weights = [
-            1.0 if terms is None else _best_at(terms, text, start + number)
+            1.0 if terms is None else _best_at(terms, text, start if run.at_once else start + number)
             for number, terms in enumerate(run.positions)
         ]
         held = len(weights) - weights.count(0.0)
         weight = min(weights)
         if run.misses:
             weight = held / len(weights) if weights[0] and held >= len(weights) - run.misses else 0.0
-        whole = (weight, start + len(weights) - 1)
+        whole = (weight, start if run.at_once else start + len(weights) - 1)
         joined = (_best_at(run.joined, text, start), start)
         if max(whole, joined)[0] > 0:
             best[start] = max(whole, joined)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from rye.items.model import Item
 from rye.query import ast, parse
 from rye.search.pasted import COMMANDS
-from tests.support.naive_analysis import has_letter_or_digit, join, parts, raw_chunks, visible
+from tests.support.naive_analysis import can_be_searched, join, parts, raw_chunks, visible
 from tests.support.naive_docs import ALIASES, KEYWORD_FIELDS, WEIGHTS
+from tests.support.naive_leaves import is_name
 
 SYMBOLS = "/\\:=$&|<>{}()[]"
 """Characters that few words of a query have where they are a path, a setting or code."""
@@ -21,67 +21,17 @@ FEW = 4
 
 def as_text(text: str) -> ast.Node:
     """Return the words of a text, without any operator."""
-    words = [ast.Word(visible(word)) for word in text.split() if has_letter_or_digit(visible(word))]
+    words = [ast.Word(visible(word)) for word in text.split() if can_be_searched(visible(word))]
     if len(words) > 1:
         return ast.And(tuple(words))
     return words[0] if words else ast.Everything()
 
 
-def may_be_text(text: str, query: ast.Node | None) -> bool:
-    """Tell whether a query may be text; ``query`` is what it says in the language, None where that is an error."""
-    if is_command(text) or is_running_text(text, quotes=query is not None) or is_shouted(text, 4):
+def may_be_text(text: str) -> bool:
+    """Tell whether a query that is an error may be text."""
+    if is_command(text) or is_running_text(text) or is_shouted(text, 4):
         return True
-    if query is None:
-        return "://" in text or '"""' in text or is_bare(text)
-    operands = query.operands if isinstance(query, ast.And) else (query,)
-    plain = all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in operands)
-    return plain and any(is_address(one.pattern) for one in operands if isinstance(one, ast.Wildcard))
-
-
-def may_be_verbatim(query: ast.Node) -> bool:
-    """Tell whether a query has an exclusion or a wildcard, and nothing but words, phrases and these."""
-    operands = query.operands if isinstance(query, ast.And) else (query,)
-    positive = [one.operand if isinstance(one, ast.Not) else one for one in operands]
-    marked = positive != list(operands) or any(isinstance(one, ast.Wildcard) for one in operands)
-    return marked and all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in positive)
-
-
-def has_marks(item: Item, text: str) -> bool:
-    """Tell whether an item has the words of a text that would be operators: options, wildcards, what is in quotes."""
-    there = visible(f"{item.title}\n{item.description}\n{item.body}")
-    return all(stands_in(mark, there) for mark in marks(text))
-
-
-def marks(text: str) -> Iterator[str]:
-    """Yield the options of a text, its quotations, and its words with a wildcard."""
-    at = 0
-    while at < len(text):
-        begins = at == 0 or text[at - 1].isspace()
-        rest = text[at:]
-        if begins and rest[0] == "-" and is_name(rest[1:2]):
-            found = rest.split()[0]
-            yield found
-        elif rest[0] == '"' and '"' in rest[1:]:
-            found = rest[: rest.index('"', 1) + 1]
-            yield found
-        elif rest[0].isspace() or rest[0] in "\"'":
-            found = rest[0]
-        else:
-            found = rest.translate(TO_BLANKS).split()[0]
-            if "*" in found or "?" in found:
-                yield found
-        at += len(found)
-
-
-TO_BLANKS = str.maketrans("\"'", "  ")
-
-
-def stands_in(word: str, text: str) -> bool:
-    """Tell whether a text has a word that is no part of a longer one."""
-    pieces = text.split(word)
-    return any(
-        not (is_name(left[-1:]) or left[-1:] == "-") and not is_name(right[:1]) for left, right in pairwise(pieces)
-    )
+    return "://" in text or '"""' in text or is_bare(text)
 
 
 def is_bare(text: str) -> bool:
@@ -106,12 +56,6 @@ def is_misnamed(query: ast.Node, keys: Iterable[str]) -> bool:
     values = [one.operand for one in fields]
     plain = all(isinstance(one, ast.Word | ast.Wildcard) for one in (*operands, *values) if one not in fields)
     return bool(fields) and plain and not like
-
-
-def phrase_of(text: str) -> ast.Node | None:
-    """Return the phrase of a text that is surely pasted."""
-    surely = "://" in text or is_command(text) or is_running_text(text) or is_shouted(text, 3)
-    return ast.Phrase(text) if surely and 2 <= len(parts(text)) <= 256 else None
 
 
 def verbatim(text: str) -> ast.Node | None:
@@ -152,11 +96,6 @@ def is_command(text: str) -> bool:
 NO_MARKS = str.maketrans("", "", ".+-")
 
 
-def is_name(text: str) -> bool:
-    """Tell whether a text is letters, digits and underscores."""
-    return bool(text) and all(character.isalnum() or character == "_" for character in text)
-
-
 def is_setting(word: str) -> bool:
     """Tell whether a word sets a variable before a command."""
     name, equals, _ = word.partition("=")
@@ -171,10 +110,10 @@ def is_option(word: str) -> bool:
     return word.startswith("-") and 1 <= len(word) - 1 <= 2 and word[1:].isalnum() and word.isascii()
 
 
-def is_running_text(text: str, *, quotes: bool = True) -> bool:
+def is_running_text(text: str) -> bool:
     """Tell whether a text has more than four plain words, and four more for each sign of the language."""
     words = [word for word in text.split() if word.strip("*?")]
-    signs = len([word for word in words if is_sign(word) or (quotes and '"' in word)])
+    signs = len([word for word in words if is_sign(word)])
     return len(words) - signs > FEW * (1 + signs)
 
 
@@ -193,16 +132,3 @@ def is_sign(word: str) -> bool:
     stars = any(is_name(before) and after == "*" for before, after in pairwise(bare))
     end = bare.rstrip(")").rstrip("0123456789.")
     return stars or (bare[:1] == "*" and is_name(bare[1:2])) or (end[-1:] in {"~", "^"} and is_name(end[-2:-1]))
-
-
-def is_address(pattern: str) -> bool:
-    """Tell whether a wildcard stands inside something that looks like an address or path."""
-    inside = any(before in "*?" and after not in "*?" for before, after in pairwise(pattern))
-    setting = "=" in pattern.strip("=")
-    return inside and ("/" in pattern or setting or has_query(pattern))
-
-
-def has_query(pattern: str) -> bool:
-    """Tell whether a question mark follows the extension of a file."""
-    heads = [piece.rpartition(".") for piece in pattern.split("?")[:-1]]
-    return any(dot and is_name(name) for _, dot, name in heads)

@@ -10,19 +10,19 @@ from rye.query import ast
 from rye.search.relax import FUNCTION_WEIGHT, FUNCTION_WORDS
 from tests.support.naive_analysis import (
     automatic_distance,
+    can_be_searched,
     edits,
     fold,
-    has_letter_or_digit,
     is_unspaced,
     join,
     joined_form,
-    levenshtein,
     parts,
     raw_chunks,
     stem,
 )
 from tests.support.naive_bind import Binder
 from tests.support.naive_docs import Corpus, NaiveDoc
+from tests.support.naive_leaves import signs_of, wildcard_tokens
 
 SENTENCE = 5
 """Words from which on a bag is a sentence."""
@@ -32,10 +32,27 @@ NAMING_LETTERS = 4
 
 
 def bag_of(query: ast.Node) -> dict[ast.Word, int]:
-    """Return the words of a query that is nothing but words, with how often each stands there; else nothing."""
+    """Return the words of a query that is nothing but words, with how often each stands there; else nothing.
+
+    A sentence may quote: the words of its phrases are words of the bag, and a question mark is a character.
+    """
     operands = query.operands if isinstance(query, ast.And) else (query,)
     words = [one for one in operands if isinstance(one, ast.Word)]
-    return {word: words.count(word) for word in words} if len(words) == len(operands) else {}
+    quoting = (ast.Word, ast.Phrase, ast.Wildcard) if len(words) >= SENTENCE else (ast.Word,)
+    if not all(isinstance(one, quoting) for one in operands):
+        return {}
+    every: list[ast.Word] = []
+    for one in operands:
+        match one:
+            case ast.Word():
+                every.append(one)
+            case ast.Phrase(text, None):
+                every += [ast.Word(word) for word in text.split()]
+            case ast.Wildcard(pattern) if ("*", True) not in wildcard_tokens(pattern):
+                every.append(ast.Word("".join(token for token, _ in wildcard_tokens(pattern))))
+            case _:
+                return {}
+    return {word: every.count(word) for word in every}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +76,13 @@ class Sentence:
         long = len(self.words) >= SENTENCE
         content = [word for word in self.words if not is_function_word(word)] or list(self.words)
         unknown = [word for word in self.words if not self.is_known(word.text)]
-        if unknown or not long:
-            fuzzy = [ast.Fuzzy(word.text) if word in (unknown or self.words) else word for word in self.words]
+        slips = [word for word in unknown or self.words if not has_digit(word.text)]
+        if slips and (unknown or not long):
+            fuzzy = [ast.Fuzzy(word.text) if word in slips else word for word in self.words]
             yield "fuzzy", with_content(group(ast.And, fuzzy))
-        if not long:
+        if not long and not any(has_signs(word.text) for word in content):
             yield "substring", group(ast.And, [ast.Wildcard(f"*{escape(word.text)}*") for word in content])
-        if len(self.words) > 1 or any(len(parts(word.text)) > 1 for word in self.words):
+        if len(self.words) > 1 or any(len(parts(word.text)) > 1 - has_signs(word.text) for word in self.words):
             yield "any", self.any()
 
     def any(self) -> ast.Node:
@@ -88,7 +106,7 @@ class Sentence:
 
     def readings(self, text: str) -> Iterator[tuple[str, float]]:
         """Yield what is looked for in place of a word, with its weight."""
-        if len(parts(text)) > 1:
+        if len(parts(text)) > 1 or has_signs(text):
             whole = Binder(self.corpus, self.fields).bind(ast.Word(text))
             if any(whole.matches(number) for number in range(len(self.corpus.docs))):
                 yield text, 1.0
@@ -101,8 +119,8 @@ class Sentence:
     def corrections(self, part: str) -> list[tuple[str, float]]:
         """Return the nearest term that begins alike, if near enough, else two known words, else the part itself."""
         near = []
-        for term, count in self.dictionary.items():
-            if term[0] == part[0] and levenshtein(part, term) <= automatic_distance(part):
+        for term, count in self.dictionary.items() if not has_digit(part) else ():
+            if term[0] == part[0] and edits(part, term) <= automatic_distance(part):
                 near.append((1 - edits(part, term) / len(part), count, term))
         weight, _, term = max(near, default=(0.0, 0, ""))
         if term and edits(part, term) * 6 <= max(len(part), len(term)):
@@ -123,13 +141,15 @@ class Sentence:
 
     def is_known(self, text: str) -> bool:
         """Tell whether the dictionary has all parts of a word, each maybe inflected, or its joined form."""
+        if signs_of(text):
+            return all(sign in self.dictionary for sign in signs_of(text))
         return joined_form(text) in self.dictionary or all(map(self.count, parts(text)))
 
     def names(self, doc: NaiveDoc) -> bool:
         """Tell whether one of several words is the id or name of an item."""
         known = {fold(doc.item.id), fold(doc.item.name)}
         for word in self.words if len(self.words) > 1 else ():
-            for text in {word.text, *raw_chunks(word.text)}:
+            for text in {word.text, *(run for run, _ in raw_chunks(word.text))}:
                 if fold(text.strip()) in known and (is_identifier(text) or self._stands_out(text)):
                     return True
         return False
@@ -147,7 +167,7 @@ def without_punctuation(node: ast.Node) -> ast.Node | None:
     """Return a query without words that have no letter or digit; None where nothing is left."""
     match node:
         case ast.Word(text) | ast.Wildcard(text):
-            return node if has_letter_or_digit(text) else None
+            return node if can_be_searched(text) else None
         case ast.And(operands) | ast.Or(operands):
             kept = [one for one in map(without_punctuation, operands) if one is not None]
             return group(type(node), kept) if kept else None
@@ -158,6 +178,16 @@ def without_punctuation(node: ast.Node) -> ast.Node | None:
             return replace(node, operand=without_punctuation(operand) or operand)
         case _:
             return node
+
+
+def has_signs(text: str) -> bool:
+    """Tell whether a word has a sign that is part of a name, or no part."""
+    return not parts(text) or any(sign for _, sign in raw_chunks(text))
+
+
+def has_digit(text: str) -> bool:
+    """Tell whether a text has a digit."""
+    return any(character.isdigit() for character in text)
 
 
 def is_identifier(text: str) -> bool:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rye.query import ast
-from tests.support.naive_analysis import fold, parts, visible
+from tests.support.naive_analysis import fold, visible
 from tests.support.naive_bind import Binder, score, scored_leaves
-from tests.support.naive_docs import ALIASES, LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
+from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
 from tests.support.naive_pasted import (
     as_text,
-    has_marks,
     is_misnamed,
     may_be_text,
-    may_be_verbatim,
-    phrase_of,
     verbatim,
 )
 from tests.support.naive_prose import SENTENCE, Sentence, bag_of, with_content, without_punctuation
@@ -100,10 +97,12 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
         reach and (options.include_superseded or not withdrawn(doc))
         for doc, reach in zip(corpus.docs, reached, strict=True)
     ]
-    options = replace(options, fields=settled_fields(corpus, reached, options))
+    nothing = ast.Not(ast.Everything())
+    further = {name: without_punctuation(node) or nothing for name, node in options.fields.items()}
+    options = replace(options, fields=further)
     fields = default_fields(options)
-    written = query and (without_punctuation(query) or ast.Everything())
-    stage, main = settled(corpus, written, reached, options)
+    written = query and (without_punctuation(query) or nothing)
+    stage, main = settled(corpus, written, options)
     sentence = Sentence(bag_of(main), corpus, fields, corpus.document_frequencies(fields))
     named = [sentence.names(doc) for doc in corpus.docs]
     exact = referred_to(corpus, options)
@@ -146,50 +145,14 @@ def holds_phrase(corpus: Corpus, node: ast.Node, reached: Sequence[bool], option
     return bool(set.intersection(*matches))
 
 
-def settled(
-    corpus: Corpus, query: ast.Node | None, reached: Sequence[bool], options: NaiveOptions
-) -> tuple[str, ast.Node]:
-    """Return the first stage and its query: as written, or as text where that finds nothing or text is surely there."""
-    if query is not None and options.relax and is_misnamed(query, corpus.metadata_keys):
-        return "text", as_text(options.text)
-    if query is not None and (bag_of(query) or not options.relax):
-        return "all", query
-    if query is None and not may_be_text(options.text, None):
+def settled(corpus: Corpus, query: ast.Node | None, options: NaiveOptions) -> tuple[str, ast.Node]:
+    """Return the first stage and its query: as text where it is an error or names no field, else as written."""
+    if query is None and not may_be_text(options.text):
         message = "the query is an error, and no text"
         raise ValueError(message)
-
-    def find_in(node: ast.Node) -> list[Hit]:
-        return find(corpus, node, reached, options)
-
-    is_text = query is None or reads_as_text(options.text, query, find_in)
-    return ("text", as_text(options.text)) if is_text or query is None else ("all", query)
-
-
-def reads_as_text(text: str, query: ast.Node, find_in: Callable[[ast.Node], list[Hit]]) -> bool:
-    """Tell whether a query is read as text: that finds nothing as written, or that an item has word for word."""
-    tried = may_be_text(text, query)
-    if not (tried or may_be_verbatim(query)):
-        return False
-    found = find_in(query)
-    if tried and not found:
-        return True
-    phrase = phrase_of(text) if found or tried else ast.Phrase(text) if 2 <= len(parts(text)) <= 256 else None
-    return phrase is not None and any(has_marks(hit.doc.item, text) for hit in find_in(phrase))
-
-
-def settled_fields(corpus: Corpus, reached: Sequence[bool], options: NaiveOptions) -> dict[str, ast.Node]:
-    """Return what each field is asked for: as written, or as text by the rule of queries."""
-    plain = replace(options, fields={}, text="")
-    settled = {name: without_punctuation(node) or ast.Everything() for name, node in options.fields.items()}
-    for name, node in list(settled.items()) if options.relax else ():
-        text = str(options.fields[name])
-        if ALIASES.get(name, name) in WEIGHTS and not bag_of(node):
-
-            def find_in(inner: ast.Node, name: str = name) -> list[Hit]:
-                return find(corpus, ast.Field(name, inner), reached, plain)
-
-            settled[name] = as_text(text) if reads_as_text(text, node, find_in) else node
-    return settled
+    if query is None or (options.relax and is_misnamed(query, corpus.metadata_keys)):
+        return "text", as_text(options.text)
+    return "all", query
 
 
 def default_fields(options: NaiveOptions) -> tuple[str, ...]:

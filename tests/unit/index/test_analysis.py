@@ -15,7 +15,7 @@ from rye.index import analysis
 from tests.support import naive_analysis
 from tests.unit.index.segments import item, write
 
-TRICKY = "aBcZ09_-./ \n'+\u0301\u0345\u093f\u0e31ßſﬁİıΣςǅŉⅣ½²٣你ガ한\u1112\u1161￥：，…\u00a0\ud800😀ẞᾈΐ"
+TRICKY = "aBcZ09_-./ \n'+#=>🌿→│\u0301\u0345\u093f\u0e31ßſﬁİıΣςǅŉⅣ½²٣你ガ한\u1112\u1161￥：，…\u00a0\ud800😀ẞᾈΐ"
 TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24)
 
 
@@ -29,7 +29,16 @@ TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24
         ("fileSystem", "file@0 filesystem@0 system@1"),
         ("HTTPServer", "http@0 httpserver@0 server@1"),
         ("v2Beta", "v2@0 v2beta@0 beta@1"),
-        ("sha256", "sha256@0"),
+        ("sha256", "sha@0 sha256@0 256@1"),
+        ("OAuth2", "o@0 oauth2@0 oauth@0 auth@1 2@2"),
+        ("h264", "h264@0"),
+        ("abc12def", "abc12def@0"),
+        ("lib/C++", "lib@0 libc@0 c@1 c++@1"),
+        ("C#", "c@0 c#@0"),
+        (".NET", "net@0 .net@0"),
+        ("--flag", "flag@0 --flag@0"),
+        ("->", "->@0"),
+        ("🌿", "🌿@0"),
         ("2.0.0", "2@0 200@0 0@1 0@2"),
         ("a-a", "a@0 aa@0 a@1"),
         ("rye/file-system/read", "rye@0 ryefilesystemread@0 file@1 filesystem@1 system@2 read@3"),
@@ -55,8 +64,11 @@ def test_a_chunk_gives_its_parts_and_joined_forms(chunk: str, tokens: str) -> No
     ("text", "chunks"),
     [
         ("Read a file.", ["Read", "a", "file"]),
-        ("__init__.py and --flag", ["init__.py", "and", "flag"]),
-        ("don't C++ #1 a@b", ["don", "t", "C", "1", "a", "b"]),
+        ("__init__.py and --flag", ["init__.py", "and", "--flag"]),
+        ("don't C++ #1 a@b", ["don", "t", "C++", "1", "a", "b"]),
+        ("x->y, ??? -1 .5 #tag (g++) i+=1", ["x", "->", "y", "1", "5", "#tag", "g++", "i", "+=", "1"]),
+        ("├── 🌿🔥 → a", ["🌿", "🔥", "→", "a"]),
+        ("C++. C/C++-based a+b ##x -C++", ["C++", "C/C++", "-based", "a", "b", "x", "C++"]),
         ("cafe\u0301 \uff26ile ﬁle", ["café", "File", "file"]),
         ("- / . _", []),
         ("你好，世界。", ["你好", "世界"]),
@@ -182,13 +194,15 @@ def test_folding_a_term_again_changes_nothing(text: str) -> None:
         ("--", False),
         ("", False),
         ("\u0301", False),
-        ("😀", False),
+        ("😀", True),
+        ("->", True),
+        ("???", False),
     ],
 )
-def test_only_letters_and_digits_are_searched(text: str, searchable: bool) -> None:  # noqa: FBT001
+def test_letters_digits_operators_and_symbols_are_searched(text: str, searchable: bool) -> None:  # noqa: FBT001
     """A text without any has nothing to look for; a mark alone is neither."""
     assert analysis.searchable(text) is searchable
-    assert naive_analysis.has_letter_or_digit(text) is searchable
+    assert naive_analysis.can_be_searched(text) is searchable
 
 
 @pytest.mark.parametrize(
@@ -196,7 +210,7 @@ def test_only_letters_and_digits_are_searched(text: str, searchable: bool) -> No
     [
         ("file*", ["file*"]),
         ("rye/Core/*", ["rye", "core", "*"]),
-        ("fileSys*", ["filesys*"]),
+        ("fileSys*", ["file", "sys*"]),
         ("*-*", ["*", "*"]),
         (r"a\*b", ["a", "b"]),
         (r"a\?*", ["a", "*"]),

@@ -106,7 +106,7 @@ def shown_filter(node: Bound) -> str:
         ("version:latest", "version is latest"),
         ("created:2026-02", "any(created is 2026-02, created date [2026-02 2026-02])"),
         ("min_version:2", "any(min_version is 2, min_version version [2 2])"),
-        ("priority:2", "priority is 2"),
+        ("priority:2", "any(priority is 2, priority text [2 2])"),
         ("version:>=1.0", "version version [1.0 None]"),
         ("version:<1.0", "version version [None 1.0}"),
         ("created:>2026", "created date {2026 None]"),

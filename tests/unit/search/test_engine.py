@@ -95,7 +95,6 @@ def test_a_truncated_word_is_taken_for_a_typo_only_where_that_finds_as_much(ask:
         ("rye list", "list rye, all list"),
         ("root: ${base_dir}", "base dir of a root"),
         ("lib/base", "lib base lib base lib base"),
-        ("$ zip -r all", "all of a zip r"),
     ],
 )
 def test_what_has_a_text_word_for_word_comes_first(ask: Ask, root: Root, text: str, other: str) -> None:

@@ -97,7 +97,7 @@ def over(tmp_path: Path) -> Reader:
         ({"author": ["!ada", "ada"]}, ["one", "three", "two"]),
         ({"version": ">=1.5"}, ["two"]),
         ({"version": "< 2"}, ["one", "two"]),
-        ({"version": "1.10"}, []),
+        ({"version": "1.10"}, ["two"]),
         ({"version": "v1.10"}, ["two"]),
         ({"priority": 2}, ["one"]),
         ({"priority": 10.5}, ["two"]),

@@ -37,7 +37,8 @@ def meant(over: Reader, text: str) -> str:
     def count(node: ast.Node, _plan: Plan) -> int:
         return int(evaluation(over, node).docs().mask.sum())
 
-    return did_you_mean(plan, Dictionary(found.reader, searched_fields(None)), int(found.docs().mask.sum()), count)
+    words = Dictionary(found.reader, searched_fields(None))
+    return did_you_mean(text, plan, words, total=int(found.docs().mask.sum()), count=count)
 
 
 @pytest.mark.parametrize(
