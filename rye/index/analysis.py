@@ -50,6 +50,8 @@ OPERATORS = frozenset(_OPERATORS.split())
 OPERATOR_SIGNS = "<>=!&|+-?~*/%^@$:"
 """No operator stands beside one of these."""
 
+_LONGEST_LONE = max(map(len, OPERATORS))
+
 SIGNS = "+#"
 """Signs that may end a name, such as ``C++``; one or two of the first, one of the second."""
 
@@ -159,7 +161,7 @@ def is_symbol(text: str) -> bool:
 
 def is_lone(chunk: str) -> bool:
     """Return whether a chunk is an operator or a symbol, which has no parts."""
-    return chunk in OPERATORS or is_symbol(chunk)
+    return len(chunk) <= _LONGEST_LONE and (chunk in OPERATORS or is_symbol(chunk))
 
 
 def sign_form(chunk: str) -> str:
@@ -268,22 +270,8 @@ def analyze_chunk(chunk: str) -> list[Token]:
     """
     if is_lone(chunk):
         return [Token(chunk, 0, part=False)]
-    segments = split_chunk(chunk)
-    tokens = tokens_of(segments)
-    if form := sign_form(chunk):
-        offset = sum(map(len, segments))
-        last = _camel(_SPLIT.split(chunk.strip(SIGNS))[-1]) if chunk[-1] in SIGNS else ()
-        tokens.append(Token(form, offset - len(last) if last else 0, part=False))
-    if is_short(chunk):  # no two forms at one offset can be equal
-        return tokens
-    first = {(token.term, token.offset): token for token in reversed(tokens)}
-    return [token for token in tokens if first[token.term, token.offset] is token]
-
-
-def tokens_of(segments: list[list[str]]) -> list[Token]:
-    """Return the tokens of a chunk by its segments, each in parts."""
     tokens: list[Token] = []
-    offset = 0  # how many parts came before the segment
+    offset, segments = 0, split_chunk(chunk)  # offset: how many parts came before the segment
     for segment in segments:
         tokens.append(Token(segment[0], offset, part=True))
         if offset == 0 and len(segments) > 1:
@@ -294,7 +282,13 @@ def tokens_of(segments: list[list[str]]) -> list[Token]:
                 tokens.append(Token(joined(segment[:-1]), offset, part=False))
             tokens += [Token(part, at, part=True) for at, part in enumerate(segment[1:], offset + 1)]
         offset += len(segment)
-    return tokens
+    if form := sign_form(chunk):
+        last = _camel(_SPLIT.split(chunk.strip(SIGNS))[-1]) if chunk[-1] in SIGNS else ()
+        tokens.append(Token(form, offset - len(last) if last else 0, part=False))
+    if is_short(chunk):  # no two forms at one offset can be equal
+        return tokens
+    first = {(token.term, token.offset): token for token in reversed(tokens)}
+    return [token for token in tokens if first[token.term, token.offset] is token]
 
 
 def is_short(chunk: str) -> bool:

@@ -26,15 +26,12 @@ import numpy.typing as npt
 
 from rye.index import analysis
 from rye.index.analysis import (
-    MAX_TERM,
     ONE_JOINER,
     OPERATOR_SIGNS,
     OPERATORS,
     SIGNS,
-    Token,
     analyze_chunk,
     is_short,
-    tokens_of,
 )
 from rye.index.arrays import Bools, Ints, Number
 
@@ -82,37 +79,35 @@ _CLASS = bytes(
 _AFTER_SIGN, _OPERATOR = 4, 8
 """Classes that mark a run behind ``C++``, added to that of its bytes, and an operator."""
 
-_IS_SIGN, _IS_OPERATOR_SIGN = (np.isin(np.arange(256), _bytes(each)) for each in (SIGNS, OPERATOR_SIGNS))
+_SIGN, _OPERATOR_SIGN = (
+    bytes(code < 128 and chr(code) in each for code in range(256)) for each in (SIGNS, OPERATOR_SIGNS)
+)
+"""By byte: 1 for a sign, else 0."""
 _IS_JOINER = np.isin(np.arange(256), _bytes(analysis.JOINERS))
 _OPERATOR_CODES = np.asarray(sorted(int.from_bytes(each.encode(), "little") for each in OPERATORS), np.uint32)
-_SPELLED = re.compile(r"[a-z0-9_/]*+")
-_NUMBER_LAST = re.compile(r"(?:^|/)(?=[^/]*[a-z])[a-z0-9]++(?:_[a-z0-9]++)*_[0-9]++(?=/|$)")
-"""A spelling with a segment that is also joined without its number."""
+_BY_ITSELF = "\0"
+"""Before a chunk that is its own spelling."""
 
 _FIRST_WIDE = 128
-
-
-def _is_plain(chunk: str) -> bool:
-    """Return whether a chunk is short, ASCII, and without a sign before or behind it."""
-    return is_short(chunk) and chunk[:1].isalnum() and chunk[-1] not in SIGNS
 
 
 def spelled(chunks: Sequence[str]) -> list[str]:
     """Return the spelling of each chunk: its parts in lower case, between them ``_`` or ``/``.
 
     Chunks of one spelling have the same tokens, so only one of them is analyzed. A chunk that is not ASCII, too long
-    for a term, or has signs is its own spelling.
+    for a term, or has signs is its own spelling, behind a mark.
 
         >>> spelled(["readAll", "read-all", "rye/HTTPServer"])
         ['read_all', 'read_all', 'rye/http_server']
     """
     # all chunks in one text, a line each; those that are their own spelling leave an empty line
-    text = _parted("\n".join([chunk if _is_plain(chunk) else "" for chunk in chunks]))
+    plain = [chunk[:1].isalnum() and chunk[-1] not in SIGNS and is_short(chunk) for chunk in chunks]
+    text = _parted("\n".join([chunk if is_plain else "" for chunk, is_plain in zip(chunks, plain, strict=True)]))
     text = text.lower().translate(ONE_JOINER)
     if any(marks in text for marks in _TOO_MANY):
         for pattern, instead in _ONE_EACH:
             text = pattern.sub(instead, text)
-    return [spelling or chunk for chunk, spelling in zip(chunks, text.split("\n"), strict=True)]
+    return [spelling or _BY_ITSELF + chunk for chunk, spelling in zip(chunks, text.split("\n"), strict=True)]
 
 
 def _parted(text: str) -> str:
@@ -141,8 +136,9 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     Returns:
         The terms; which chunk each belongs to; its position relative to the chunk; and how many parts each chunk has.
     """
-    # ASCII, short and without signs: parts can be read off the spelling
-    usual = np.fromiter(map(_can_be_read_off, spellings), bool, len(spellings))
+    usual = np.asarray(
+        [spelling[0] != _BY_ITSELF for spelling in spellings], bool
+    )  # parts can be read off the spelling
     single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual  # one part, the spelling itself
     alone, several, others = map(np.flatnonzero, (single, usual & ~single, ~usual))
     counts = np.ones(len(spellings), np.int64)
@@ -155,7 +151,7 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
         offsets.append(places)
         counts[several] = parts
     for at in others.tolist():
-        tokens = _tokens(spellings[at])
+        tokens = analyze_chunk(spellings[at][1:])
         terms += [token.term for token in tokens]
         chunks.append(np.full(len(tokens), at))
         offsets.append(np.asarray([token.offset for token in tokens], np.int64))
@@ -163,23 +159,10 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     return terms, np.concatenate(chunks), np.concatenate(offsets), counts
 
 
-def _tokens(spelling: str) -> list[Token]:
-    """Return the tokens of a chunk given how it is spelled; it is not split again: ``a_ab1_c_2`` has four parts."""
-    if _is_spelled(spelling):
-        return tokens_of([segment.split("_") for segment in spelling.split("/")])
-    return analyze_chunk(spelling)
-
-
-def _is_spelled(spelling: str) -> bool:
-    return len(spelling) < MAX_TERM and _SPELLED.fullmatch(spelling) is not None
-
-
-def _can_be_read_off(spelling: str) -> bool:
-    return _is_spelled(spelling) and not _NUMBER_LAST.search(spelling)
-
-
 def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
     """Do the same for chunks of several parts: the parts, all of them joined, and segments of more than one.
+
+    Segments that end in a number are joined without it as well.
 
     For ``rye/file_system`` the parts are rye, file and system, the whole is ryefilesystem, the segment filesystem.
     """
@@ -195,15 +178,25 @@ def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
     sizes = np.diff(segments, append=len(owners))
     # a segment is joined if it is neither one part, which is there already, nor the whole chunk
     inner = (sizes > 1) & (sizes < counts[owners[segments]])
+    # a segment of letters that ends in a number is joined without that, too, unless one part is left
+    is_number = np.bitwise_and.reduceat(_DIGIT[units] | _MARK[units], np.append(0, np.flatnonzero(_MARK[units]) + 1))
+    words = np.append(0, np.cumsum(~is_number))  # before each part: how many are no numbers
+    numbered = (sizes > len("ab")) & is_number[segments + sizes - 1] & (words[segments + sizes] > words[segments])
     joined = text.replace("_", "")
-    terms = text.replace("/", "_").replace("\n", "_").split("_")
-    terms += joined.replace("/", "").split("\n")
-    terms += compress(joined.replace("\n", "/").split("/"), inner.tolist())
-    segments = segments[inner]
+    parts = text.replace("/", "_").replace("\n", "_").split("_")
+    whole = joined.replace("\n", "/").split("/")
+    lasts = zip(np.flatnonzero(numbered).tolist(), (segments + sizes - 1)[numbered].tolist(), strict=True)
+    terms = [
+        *parts,
+        *joined.replace("/", "").split("\n"),
+        *compress(whole, inner.tolist()),
+        *(whole[at][: -len(parts[last])] for at, last in lasts),
+    ]
+    of_segments = np.concatenate([segments[inner], segments[numbered]])
     return (
         terms,
-        np.concatenate([owners, np.arange(len(firsts)), owners[segments]]),
-        np.concatenate([offsets, np.zeros(len(firsts), np.int64), offsets[segments]]),
+        np.concatenate([owners, np.arange(len(firsts)), owners[of_segments]]),
+        np.concatenate([offsets, np.zeros(len(firsts), np.int64), offsets[of_segments]]),
         counts,
     )
 
@@ -327,12 +320,13 @@ class Interned(defaultdict[str, int]):
 
 def _classes(raw: bytes) -> Bytes:
     """Return the class of each byte of a text; where it changes, a run begins or ends."""
-    units, classes = np.frombuffer(raw, np.uint8), np.frombuffer(bytearray(raw.translate(_CLASS)), np.uint8)
+    units, buffer = np.frombuffer(raw, np.uint8), bytearray(raw.translate(_CLASS))
+    classes = np.frombuffer(buffer, np.uint8)
     if b"+" in raw or b"#" in raw:
-        _mark_signs(units, classes)
-    beside = _IS_OPERATOR_SIGN[units]
-    starts = np.flatnonzero(beside[1:] & ~beside[:-1]) + 1
-    sizes = np.flatnonzero(~beside[1:] & beside[:-1]) + 1 - starts
+        _mark_signs(units, buffer)
+    beside = np.frombuffer(raw.translate(_OPERATOR_SIGN), np.uint8)
+    borders = np.flatnonzero(beside[1:] != beside[:-1]) + 1  # a text begins and ends with a blank
+    starts, sizes = borders[::2], borders[1::2] - borders[::2]
     starts, sizes = starts[(sizes == 2) | (sizes == 3)], sizes[(sizes == 2) | (sizes == 3)]
     codes = units[starts] | units[starts + 1].astype(np.uint32) << 8
     codes |= np.where(sizes == 3, units[starts + 2].astype(np.uint32) << 16, 0).astype(np.uint32)
@@ -343,10 +337,10 @@ def _classes(raw: bytes) -> Bytes:
     return classes
 
 
-def _mark_signs(units: Bytes, classes: Bytes) -> None:
+def _mark_signs(units: Bytes, buffer: bytearray) -> None:
     """Make signs before and behind a name part of its run: ``#tag``, ``C#``, ``C++``; what follows is another run."""
-    alnum = _UPPER | _LOWER | _DIGIT
-    places = np.flatnonzero(_IS_SIGN[units])
+    classes, alnum = np.frombuffer(buffer, np.uint8), _UPPER | _LOWER | _DIGIT
+    places = np.flatnonzero(np.frombuffer(units.tobytes().translate(_SIGN), np.uint8))
     breaks = np.flatnonzero(np.diff(places) > 1)
     firsts, lasts = places[np.append(0, breaks + 1)], places[np.append(breaks, len(places) - 1)]
     before, after, is_hash = units[firsts - 1], units[lasts + 1], units[firsts] == ord("#")
@@ -356,10 +350,9 @@ def _mark_signs(units: Bytes, classes: Bytes) -> None:
     ahead = is_hash & is_one & alnum[after] & ~(alnum | _IS_JOINER)[before]
     for kept in (firsts[ahead | behind], lasts[behind]):
         classes[kept] = 1
-    if behind.any():
-        turns = np.zeros(len(classes), np.uint8)
-        turns[lasts[behind] + 1] = 1
-        classes |= (np.cumsum(turns, dtype=np.uint8) & 1) * np.uint8(_AFTER_SIGN)
+    following = lasts[behind] + 1
+    for start in following[classes[following] == 1].tolist():  # few: a run that begins at a sign, as in C++-v
+        classes[start : buffer.find(b"\0", start)] ^= _AFTER_SIGN
 
 
 def _of_word(code: int) -> bool:
@@ -383,7 +376,7 @@ class Vocabulary:
         self.part_counts = array("i", [0])
         self.token_terms = array("i")
         self.token_offsets = array("i")
-        self._spellings = Interned("")
+        self._spellings = Interned(_BY_ITSELF)
         self._runs = Numbering()
         self._chunk_of_run: Int32s = np.empty(0, np.int32)
         self._others: dict[str, int] = {}
@@ -442,7 +435,10 @@ class Vocabulary:
 
     def _learn(self, runs: Sequence[str]) -> Int32s:
         """Return the chunk number of each run, analyzing those that are spelled as none before."""
-        spellings = spelled(list(map(_chunk_of, runs)))
+        joiners = analysis.JOINERS
+        is_usual = [run[0].isalnum() and run[-1] not in SIGNS for run in runs]
+        usual = zip(runs, is_usual, strict=True)
+        spellings = spelled([run.strip(joiners) if is_one else _chunk_of(run) for run, is_one in usual])
         chunks = np.fromiter(map(self._spellings.__getitem__, spellings), np.int32, len(runs))
         terms, owners, offsets, counts = analyze_spelled(fresh := self._spellings.taken())
         numbers = np.fromiter(map(self.terms.__getitem__, terms), np.int32, len(terms))
@@ -457,8 +453,8 @@ class Vocabulary:
 
 def _chunk_of(run: str) -> str:
     """Return the chunk that a run is, without the joiners around it unless they are signs of it."""
-    if run[0].isalnum() and run[-1] not in SIGNS:
-        return run.strip(analysis.JOINERS)
+    if not run.isascii():
+        return run if analysis.is_symbol(run) else run.strip(analysis.JOINERS + SIGNS)
     chunk = next(iter(analysis.chunks(run)), "")
     return chunk if analysis.sign_form(chunk) or analysis.is_lone(chunk) else run.strip(analysis.JOINERS + SIGNS)
 
