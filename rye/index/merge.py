@@ -22,8 +22,8 @@ import numpy as np
 from rye._process import check_cancelled
 from rye.index.arrays import Arrays, Bools, Ints, Numbers, Packed, ends_of, ranges, ranked, smallest, unique, united
 from rye.index.docvalues import CompressedStrings, pack_keywords
+from rye.index.edges import EdgeWriter
 from rye.index.postings import Piece, TermPiece, Totals, pack_terms, slot_keys
-from rye.index.relation_columns import EdgeWriter
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Documents, Segment
 from rye.index.segment_builder import Columns, dictionary_arrays, write_segment

@@ -222,6 +222,12 @@ def fold_value(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", clean(text)).casefold())
 
 
+def fold_values(texts: Sequence[str]) -> list[str]:
+    """Return the same of many texts without line breaks that are clean already."""
+    joined = "\n".join(texts)
+    return joined.lower().split("\n") if texts and joined.isascii() else list(map(fold_value, texts))
+
+
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 _MAX_DIGITS = 18

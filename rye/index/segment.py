@@ -19,7 +19,7 @@ doc.rank/.name        N        place by id and by name (:func:`rye.index.docvalu
 id.offsets/buffer     N        item ids
 path*                 N        what follows the id in the path (:class:`rye.index.docvalues.Paths`)
 evidence.*            N        what the bytes prove (:class:`rye.index.evidence_column.EvidenceColumn`)
-edge.*, target.*      R, T     what the items refer to, with lookup.* and key.* (:mod:`rye.index.relation_columns`)
+edge.*, target.*      R, T     what the items refer to, with lookup.* and key.* (:mod:`rye.index.edges`)
 ====================  =======  ==============================================================================
 
 Every whole number is in the smallest unsigned dtype that holds its column.
@@ -38,9 +38,9 @@ from rye.index import postings, stems
 from rye.index.arrays import Array, Floats, Ints, Numbers, ends_of, ranges
 from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.index.docvalues import CompressedStrings, Paths
+from rye.index.edges import EdgeColumns
 from rye.index.evidence_column import EvidenceColumn
 from rye.index.postings import POSITION_BITS, Norms, Positions, Totals, make_norms, order_norms
-from rye.index.relation_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.terms import perhaps_near
 

@@ -41,9 +41,9 @@ from rye.index.arrays import (
 from rye.index.bulk_analysis import Interned, Vocabulary
 from rye.index.container import Pieces
 from rye.index.docvalues import pack_keywords, pack_paths, rank_arrays
+from rye.index.edges import EdgeWriter
 from rye.index.evidence_column import EvidenceWriter
 from rye.index.postings import TermPiece, Totals, pack_terms
-from rye.index.relation_columns import EdgeWriter
 from rye.index.relations import Edge
 from rye.index.schema import (
     FIELD_BITS,

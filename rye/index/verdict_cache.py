@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import container
-from rye.index.arrays import Array, Bools, pack
+from rye.index.arrays import Array, Arrays, pack
 from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
@@ -147,30 +147,21 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     }
 
 
-Bitsets = Mapping[str, Bools]
-"""Sets of documents by name, shape ``(docs,)`` each."""
-
-
-def cached_bitsets(path: Path, names: Sequence[str], size: int, *, of: str, make: Callable[[], Bitsets]) -> Bitsets:
-    """Return bitsets of documents that take long to compute, read from ``path`` or made anew and written there.
+def cached_arrays(path: Path, names: Sequence[str], *, of: str, make: Callable[[], Arrays]) -> Arrays:
+    """Return arrays that take long to compute, mapped into memory from ``path``, or made anew and written there.
 
     Args:
         path: Their file; the last one made of anything else is replaced.
-        names: The names of the bitsets.
-        size: How many documents there are.
+        names: The names of the arrays.
         of: Names everything that they depend on.
         make: Returns them.
     """
     try:
         file = Container(path)
-        packed = [file.array(name) for name in names]
-        fits = file.meta["of"] == of and all(
-            bits.dtype == np.uint8 and bits.shape == (-(-size // 8),) for bits in packed
-        )
-    except (DamagedError, KeyError, TypeError, ValueError, OverflowError):
-        fits = False
-    if fits:
-        return {name: np.unpackbits(bits, count=size).view(bool) for name, bits in zip(names, packed, strict=True)}
-    bitsets = make()
-    _keep(path, {name: np.packbits(bitsets[name]) for name in names}, {"of": of})
-    return bitsets
+        if file.meta["of"] == of:
+            return {name: file.array(name) for name in names}
+    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
+        logger.info("%s is made anew: %s", path.name, error)
+    arrays = make()
+    _keep(path, arrays, {"of": of})
+    return arrays

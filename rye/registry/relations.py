@@ -102,16 +102,16 @@ def relations_of(state: State, item: str, *, direction: str, depth: int, limit: 
     """
     (part, local), *_ = find_item(state.everywhere, item)
     graph = graph_of(state.everywhere)
-    start = graph.names.item_of(part.base + local)
+    start = graph.item_of(part.base + local)
     found = walk(graph, start, Direction(direction), depth)
-    shown = list(_shown(graph, found, limit))
+    shown = list(_shown(state, graph, found, limit))
     distances = {start: 0}
     for relation, ends in shown:
         for end in ends:
             distances.setdefault(end, found.items.get(end, relation.distance))
-    items, warnings = _items(state, graph, distances)
+    items, warnings = _items(state, distances)
     return Relations(
-        item=(key := ":".join(graph.names.key_of(start))),
+        item=(key := ":".join(state.everywhere.key_of(start))),
         direction=str(Direction(direction)),
         depth=depth,
         relations=tuple(relation for relation, _ in shown),
@@ -123,17 +123,17 @@ def relations_of(state: State, item: str, *, direction: str, depth: int, limit: 
     )
 
 
-def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
+def _shown(state: State, graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
     """Yield the first relations, each with the items at its ends as far as they are known."""
     numbers = found.edges[:limit]
     edges = graph.at(numbers)
-    written, sources = graph.written(edges.targets), graph.names.items_of(edges.docs).tolist()
+    written, sources = graph.written(edges.targets), graph.items_of(edges.docs).tolist()
     for number, distance in zip(edges.numbers.searchsorted(numbers).tolist(), found.distances.tolist(), strict=False):
         source = sources[number]
         named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
-        keys = tuple(sorted(":".join(graph.names.key_of(item)) for item in named))
+        keys = tuple(sorted(":".join(state.everywhere.key_of(item)) for item in named))
         relation = Relation(
-            item=":".join(graph.names.key_of(source)),
+            item=":".join(state.everywhere.key_of(source)),
             target=keys[0] if len(keys) == 1 else "",
             kind=KINDS[edges.kinds[number]],
             written=written[number],
@@ -145,15 +145,15 @@ def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tu
         yield relation, (source, *named)
 
 
-def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
+def _items(state: State, distances: Mapping[int, int]) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
     """Read and verify some items, nearest first; return them, and a sentence for each that cannot be."""
     found: list[RelatedItem] = []
     warnings: list[str] = []
     now, trust = system_clock(), state.trust.trust
     states = States(state.everywhere, state.everywhere, lambda: trust, now)
     for item, distance in distances.items():
-        part, local = graph.names.place_of(item)
-        kind, item_id = graph.names.key_of(item)
+        part, local = state.everywhere.locate(item)
+        kind, item_id = state.everywhere.key_of(item)
         path = part.segment.paths[local]
         title = description = verdict = ""
         try:

@@ -170,7 +170,7 @@ class ClauseExplainer:
         if name == "references":
             return _listed(graph.written_in(doc))
         others = graph.naming(np.asarray([doc])).docs
-        count = len(set(graph.names.items_of(others).tolist()))
+        count = len(set(graph.items_of(others).tolist()))
         return f"{count} item{'s' * (count != 1)}, listed by rye refs" if count else "missing"
 
 

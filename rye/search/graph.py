@@ -1,6 +1,16 @@
-"""Relations between the items of all spaces: those of some items are resolved when they are asked for.
+"""Relations between the items of all spaces: every reference, resolved to the items that it names.
 
-What needs every reference are four masks over the documents, and these are kept between processes.
+The idea: a reference is stored as a few lookups, each a 64-bit key: a hash of an id or of a name, with the item type in
+its lowest bits (:mod:`rye.index.references`). The items of all spaces are sorted by the key of their id, and once more
+by the key of their name; an item has a *place* in each order. What a lookup names is then a run of places, found by
+binary search; a lookup of any type is the run from the least to the greatest key with the same hash. A reference names
+the run of its first lookup that finds anything. All references are resolved by one such join when any space has
+changed, and the result stands beside the index, mapped into memory by the next process.
+
+The invariant: whatever a reference names is one run of places. So no list of candidates is stored, however many items
+share a name.
+
+The source: a join of sorted, hashed keys (Graefe, Query Evaluation Techniques for Large Databases, 1993), by bisection.
 """
 
 from __future__ import annotations
@@ -9,62 +19,78 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from itertools import chain, compress
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rye.index.arrays import Bools, Ints, fresh, ranges, unique
-from rye.index.reader import Reader
-from rye.index.verdict_cache import Bitsets, cached_bitsets
-from rye.search.docset import mask
-from rye.search.graph_resolve import (
-    KIND_BITS,
-    Names,
-    Rows,
-    all_references,
-    joined,
-    references_at,
-    references_of,
-    references_to,
+from rye.index.arrays import (
+    Arrays,
+    Bools,
+    Ints,
+    Numbers,
+    ends_of,
+    fresh,
+    pack_strings,
+    ranges,
+    ranked,
+    smallest,
+    unique,
 )
+from rye.index.edges import UNSURE, EdgeColumns, Keys
+from rye.index.reader import Part, Reader
+from rye.index.references import BY_NAME, TYPE_BITS, TYPED
+from rye.index.relations import KIND_NUMBER
+from rye.index.schema import SEPARATOR, TYPE_NUMBER, fold_values
+from rye.index.terms import Strings, literal
+from rye.index.verdict_cache import cached_arrays
+from rye.search.docset import mask
 
 MAX_CANDIDATES = 10
 """Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""
 
-_MANY = 1_000_000
-_FEW = 2
-"""An answer with more references than the first number lists at most the second number of items for each."""
-
 MAX_DEPTH = 32
 """Steps from the item asked about."""
 
-MASKS = ("orphan", "dangling", "referring", "referred")
-_KEPT = ".relations.ryx"
-_RULES = 2
-"""Raised with every change of what a reference names: masks kept by other rules are made anew."""
+MASKS: Final = ("orphan", "dangling", "referring", "referred")
+
+_KEPT: Final = ".relations.ryx"
+_RULES: Final = 3
+"""Raised with every change of what a reference names: what was resolved by other rules is made anew."""
+
+_ANY_TYPE: Final = np.uint64((1 << TYPE_BITS) - 1)
+_MENTIONS: Final = KIND_NUMBER["mentions"]
+"""The number of mentions; that of imports is greater, and those of what metadata and steps state are less."""
+
+_ARRAYS: Final = (
+    *("item", "wins", "place.doc", "edge.doc", "edge.kind", "edge.line", "edge.target", "edge.low", "edge.high"),
+    *("into.starts", "into.edge", "wide.edge", "gone.offsets", "gone.buffer", "gone.starts", "gone.edge", *MASKS),
+)
+_TYPED_STARTS: Final = tuple(f"{name}:" for name in TYPE_NUMBER)
+_NOTHING: Ints = np.empty(0, np.int64)
 
 
 def graph_of(everywhere: Reader) -> Graph:
     """Return the relations of all spaces."""
-    found = _GRAPHS.get(everywhere)
-    if found is None:
-        found = _GRAPHS[everywhere] = Graph(everywhere)
-    return found
+    if everywhere not in _GRAPHS:
+        _GRAPHS[everywhere] = Graph(everywhere)
+    return _GRAPHS[everywhere]
 
 
 class Edges(NamedTuple):
     """Some references.
 
     Attributes:
-        numbers: Shape ``(r,)``: of each among all that is written in all spaces, ascending.
+        numbers: Shape ``(r,)``: of each among the references of all spaces, ascending.
         docs: Shape ``(r,)``: who refers.
         kinds: Shape ``(r,)``: numbers of :data:`rye.index.relations.KINDS`.
         lines: Shape ``(r,)``: lines in the file.
         targets: Shape ``(r,)``: numbers of what is written, among all spaces.
-        starts: Shape ``(r + 1,)``: the items that reference r names are ``named[starts[r]:starts[r + 1]]``: none where
-            it dangles, several where it is ambiguous.
-        named: Items (:mod:`rye.search.graph_resolve`).
+        counts: Shape ``(r,)``: how many items each may name.
+        starts: Shape ``(r + 1,)``: the first items that reference r names are ``named[starts[r]:starts[r + 1]]``: none
+            where it dangles, several where it is ambiguous, :data:`MAX_CANDIDATES` at most.
+        named: Documents of items.
     """
 
     numbers: Ints
@@ -72,149 +98,304 @@ class Edges(NamedTuple):
     kinds: Ints
     lines: Ints
     targets: Ints
+    counts: Ints
     starts: Ints
     named: Ints
 
-    @property
-    def counts(self) -> Ints:
-        """Shape ``(r,)``: how many items each may name."""
-        return np.diff(self.starts)
-
 
 class Graph:
-    """The relations of all spaces of a registry; the reader has all of them, highest priority first."""
+    """The relations of all spaces of a registry; the reader has all of them, highest priority first.
+
+    An item is meant by its document of highest priority; a document wins if no space of higher priority has its item.
+    """
 
     def __init__(self, reader: Reader) -> None:
         # not the reader itself, which is the key that this is kept under
         self._parts = reader.parts
-        self._size = reader.size
+        self._live = reader.live
         self._listings = [(root.source, snapshot.file_list.listing) for root, snapshot in reader.snapshots]
-        self.names = Names(reader.parts, reader.live)
-        self._columns = [part.segment.edges for part in reader.parts]
-        self._rows = np.cumsum([0, *(len(columns.docs) for columns in self._columns)])
-        self._targets = np.cumsum([0, *(len(columns.ends) - 1 for columns in self._columns)])
+        self._targets = ends_of([len(part.segment.edges.ends) - 1 for part in reader.parts])
+
+    @cached_property
+    def _arrays(self) -> Arrays:
+        if not self._parts or not all(listing for _, listing in self._listings):
+            return resolve(self._parts, self._live)
+        of = hashlib.sha256(repr((_RULES, self._listings)).encode("utf-8", "backslashreplace")).hexdigest()
+        path = self._parts[0].file(_KEPT)
+        return cached_arrays(path, _ARRAYS, of=of, make=lambda: resolve(self._parts, self._live))
 
     @property
     def size(self) -> tuple[int, int]:
-        """The number of documents, and the number of references written in them."""
-        return self._size, int(self._rows[-1])
+        """The number of documents, and the number of references between them."""
+        return len(self._live), len(self._arrays["edge.doc"])
 
     @property
     def unknown(self) -> str:
         """A sentence on the references that were not kept; empty if all were."""
-        count = sum(each.left_out for each in self._columns)
+        count = sum(part.segment.edges.left_out for part in self._parts)
         return f"{count:,} references are left out: there are too many in one space" if count else ""
 
-    # what is asked of some items
-
-    def referring_to(self, pattern: str) -> Bools:
-        """Return which documents refer to an item that a folded glob means, or to nothing with such words."""
-        items = self.names.like(pattern)
-        rows = (references_to(self.names, part, items, part.segment.edges.like(pattern)) for part in self._parts)
-        return mask(joined([some.docs for some in rows]), self._size)
-
-    def referred_to_by(self, pattern: str) -> Bools:
-        """Return which winning documents those refer to that win of the items that a folded glob means."""
-        docs = unique(self.names.like(pattern))
-        docs = docs[self.names.win(docs)]
-        rows = (references_of(self.names, part, docs) for part in self._parts)
-        counts = sum(map(self._counts, rows), np.zeros(len(self.names.docs), np.int64))
-        return mask(self.names.winning(unique(self.names.docs[counts > 0])), self._size)
-
-    def _counts(self, rows: Rows) -> Ints:
-        """Return how many references may mean the item at each place of :attr:`Names.docs`.
-
-        A run from ``low`` to ``high`` counts 1 at each of its places: it is added at ``low``, taken away again at
-        ``high``, and the running sum of both is the count, so that no run is listed item by item.
-        """
-        counts = np.bincount(rows.which, minlength=len(rows.hits.low))
-        size = len(self.names.docs) + 1
-        steps = np.bincount(rows.hits.low, counts, size) - np.bincount(rows.hits.high, counts, size)
-        return np.cumsum(steps.astype(np.int64))[:-1]
-
-    def stated_by(self, docs: Ints) -> Edges:
-        """Return the references of some documents, ascending."""
-        return self._edges([references_of(self.names, part, docs) for part in self._parts])
-
-    def naming(self, items: Ints) -> Edges:
-        """Return the references of winning documents to some items."""
-        found = (references_to(self.names, part, items) for part in self._parts)
-        return self._edges([rows.take(self.names.win(rows.docs)) for rows in found])
-
-    def at(self, numbers: Ints) -> Edges:
-        """Return references by their numbers."""
-        numbers = np.sort(numbers)
-        borders = numbers.searchsorted(self._rows)
-        parts = zip(self._parts, borders[:-1], borders[1:], self._rows, strict=False)
-        return self._edges(
-            [references_at(self.names, part, numbers[low:high] - base) for part, low, high, base in parts]
-        )
-
-    def _edges(self, found: Sequence[Rows]) -> Edges:
-        """Return rows of all segments, in their order, with the first items that each names."""
-        low = joined([rows.hits.low[rows.which] for rows in found])
-        high = joined([rows.hits.high[rows.which] for rows in found])
-        high = np.minimum(high, low + (MAX_CANDIDATES if len(low) <= _MANY else _FEW))
-        rows = list(zip(self._columns, found, self._rows.tolist(), self._targets.tolist(), strict=False))
-        return Edges(
-            numbers=joined([rows.numbers + base for _, rows, base, _ in rows]),
-            docs=joined([rows.docs for rows in found]),
-            kinds=joined([columns.kinds[rows.numbers] & KIND_BITS for columns, rows, _, _ in rows], np.uint8),
-            lines=joined([columns.lines[rows.numbers] for columns, rows, _, _ in rows], np.uint8),
-            targets=joined([columns.targets[rows.numbers].astype(np.int64) + base for columns, rows, _, base in rows]),
-            starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(high - low)]),
-            named=self.names.docs[ranges(low, high)].astype(np.int64),
-        )
-
-    def written(self, targets: Ints) -> list[str]:
-        """Return the texts of some targets, by their numbers."""
-        numbers = np.searchsorted(self._targets, targets, side="right") - 1
-        rows = zip(numbers.tolist(), (targets - self._targets[numbers]).tolist(), strict=True)
-        return [self._columns[number].texts[at] for number, at in rows]
-
-    def written_in(self, doc: int) -> list[str]:
-        """Return the references of a document as written, each once, in the order of the file."""
-        return list(dict.fromkeys(self.written(self.stated_by(np.asarray([doc])).targets)))
-
-    # what needs all references
-
-    @cached_property
-    def masks(self) -> Bitsets:
-        """Shape ``(size,)`` each, by the names in :data:`MASKS`.
+    def mask(self, name: str) -> Bools:
+        """Return a mask of documents, shape ``(docs,)``, by one of the names in :data:`MASKS`.
 
         ``orphan``: no other item refers to a document, by whichever of its duplicates. ``dangling``: it refers to
         something that is not there. ``referring``: it refers to anything. ``referred``: it is the winning one of the
         duplicates of an item that another refers to.
         """
-        if not self._parts or not all(listing for _, listing in self._listings):
-            return self._masks()
-        of = hashlib.sha256(repr((_RULES, self._listings)).encode("utf-8", "backslashreplace")).hexdigest()
-        return cached_bitsets(self._parts[0].file(_KEPT), MASKS, self._size, of=of, make=self._masks)
+        return np.unpackbits(self._arrays[name], count=len(self._live)).view(bool)
 
-    def _masks(self) -> Bitsets:
-        names, duplicates = self.names, self.names.duplicates
-        winning = mask(names.winning(names.ids.docs), self._size)
-        found = {name: np.zeros(self._size, bool) for name in MASKS}
-        counts = np.zeros(len(names.docs), np.int64)
+    # items and their documents
+
+    def items_of(self, docs: Ints) -> Ints:
+        """Return for each of some live documents the item that it is a duplicate of."""
+        items: Ints = self._arrays["item"][docs].astype(np.int64)
+        return items
+
+    def item_of(self, doc: int) -> int:
+        """Return the item that a live document is a duplicate of."""
+        return int(self._arrays["item"][doc])
+
+    def winning(self, items: Ints) -> Ints:
+        """Return the winning documents, ascending, of some items."""
+        wins = np.flatnonzero(self._arrays["wins"])
+        return wins[mask(items, len(self._live))[self.items_of(wins)]]
+
+    def _like(self, pattern: str) -> Ints:
+        """Return the items whose id, or ``type:id``, matches a folded glob; a plain word also by the name."""
+        kind, colon, rest = pattern.partition(":")
+        typed = bool(colon) and kind in TYPE_NUMBER
+        glob = rest if typed else pattern
+        docs = self._having("id", glob)
+        if not len(docs) and "/" not in glob:
+            docs = self._having("name", glob)
+        if typed:
+            types = _joined([part.segment.types for part in self._parts], np.uint8)
+            docs = docs[types[docs] == TYPE_NUMBER[kind]]
+        return unique(self.items_of(docs))
+
+    def _having(self, key: str, glob: str) -> Ints:
+        """Return the live documents with a keyword entry that matches a glob."""
+        found = [_NOTHING]
         for part in self._parts:
-            rows = all_references(names, part)  # one segment at a time, for there may be millions
-            docs = rows.docs
-            found["referring"][docs] = True
-            found["dangling"][docs[(rows.hits.low == rows.hits.high)[rows.which]]] = True
-            # counts: how often the item at each place is referred to by others: all references of winning documents,
-            # less those to the item they stand in; mentions and imports of that are no references in the first place.
-            rows = rows.take(winning[docs])
-            own = rows.take(rows.of_themselves(np.flatnonzero(~rows.mentions)))
-            places = names.places[own.hits.by_name[own.which].astype(int), names.items_of(own.docs)]
-            counts += self._counts(rows) - np.bincount(places, minlength=len(counts))
-        referred = mask(names.docs[counts > 0], self._size)
-        # `duplicates` has the documents item by item, so the running count of new keys numbers the item of each.
-        found["orphan"][duplicates.docs] = ~referred[names.ids.docs[np.cumsum(fresh(duplicates.keys)) - 1]]
-        found["referred"] = winning & ~found["orphan"]
-        return found
+            entries = part.segment.keywords
+            within = entries.prefix_range(f"{key}{SEPARATOR}{literal(glob)}")
+            docs = part.segment.keyword_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
+            found.append(docs[part.live[docs]] + part.base)
+        return np.concatenate(found)
+
+    # references
+
+    def referring_to(self, pattern: str) -> Bools:
+        """Return which documents refer to an item that a folded glob means, or to nothing with such words."""
+        arrays = self._arrays
+        words = Strings(arrays["gone.offsets"], arrays["gone.buffer"].data).matching(pattern)
+        gone = arrays["gone.edge"][ranges(arrays["gone.starts"][words], arrays["gone.starts"][words + 1])]
+        rows = np.concatenate([self._into(self._like(pattern)), gone])
+        return mask(arrays["edge.doc"][rows], len(self._live))
+
+    def referred_to_by(self, pattern: str) -> Bools:
+        """Return which winning documents those refer to that win of the items that a folded glob means."""
+        rows = self._stated(self.winning(self._like(pattern)))
+        low, high = self._arrays["edge.low"][rows], self._arrays["edge.high"][rows]
+        # a run adds one at its first place and takes it away behind its last: the running sum counts the runs
+        size = len(self._arrays["place.doc"]) + 1
+        counts = np.cumsum(np.bincount(low, minlength=size) - np.bincount(high, minlength=size))[:-1]
+        return mask(self.winning(self._arrays["place.doc"][counts > 0]), len(self._live))
+
+    def stated_by(self, docs: Ints) -> Edges:
+        """Return the references of some documents, ascending."""
+        return self.at(self._stated(docs))
+
+    def naming(self, items: Ints) -> Edges:
+        """Return the references of winning documents to some items."""
+        rows = self._into(items)
+        return self.at(rows[self._arrays["wins"][self._arrays["edge.doc"][rows]]])
+
+    def at(self, numbers: Ints) -> Edges:
+        """Return references by their numbers."""
+        numbers = np.sort(numbers)
+        columns = ("doc", "kind", "line", "target", "low", "high")
+        docs, kinds, lines, targets, low, high = (
+            self._arrays[f"edge.{name}"][numbers].astype(np.int64) for name in columns
+        )
+        shown = np.minimum(high, low + MAX_CANDIDATES)
+        named = self._arrays["place.doc"][ranges(low, shown)].astype(np.int64)
+        return Edges(numbers, docs, kinds, lines, targets, high - low, ends_of(shown - low), named)
+
+    def _stated(self, docs: Ints) -> Ints:
+        """Return the numbers of the references of some documents, ascending."""
+        owners = self._arrays["edge.doc"]
+        first, last = (owners.searchsorted(each.astype(owners.dtype)) for each in (docs, docs + 1))
+        return ranges(first, last)
+
+    def _into(self, items: Ints) -> Ints:
+        """Return the numbers of the references that may name any of some items, ascending."""
+        arrays, docs = self._arrays, self._arrays["place.doc"]
+        wanted = mask(items, len(self._live))[docs]  # per place
+        places, wide = np.flatnonzero(wanted), arrays["wide.edge"]
+        starts = arrays["into.starts"]
+        before = ends_of(wanted)  # wanted places before each
+        several = wide[before[arrays["edge.high"][wide]] > before[arrays["edge.low"][wide]]]
+        return unique(
+            arrays["into.edge"][ranges(starts[places], starts[places + 1])].astype(np.int64), several.astype(np.int64)
+        )
+
+    def written(self, targets: Ints) -> list[str]:
+        """Return the texts of some targets, by their numbers."""
+        parts = np.searchsorted(self._targets, targets, side="right") - 1
+        rows = zip(parts.tolist(), (targets - self._targets[parts]).tolist(), strict=True)
+        return [self._parts[part].segment.edges.texts[at] for part, at in rows]
+
+    def written_in(self, doc: int) -> list[str]:
+        """Return the references of a document as written, each once, in the order of the file."""
+        return list(dict.fromkeys(self.written(self.stated_by(np.asarray([doc])).targets)))
 
 
 _GRAPHS: WeakKeyDictionary[Reader, Graph] = WeakKeyDictionary()
+
+
+def _joined(columns: Sequence[Any], kind: Any = np.int64) -> Any:
+    """Return the columns of all segments as one."""
+    return columns[0] if len(columns) == 1 else np.concatenate([np.empty(0, kind), *columns])
+
+
+class _Table(NamedTuple):
+    """Shape ``(items,)`` each: keys, ascending, and the items that have them."""
+
+    keys: Keys
+    docs: Ints
+
+
+def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
+    """Resolve every reference of all spaces.
+
+    Args:
+        parts: All segments, highest priority first.
+        live: Shape ``(docs,)``: which documents are not deleted.
+
+    Returns:
+        ``item``, ``wins``: By document, its item, and whether it wins. ``place.doc``: the items by id, then the items
+        by name. ``edge.*``: by reference, in the order of documents, who refers, how, where, the text that is written,
+        and the run of places that it names. ``into.*``: by place, the references that name it alone, as compressed rows
+        (CSR). ``wide.edge``: the references that name several places. ``gone.*``: the folded texts of references that
+        name nothing, with and without their type, in byte order, and the references of each (CSR). :data:`MASKS`:
+        packed bits.
+    """
+    id_keys = _joined([part.segment.edges.id_keys for part in parts], np.uint64)
+    name_keys = _joined([part.segment.edges.name_keys for part in parts], np.uint64)
+    docs = np.flatnonzero(live)
+    docs = docs[np.argsort(id_keys[docs], kind="stable")]  # duplicates side by side, the best first
+    first = fresh(id_keys[docs])
+    by_id = _Table(id_keys[docs[first]], docs[first])
+    named = np.sort(by_id.docs)
+    named = named[np.argsort(name_keys[named], kind="stable")]
+    by_name = _Table(name_keys[named], named)
+    item = np.full(len(live), -1, np.int32)
+    item[docs] = by_id.docs[np.cumsum(first) - 1]
+    sources = {part.root.source: number for number, part in enumerate(parts)}
+    source = np.repeat([sources[part.root.source] for part in parts], [len(part.live) for part in parts])
+    wins = live & (source == source[item]) if len(live) else live
+    places = np.concatenate([by_id.docs, by_name.docs]).astype(np.int32)
+    edges = _edges(parts, live, item, (by_id, by_name))
+    low, high = edges["edge.low"], edges["edge.high"]
+    alone = np.flatnonzero(high - low == 1)
+    arrays = {
+        "item": item,
+        "wins": wins,
+        "place.doc": places,
+        **edges,
+        "into.starts": ends_of(np.bincount(low[alone], minlength=len(places))).astype(np.int32),
+        "into.edge": alone[np.argsort(low[alone], kind="stable")].astype(np.int32),
+        "wide.edge": np.flatnonzero(high - low > 1).astype(np.int32),
+    }
+    return arrays | _gone(parts, edges) | _masks(arrays, live)
+
+
+def _edges(parts: Sequence[Part], live: Bools, item: Numbers, tables: tuple[_Table, _Table]) -> Arrays:
+    """Return the columns of all references.
+
+    Those of deleted documents are left out, and mentions and imports of nothing, of several items by their name, or of
+    the item that they stand in.
+    """
+    by_id, by_name = tables
+    own = np.zeros((2, len(live)), np.int64)  # place of each item by its id, and by its name
+    own[0, by_id.docs] = np.arange(len(by_id.docs))
+    own[1, by_name.docs] = np.arange(len(by_id.docs), len(by_id.docs) + len(by_name.docs))
+    columns = []
+    base = 0
+    for part in parts:
+        edges = part.segment.edges
+        low, high, is_name = _runs(edges, by_id, by_name)
+        target, doc = edges.targets.astype(np.int64), edges.docs.astype(np.int64) + part.base
+        first, last, named, kind = low[target], high[target], is_name[target], edges.kinds & (UNSURE - 1)
+        place = own[named.astype(np.int64), item[doc]]
+        sure = edges.kinds < UNSURE
+        kept = live[doc] & (sure | ((last > first) & ~(named & (last - first > 1))))
+        kept &= (kind < _MENTIONS) | (place < first) | (place >= last)
+        columns.append([each[kept] for each in (doc, kind, edges.lines, target + base, first, last)])
+        base += len(edges.ends) - 1
+    names = ("doc", "kind", "line", "target", "low", "high")
+    kinds = (np.int32, np.uint8, np.int64, np.int32, np.int32, np.int32)
+    rows = [_joined(several, np.uint8) for several in zip(*columns, strict=True)] or [_NOTHING] * len(names)
+    arrays = {f"edge.{name}": row.astype(kind) for name, row, kind in zip(names, rows, kinds, strict=True)}
+    return arrays | {"edge.line": smallest(arrays["edge.line"])}
+
+
+def _runs(edges: EdgeColumns, by_id: _Table, by_name: _Table) -> tuple[Ints, Ints, Bools]:
+    """Return for each target of a segment the run of places that it names, empty if none, and whether it is by name."""
+    count, order = len(edges.ends) - 1, np.argsort(edges.keys)  # looked up in order, many take a sixth of the time
+    owners = np.repeat(np.arange(count), np.diff(edges.ends))  # per lookup: its target
+    last, named = np.where(edges.hows & TYPED, edges.keys, edges.keys | _ANY_TYPE), (edges.hows & BY_NAME) > 0
+    low, high = np.zeros((2, len(owners)), np.int64)
+    for table, base, which in ((by_id, 0, ~named), (by_name, len(by_id.keys), named)):
+        at = order[which[order]]
+        low[at] = table.keys.searchsorted(edges.keys[at]) + base
+        high[at] = table.keys.searchsorted(last[at], side="right") + base
+    hit = np.flatnonzero(high > low)
+    hit = hit[fresh(owners[hit])]  # of each target the first lookup that finds anything
+    runs, is_name = np.zeros((2, count), np.int64), np.zeros(count, bool)
+    runs[:, owners[hit]], is_name[owners[hit]] = (low[hit], high[hit]), named[hit]
+    return runs[0], runs[1], is_name
+
+
+def _gone(parts: Sequence[Part], edges: Arrays) -> Arrays:
+    """Return the texts of the references that name nothing, and these references."""
+    rows = np.flatnonzero(edges["edge.low"] == edges["edge.high"])
+    targets, which = np.unique(edges["edge.target"][rows], return_inverse=True)
+    written = list(chain.from_iterable(part.segment.edges.texts.everything for part in parts if len(targets)))
+    texts = fold_values([written[target] for target in targets.tolist()])
+    typed = np.asarray([text.startswith(_TYPED_STARTS) for text in texts], bool)
+    ordered, places = ranked([*texts, *(text.partition(":")[2] for text in compress(texts, typed.tolist()))])
+    without = np.full(len(texts), -1)
+    without[typed] = places[len(texts) :]
+    numbers, owners = np.concatenate([places[: len(texts)][which], without[which]]), np.concatenate([rows, rows])
+    order = np.argsort(numbers, kind="stable")
+    order = order[numbers[order] >= 0]
+    return {
+        **pack_strings("gone", ordered),
+        "gone.starts": ends_of(np.bincount(numbers[order], minlength=len(ordered))).astype(np.int32),
+        "gone.edge": owners[order].astype(np.int32),
+    }
+
+
+def _masks(arrays: Arrays, live: Bools) -> Arrays:
+    """Return the masks of :data:`MASKS` as packed bits."""
+    size, docs, low, high = len(live), arrays["edge.doc"], arrays["edge.low"], arrays["edge.high"]
+    places, item, wins = arrays["place.doc"], arrays["item"], arrays["wins"]
+    dangling = mask(docs[low == high], size)
+    # How often others refer to each place: all references of winning documents, less those to the item they stand in.
+    rows = np.flatnonzero(wins[docs])
+    counts = np.bincount(low[rows], minlength=len(places) + 1) - np.bincount(high[rows], minlength=len(places) + 1)
+    counts = np.cumsum(counts)[:-1]
+    place = np.zeros((2, size), np.int64)  # place of each item by its id, and by its name
+    half = len(places) // 2
+    place[0, places[:half]], place[1, places[half:]] = np.arange(half), np.arange(half, len(places))
+    for own in (each[item[docs[rows]]] for each in place):
+        counts -= np.bincount(own[(low[rows] <= own) & (own < high[rows])], minlength=len(places))
+    referred = mask(places[counts > 0], size)
+    orphan = live & ~referred[item]
+    found = {"orphan": orphan, "dangling": dangling, "referring": mask(docs, size), "referred": wins & ~orphan}
+    return {name: np.packbits(bits) for name, bits in found.items()}
 
 
 class Direction(StrEnum):
@@ -241,20 +422,20 @@ class Walk(NamedTuple):
 
 def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
     """Go from an item along the references of winning documents, each item and reference once, so cycles end."""
-    nothing, frontier = np.empty(0, np.int64), np.asarray([item], np.int64)
-    edges, items = [nothing], [frontier]
+    frontier = np.asarray([item], np.int64)
+    edges, items = [_NOTHING], [frontier]
     reached, met = (np.zeros(size, bool) for size in graph.size)
     reached[item] = True
     for _ in range(depth):
-        forth = graph.stated_by(graph.names.winning(frontier) if direction is not Direction.IN else nothing)
-        back = graph.naming(frontier if direction is not Direction.OUT else nothing)
+        forth = graph.stated_by(graph.winning(frontier) if direction is not Direction.IN else _NOTHING)
+        back = graph.naming(frontier if direction is not Direction.OUT else _NOTHING)
         edges.append(_new(np.concatenate([forth.numbers, back.numbers]), met))
-        frontier = _new(np.concatenate([forth.named, graph.names.items_of(back.docs)]), reached)
+        frontier = _new(np.concatenate([forth.named, graph.items_of(back.docs)]), reached)
         if not len(frontier):
             break
         items.append(frontier)
     distances = np.repeat(np.arange(len(edges)), list(map(len, edges)))
-    steps = {one: step for step, some in enumerate(items) for one in some.tolist()}
+    steps = {doc: step for step, docs in enumerate(items) for doc in docs.tolist()}
     return Walk(np.concatenate(edges), distances, steps)
 
 

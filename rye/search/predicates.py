@@ -69,7 +69,7 @@ class States:
             found: Bools = self.verdicts() == VERDICT_NUMBER[state]
             return found
         if state in {"orphan", "dangling"}:
-            return self.here(self.graph().masks[state])
+            return self.here(self.graph().mask(state))
         return self.here(_shadowing(self._everywhere)[state])
 
     def graph(self) -> Graph:
@@ -244,9 +244,9 @@ def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
         case bound.Glob(name="signer", pattern=pattern):
             return states.signed_by(pattern)
         case bound.Has(name="references"):
-            return states.here(states.graph().masks["referring"])
+            return states.here(states.graph().mask("referring"))
         case bound.Has(name="referenced-by"):
-            return states.here(states.graph().masks["referred"])
+            return states.here(states.graph().mask("referred"))
         case bound.Refers(name=name, pattern=pattern):
             graph = states.graph()
             return states.here(graph.referring_to(pattern) if name == "references" else graph.referred_to_by(pattern))

@@ -106,7 +106,7 @@ class Succession:
 
     def _end(self, doc: int) -> _Step:
         """Follow the chain."""
-        at, found, seen = doc, _Step(""), {self._graph.names.item_of(doc)}
+        at, found, seen = doc, _Step(""), {self._graph.item_of(doc)}
         while (step := next(self._steps(at, doc), None)) and step.item not in seen:
             found = step
             if step.item is None:
@@ -123,7 +123,7 @@ class Succession:
             yield from self._stated(at)
         for claim in self._claims(at, doc).tolist():
             if self._counts(claim, doc):
-                yield _Step(self._name(claim), self._graph.names.item_of(claim))
+                yield _Step(self._name(claim), self._graph.item_of(claim))
 
     def _stated(self, doc: int) -> Iterator[_Step]:
         """Yield the successors that a document names, but for itself; a name of several items is left as words."""
@@ -132,14 +132,14 @@ class Succession:
             named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
             if len(named) != 1:
                 yield _Step(self._graph.written(edges.targets[[number]])[0])
-            elif named[0] != self._graph.names.item_of(doc):
+            elif named[0] != self._graph.item_of(doc):
                 yield _Step(self._name(named[0]), named[0])
 
     def _claims(self, at: int, doc: int) -> Ints:
         """Return the documents that say they supersede one: of the source of the item asked about first."""
         edges = self._graph.naming(np.asarray([at]))
         docs = unique(edges.docs[(edges.kinds == _SUPERSEDES) & (edges.counts == 1)])
-        docs = docs[self._graph.names.items_of(docs) != self._graph.names.item_of(at)]
+        docs = docs[self._graph.items_of(docs) != self._graph.item_of(at)]
         sources = [part.root.source for part in self._reader.parts]
         own = self._reader.locate(doc)[0].root.source
         elsewhere = np.asarray([source != own for source in sources], bool)[self._reader.part_numbers(docs)]

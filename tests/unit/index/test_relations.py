@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.index import relation_columns
+from rye.index import edges as edge_columns
 from rye.index.references import (
     BY_NAME,
     MAX_IMPORT_ROOTS,
@@ -341,7 +341,7 @@ def test_what_a_hostile_space_refers_to_is_bounded_and_counted(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     """In one build, and after many small segments were merged; all else is found as ever."""
-    monkeypatch.setattr(relation_columns, limit, most)
+    monkeypatch.setattr(edge_columns, limit, most)
     registry = sim.registry(bundles=())
     assert registry.search("text", scope="knowledge").total == 10
     assert left_out(registry) == [40] * 3

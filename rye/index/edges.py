@@ -9,16 +9,10 @@ edge.line      R        1-based line of the file
 edge.target    R        number of what is referred to, among
 target.*       T        the texts as written, in byte order (a compressed table), each with its lookups
 target.lookups T + 1    lookups of target t are ``[target.lookups[t], target.lookups[t + 1])``, best first
-fold.*         F        the texts as they are compared, and again without a type, each once, in byte order
-fold.borders   F + 1    the targets of text f are ``fold.of[fold.borders[f]:fold.borders[f + 1]]``
-fold.of                 targets
 lookup.how     L        bits of :class:`rye.index.references.Lookup`
 lookup.key     L        its key
-lookup.order   L        the lookups in the order of their keys
 key.id         N        key of the id of every document, with its type
-key.id.order   N        the documents in the order of these keys
 key.name       N        the same of its name
-key.name.order N        the documents in the order of these
 edge.left_out  1        how many references there was no room for
 ============== =======  ====================================================================================
 """
@@ -27,22 +21,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from itertools import chain, compress
-from operator import ne
 
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import Array, Arrays, ranges, smallest, unique
+from rye.index.arrays import Array, Arrays, Ints, smallest
 from rye.index.docvalues import CompressedStrings, compress_strings
 from rye.index.references import keys_of, name_of
 from rye.index.relations import KIND_NUMBER, Edge
-from rye.index.schema import TYPE_NUMBER, fold_value
-from rye.index.terms import literal
 
 Keys = npt.NDArray[np.uint64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 MAX_SPACE_REFERENCES = 5_000_000
 """References kept of one segment; those beyond are only counted."""
@@ -63,18 +51,9 @@ class EdgeColumns:
     def __init__(self, array_of: Callable[[str], Array], blocks_of: Callable[[str], CompressedStrings]) -> None:
         self.docs, self.kinds, self.lines = array_of("edge.doc"), array_of("edge.kind"), array_of("edge.line")
         self.targets, self.texts, self.ends = array_of("edge.target"), blocks_of("target"), array_of("target.lookups")
-        self.folded, self.folded_of = blocks_of("fold"), array_of("fold.of")
-        self.folded_borders = array_of("fold.borders")
-        self.hows, self.keys, self.order = array_of("lookup.how"), array_of("lookup.key"), array_of("lookup.order")
-        self.id_keys, self.id_order = array_of("key.id"), array_of("key.id.order")
-        self.name_keys, self.name_order = array_of("key.name"), array_of("key.name.order")
+        self.hows, self.keys = array_of("lookup.how"), array_of("lookup.key")
+        self.id_keys, self.name_keys = array_of("key.id"), array_of("key.name")
         self.left_out = int(array_of("edge.left_out")[0])
-
-    def like(self, glob: str) -> Ints:
-        """Return the targets whose text, with or without its type, matches a folded glob."""
-        found = self.folded.matching(glob, within=self.folded.prefix_range(literal(glob)))
-        named: Ints = unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
-        return named
 
 
 class EdgeWriter:
@@ -129,7 +108,7 @@ class EdgeWriter:
         room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]  # edges whose target has a number
         left_out = self._left_out + len(rows[-1]) - len(room)
         ids, names = (np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names))
-        keys = {"key.id": ids, "key.name": names, "key.id.order": _order(ids), "key.name.order": _order(names)}
+        keys = {"key.id": ids, "key.name": names}
         targets, self._targets, self._taken = list(self._targets), {}, []
         return _pack_edges(targets, [row[room] for row in rows], left_out) | keys
 
@@ -139,28 +118,6 @@ def _number(numbers: dict[_Target, int], target: _Target) -> int:
     if len(numbers) < MAX_SPACE_TARGETS:
         return numbers.setdefault(target, len(numbers))
     return numbers.get(target, -1)
-
-
-def _folded(texts: Sequence[str]) -> Arrays:
-    """Return the texts as they are compared, and as they are without a type, with their places."""
-    folded, places = list[str](), array("q")
-    for at, text in enumerate(map(fold_value, texts)):
-        kind, _, rest = text.partition(":")
-        both = [text, rest] if kind in TYPE_NUMBER else [text]
-        folded += both
-        places.extend([at] * len(both))
-    order = sorted(range(len(folded)), key=folded.__getitem__)
-    ordered = list(map(folded.__getitem__, order))
-    first = np.fromiter(map(ne, ordered, chain([None], ordered)), bool, len(ordered))
-    return {
-        **compress_strings("fold", list(compress(ordered, first.tolist()))),
-        "fold.borders": smallest(np.append(np.flatnonzero(first), len(ordered))),
-        "fold.of": smallest(np.asarray(places, np.int64)[order]),
-    }
-
-
-def _order(keys: Keys) -> Array:
-    return smallest(np.argsort(keys, kind="stable"))
 
 
 def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
@@ -174,12 +131,10 @@ def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> 
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     texts = [targets[at][0] for at in order]
-    lookup_keys = np.frombuffer(b"".join([targets[at][2] for at in order]), np.uint64)
     lookups = {
         "target.lookups": smallest(np.cumsum([0, *(len(targets[at][1]) for at in order)])),
         "lookup.how": np.frombuffer(b"".join([targets[at][1] for at in order]), np.uint8),
-        "lookup.key": lookup_keys,
-        "lookup.order": _order(lookup_keys),
+        "lookup.key": np.frombuffer(b"".join([targets[at][2] for at in order]), np.uint64),
     }
     targets.clear()
     return {
@@ -188,7 +143,6 @@ def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> 
         "edge.line": smallest(lines),
         "edge.target": smallest(rank[numbers]),
         **compress_strings("target", texts),
-        **_folded(texts),
         **lookups,
         "edge.left_out": np.asarray([left_out], np.int64),
     }
