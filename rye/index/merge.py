@@ -25,7 +25,7 @@ from rye.index.docvalues import CompressedStrings, pack_keywords
 from rye.index.edges import EdgeWriter
 from rye.index.postings import Piece, TermPiece, Totals, pack_terms, slot_keys
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import Documents, Segment
+from rye.index.segment import Segment
 from rye.index.segment_builder import Columns, dictionary_arrays, write_segment
 from rye.index.terms import Strings
 
@@ -104,24 +104,24 @@ def _union(tables: Sequence[CompressedStrings], used: Sequence[Bools]) -> tuple[
 
 
 class _Source(NamedTuple):
-    """A segment or run whose postings are merged.
+    """A segment whose postings are merged.
 
     Attributes:
-        file: The segment or run.
+        file: The segment.
         docs: New number of each of its documents, -1 for those that are deleted.
         live: Which of its postings are of live documents; None where all are.
         used: Its terms that have live postings, ascending; None where all have.
         sizes: Shape ``(used,)``: how many each has.
     """
 
-    file: Documents
+    file: Segment
     docs: Ints
     live: Bools | None
     used: Ints | None
     sizes: Numbers
 
     @classmethod
-    def of(cls, file: Documents, docs: Ints) -> _Source:
+    def of(cls, file: Segment, docs: Ints) -> _Source:
         """Return it, given the new numbers of its documents."""
         live = docs >= 0
         chosen = None if live.all() else live[file.posting_doc[:]]
@@ -158,11 +158,11 @@ class _Source(NamedTuple):
         return slots, tf[live], positions[np.repeat(live, tf)]
 
 
-def merge_postings(files: Sequence[Documents], renumber: Sequence[Ints]) -> tuple[Packed, Iterator[TermPiece], Totals]:
-    """Return the terms of segments or runs, and the postings of their live documents, made as they are asked for.
+def merge_postings(files: Sequence[Segment], renumber: Sequence[Ints]) -> tuple[Packed, Iterator[TermPiece], Totals]:
+    """Return the terms of segments, and the postings of their live documents, made as they are asked for.
 
     Args:
-        files: The segments or runs.
+        files: The segments.
         renumber: For each: the new numbers of its documents, ascending, -1 for those that are deleted.
     """
     sources = [_Source.of(*row) for row in zip(files, renumber, strict=True)]

@@ -1,10 +1,7 @@
 """Read many files and write them as one segment: in pieces of bounded size, on every core.
 
-A piece is some consecutive files. Each is read by this process or a worker, which writes what it collected as a *run*
-(:mod:`rye.index.segment_builder`); the runs are then joined without tokenizing again: postings and columns here,
-keyword terms, references and stems in a worker meanwhile (threads would gain nothing, as all go back and forth between
-Python and numpy). Postings are merged some terms at a time (:mod:`rye.index.merge`), so that memory does not grow with
-their number. The segment is, to the byte, the one that a single process writes.
+A piece is some consecutive files. Each is read by this process or a worker, which writes a segment; these are then
+merged (:mod:`rye.index.merge`) without tokenizing again. The result is, to the byte, what a single process writes.
 
 It pays from :data:`ALONE_BELOW` files on; starting a worker takes as long as reading that many. Pieces also bound
 memory, so one process alone reads in pieces too where files are many; one piece alone stays in memory and is written
@@ -15,33 +12,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
-from rye._process import Worker, await_answer, check_cancelled, cores, serve, spread, start_workers
+from rye._process import check_cancelled, cores, serve, spread, start_workers
 from rye.errors import ItemError
-from rye.index import container
-from rye.index.arrays import Arrays, ends_of, smallest
 from rye.index.cache_folder import files_in
 from rye.index.file_list import Problem
-from rye.index.merge import merge_postings
-from rye.index.postings import pack_terms
+from rye.index.merge import merge
 from rye.index.references import beside
 from rye.index.relations import edges_of
 from rye.index.schema import ItemPlace
-from rye.index.segment import Documents
-from rye.index.segment_builder import (
-    Columns,
-    DocumentWriter,
-    SegmentBuilder,
-    dictionary_arrays,
-    write_segment,
-)
+from rye.index.segment import Segment
+from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import RUNS
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import is_detached
@@ -92,7 +78,7 @@ class BuildTask(NamedTuple):
         files: The files, in the order of their documents.
         sizes: How many bytes each has.
         digests: By path, the SHA-256 of the bytes of what is indexed already.
-        folder: Where runs are written.
+        folder: Where the segments of pieces are written.
         report: Called with the number of files done.
         thresholds: When several processes share the work.
     """
@@ -122,7 +108,7 @@ class _Piece(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """The result of a piece: the name of its run (empty if it has no items), unchanged files, and problems."""
+    """The result of a piece: the name of its segment (empty if it has no items), unchanged files, and problems."""
 
     run: str
     same: list[str]
@@ -157,13 +143,11 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
                 results.append(result)
                 task.report(sum(len(piece.files) for piece in pieces[: len(results)]))
         runs = [task.folder / result.run for result in results if result.run]
-        # another worker joins: one that has read files keeps much of the memory that this took
-        with start_workers(min(count - 1, 1) if runs else 0, __name__, call) as workers:
-            yield BuildResult(
-                partial(join, runs, workers=workers) if runs else None,
-                frozenset(path for result in results for path in result.same),
-                tuple(problem for result in results for problem in result.problems),
-            )
+        yield BuildResult(
+            partial(join, runs) if runs else None,
+            frozenset(path for result in results for path in result.same),
+            tuple(problem for result in results for problem in result.problems),
+        )
     finally:
         for path in files_in(task.folder, RUNS):
             path.unlink(missing_ok=True)
@@ -213,83 +197,23 @@ def _read(
 
 
 def _read_piece(root: Root, folder: Path, piece: _Piece) -> _Read:
-    """Read a piece and write its run."""
+    """Read a piece and write its segment."""
     builder = SegmentBuilder()
     same, problems = _read(root, piece, builder)
     if not len(builder):
         return _Read("", same, problems)
-    run = _new_run(folder)
-    builder.write_run(run)
+    run = folder / f"run-{uuid.uuid4().hex}.ryx"  # swept away if it is left behind
+    builder.write(run, lasting=False)
     return _Read(run.name, same, problems)
 
 
-def _new_run(folder: Path) -> Path:
-    """Return the path of a file for a run, or for part of one, which is swept away if it is left behind."""
-    return folder / f"run-{uuid.uuid4().hex}.ryx"
-
-
-def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) -> int:
-    """Write one segment of the documents of runs, in their order; return how many they are.
-
-    Args:
-        runs: Their files.
-        path: The file to write.
-        workers: Processes that answer with :func:`call`; the first one helps.
+def join(runs: Sequence[Path], path: Path) -> int:
+    """Write one segment of the documents of several, in their order; return how many they are.
 
     Raises:
         CancelledError: It has been cancelled.
     """
-    opened = list(map(Documents, runs))
-    bases: list[int] = ends_of([run.docs for run in opened]).tolist()
-    docs, folder = bases[-1], runs[0].parent
-    others = [_new_run(folder) for _ in range(2)]
-    try:
-        keywords = _elsewhere(workers, others[0], partial(_keywords_and_edges, list(runs)))
-        # meanwhile, this process joins words and columns
-        ordered, pieces, totals = merge_postings(opened, [np.arange(*pair) for pair in pairwise(bases)])
-        dictionary = _elsewhere(workers, others[1], partial(dictionary_arrays, ordered))
-        arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=docs, folder=folder)
-        columns = Columns()
-        for run in opened:
-            check_cancelled()
-            columns.take(run, np.arange(run.docs))
-        lengths = np.concatenate([run.lengths for run in opened], axis=1)
-        arrays |= columns.arrays() | {"doc.lengths": smallest(lengths)} | dictionary() | keywords()
-        write_segment(path, arrays, docs, tf_bits)
-    finally:
-        for other in others:
-            other.unlink(missing_ok=True)
-    return docs
-
-
-def _elsewhere(workers: Sequence[Worker], path: Path, make: Callable[[], Arrays]) -> Callable[[], Arrays]:
-    """Have a worker make arrays and write them to a file; return what returns them, made here if there is none."""
-    answers = []
-    with suppress(OSError):  # the worker has ended
-        answers = [worker.ask(partial(_written, path, make)) for worker in workers[:1]]
-
-    def arrays() -> Arrays:
-        with suppress(OSError):
-            if any(map(await_answer, answers)):
-                return container.Container(path).arrays()
-        return make()
-
-    return arrays
-
-
-def _written(path: Path, make: Callable[[], Arrays]) -> bool:
-    container.write(path, make(), {}, lasting=False)
-    return True
-
-
-def _keywords_and_edges(runs: Sequence[Path]) -> Arrays:
-    """Return the arrays of the keyword terms and references of runs."""
-    writer = DocumentWriter()
-    for run in map(Documents, runs):
-        check_cancelled()
-        writer.take(run)
-        run.let_go()
-    return writer.keywords_and_edges()
+    return merge([(segment, segment.all_live()) for segment in map(Segment, runs)], path)
 
 
 def call(task: Callable[[], R]) -> R:

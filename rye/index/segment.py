@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import postings, stems
-from rye.index.arrays import Array, Floats, Ints, Numbers, ends_of, ranges
+from rye.index.arrays import Array, Bools, Floats, Ints, Numbers, ends_of, ranges
 from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.index.docvalues import CompressedStrings, Paths
 from rye.index.edges import EdgeColumns
@@ -78,12 +78,8 @@ class _Bits:
         return ((self._posting[chosen] >> self._shift) & self._mask).astype(self._kind)
 
 
-def _unreadable(path: Path, error: Exception) -> DamagedError:
-    return DamagedError(f"{path.name} is not a segment that this version writes: {error}")
-
-
-class Documents(Container):
-    """What a segment has, and a run, which becomes part of one: documents, and the postings of their words.
+class Segment(Container):
+    """One immutable segment file.
 
     Attributes:
         docs: How many documents it has, deleted ones included.
@@ -92,12 +88,16 @@ class Documents(Container):
         types: The item type number of every document.
         times: Seconds since 1970 of the last change an item states, NaN where it states none.
         lengths: Shape ``(fields, docs)``: parts per field.
+        rank, name_rank: The place of every document by id, type and path, and by name.
         terms: The terms in byte order.
+        term_docs: How many documents have each term in any field, deleted ones included.
         term_postings: Where the postings of each term begin; the last is where all end.
         posting_doc, posting_field: Document (int32) and field number (uint8) of postings, read as arrays are.
+        keywords: The sorted keyword terms, ``key NUL value``.
+        keyword_bounds, keyword_owners: Where the documents of each keyword term begin, and these documents.
 
     Raises:
-        DamagedError: The file is none that this version can read.
+        DamagedError: The file is not a segment this version can read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -119,12 +119,24 @@ class Documents(Container):
             self._large = self.array("posting.large")
             self._large_tf = self.array("posting.tf")
             self._position = Positions(*map(self.array, ("position", "position.far", "position.high")))
+            self.term_docs: npt.NDArray[np.int32] = self.array("term.docs")
+            self._term_length, self._term_letters = self.array("term.length"), self.array("term.letters")
+            self._stem_hash, self._stem_term = self.array("stem.hash"), self.array("stem.term")
+            self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
+            self.keywords = self.compressed("entry")
+            self.keyword_bounds, self.keyword_owners = self.array("entry.postings"), self.array("entry.doc")
             word = self._posting.dtype.type
             self._slot_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
         except SYMPTOMS as error:
-            raise _unreadable(path, error) from error
+            raise DamagedError(f"{path.name} is not a segment that this version writes: {error}") from error
         self.posting_doc = _Bits(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Bits(self._posting, bits, _FIELD_MASK, np.uint8)
+        self._ordered_norms: Norms | None = None
+        self._looked_up = 0
+
+    def all_live(self) -> Bools:
+        """Shape ``(docs,)``: that no document is deleted."""
+        return np.ones(self.docs, bool)
 
     def compressed(self, name: str) -> CompressedStrings:
         """Return a compressed table."""
@@ -210,34 +222,6 @@ class Documents(Container):
         more = ends_of(tf.take(several).astype(np.int64) - 1)
         begins: Ints = self._term_positions.item(term) + within + more.take(several.searchsorted(within))
         return begins
-
-
-class Segment(Documents):
-    """One immutable segment file.
-
-    Attributes:
-        term_docs: How many documents have each term in any field, deleted ones included.
-        rank, name_rank: The place of every document by id, type and path, and by name.
-        keywords: The sorted keyword terms, ``key NUL value``.
-        keyword_bounds, keyword_owners: Where the documents of each keyword term begin, and these documents.
-
-    Raises:
-        DamagedError: The file is not a segment this version can read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        try:
-            self.term_docs: npt.NDArray[np.int32] = self.array("term.docs")
-            self._term_length, self._term_letters = self.array("term.length"), self.array("term.letters")
-            self._stem_hash, self._stem_term = self.array("stem.hash"), self.array("stem.term")
-            self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
-            self.keywords = self.compressed("entry")
-            self.keyword_bounds, self.keyword_owners = self.array("entry.postings"), self.array("entry.doc")
-        except SYMPTOMS as error:
-            raise _unreadable(path, error) from error
-        self._ordered_norms: Norms | None = None
-        self._looked_up = 0
 
     @cached_property
     def norms(self) -> Norms | None:

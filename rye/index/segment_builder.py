@@ -4,8 +4,6 @@ The idea: every token of every document is three numbers (word, slot, position).
 the end the distinct words are sorted once, and the tokens are sorted as single 64-bit integers ``term | slot |
 position``. A posting is then a run of equal ``term | slot``, its tf the length of the run.
 
-A *run* is a file of some documents: their postings as in a segment, their keywords and references not yet sorted. Runs
-are joined to one segment without tokenizing again (:mod:`rye.index.parallel_build`).
 :mod:`rye.index.segment` lists the arrays of a segment.
 """
 
@@ -59,7 +57,7 @@ from rye.index.schema import (
     sort_time,
     text_columns,
 )
-from rye.index.segment import Documents
+from rye.index.segment import Segment
 from rye.index.stems import stem_arrays
 from rye.index.terms import Strings, signature_arrays
 from rye.items.model import Item
@@ -88,29 +86,25 @@ class Columns:
         self.times: list[float] = []
         self.evidence = EvidenceWriter()
 
-    def take(self, documents: Documents, docs: Ints) -> None:
-        """Add some documents of a file, ascending."""
-        self.ids.extend(documents.ids.take(docs))
-        self.paths.extend(documents.paths.take(docs))
-        self.types.extend(documents.types[docs].tolist())
-        self.times.extend(documents.times[docs].tolist())
-        self.evidence.take(documents.evidence, docs)
+    def take(self, segment: Segment, docs: Ints) -> None:
+        """Add some documents of a segment, ascending."""
+        self.ids.extend(segment.ids.take(docs))
+        self.paths.extend(segment.paths.take(docs))
+        self.types.extend(segment.types[docs].tolist())
+        self.times.extend(segment.times[docs].tolist())
+        self.evidence.take(segment.evidence, docs)
 
-    def run_arrays(self) -> Arrays:
-        """Return the arrays of a run."""
+    def arrays(self) -> Arrays:
+        """Return their arrays."""
+        check_cancelled()
         return {
             "doc.type": np.asarray(self.types, np.uint8),
             "doc.time": np.asarray(self.times, np.float64),
             **pack_strings("id", self.ids),
             **pack_paths(self.paths, self.types, self.ids),
             **self.evidence.arrays(),
+            **rank_arrays(self.ids, self.types, self.paths),
         }
-
-    def arrays(self) -> Arrays:
-        """Return the arrays of a segment."""
-        arrays = self.run_arrays()
-        check_cancelled()
-        return arrays | rank_arrays(self.ids, self.types, self.paths)
 
 
 def dictionary_arrays(ordered: Packed) -> Arrays:
@@ -120,7 +114,7 @@ def dictionary_arrays(ordered: Packed) -> Arrays:
 
 
 def write_segment(path: Path, arrays: container.Parts, docs: int, tf_bits: int, *, lasting: bool = True) -> None:
-    """Write a segment, or a run that does not last, to a new file."""
+    """Write a segment to a new file."""
     container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS), "tf_bits": tf_bits}, lasting=lasting)
 
 
@@ -283,30 +277,6 @@ class DocumentWriter:
     def _number(self, key: str, value: str) -> int:
         return self._keywords[f"{key}{SEPARATOR}{fold_value(value)}"] if value else -1
 
-    def take(self, run: Documents) -> None:
-        """Add the documents of a run."""
-        keywords = run.strings("shared").everything
-        numbers = np.fromiter(map(self._keywords.__getitem__, keywords), np.int64, len(keywords))
-        self._numbers.append(numbers[run.array("pair.entry")])
-        self._docs.append(run.array("pair.doc").astype(np.int64) + len(self))
-        self._names += run.strings("name").everything
-        self._titles += run.strings("title").everything
-        docs = np.arange(len(run.types))
-        self.edges.take(run.edges, docs + len(self))
-        self.columns.take(run, docs)
-
-    def run_arrays(self) -> Arrays:
-        """Return the arrays of a run."""
-        return {
-            **self.columns.run_arrays(),
-            **pack_strings("shared", list(self._keywords)),
-            "pair.entry": smallest(np.concatenate(self._numbers)),
-            "pair.doc": smallest(np.concatenate(self._docs)),
-            **pack_strings("name", self._names),
-            **pack_strings("title", self._titles),
-            **self.edges.arrays(),
-        }
-
     def keywords_and_edges(self) -> Arrays:
         """Return the arrays of a segment that hold keyword terms and references."""
         columns = self.columns
@@ -353,17 +323,11 @@ class SegmentBuilder:
         self._documents.add(items, places, evidence)
         self._rows, self._waiting = [], 0
 
-    def write_run(self, path: Path) -> None:
-        """Write the items added to a new file, as a run; the builder is not used any more."""
-        self._analyze()
-        _, texts, tf_bits = self._postings.arrays(path.parent)
-        write_segment(path, texts | self._documents.run_arrays(), len(self), tf_bits, lasting=False)
-
-    def write(self, path: Path) -> int:
-        """Write the segment to a new file and return how many documents it holds."""
+    def write(self, path: Path, *, lasting: bool = True) -> int:
+        """Write the segment to a new file and return how many documents it holds; ``lasting`` outlives a power cut."""
         self._analyze()
         terms, texts, tf_bits = self._postings.arrays(path.parent)
         check_cancelled()
         arrays = texts | dictionary_arrays(terms) | self._documents.keywords_and_edges()
-        write_segment(path, arrays | self._documents.columns.arrays(), len(self), tf_bits)
+        write_segment(path, arrays | self._documents.columns.arrays(), len(self), tf_bits, lasting=lasting)
         return len(self)

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import rye.query
-from rye._process import cores, start_workers
+from rye._process import cores
 from rye.index.file_list import FileList, Files
-from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH, call, join
+from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH, join
 from rye.index.reader import Reader
 from rye.index.schema import ItemPlace
 from rye.index.segment_builder import SegmentBuilder
@@ -103,7 +103,7 @@ class Rye:
 
 
 def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
-    """Write a segment; of many items, each process makes runs of its share of the pieces."""
+    """Write a segment; of many items, each process writes its share of the pieces."""
     if len(rows) < ALONE_BELOW:
         return _builder(rows).write(path)
     processes = cores()
@@ -117,8 +117,7 @@ def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
     for helper in helpers:
         helper.join()
         assert helper.exitcode == 0
-    with start_workers(processes - 1, "rye.index.parallel_build", call) as workers:
-        count = join([run for _, run in pieces], path, workers=workers)
+    count = join([run for _, run in pieces], path)
     for _, run in pieces:
         run.unlink()
     return count
@@ -126,7 +125,7 @@ def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
 
 def _spill(pieces: Sequence[tuple[Sequence[Row], Path]]) -> None:
     for rows, run in pieces:
-        _builder(rows).write_run(run)
+        _builder(rows).write(run, lasting=False)
 
 
 def _builder(rows: Sequence[Row]) -> SegmentBuilder:
