@@ -21,16 +21,12 @@ OPERATORS = ("AND", "OR", "NOT", "NEAR", "TO")
 Units: TypeAlias = list[tuple[str, bool]]
 """The characters of a word, each with whether it is a live wildcard."""
 
-ODD_WORDS = {
-    "foreign-operator": re.compile(r"(?:&&|\|\|)\Z|![^\W_]"),
-    "stray-suffix": re.compile(r"[~^][\d.]+\Z"),
-    "missing-field": re.compile(r"[<>]=?[0-9]"),
-}
-"""Words to the grammar that are most likely mistakes: error code → the pattern of such a word."""
+FOREIGN = re.compile(r"(?:&&|\|\|)\Z|![^\W_]")
+"""A word that is an operator in other languages."""
 
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
-_ODD = "|".join((r"[-~^!]\Z", *(look.pattern for look in ODD_WORDS.values())))
+_ODD = rf"{FOREIGN.pattern}|[-~^!]\Z|[~^][\d.]+\Z|[<>]=?[0-9]"
 _JOINING = "|".join(word for word in OPERATORS if word != "TO")
 
 
