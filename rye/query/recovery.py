@@ -17,16 +17,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from lark import Token
 
 from rye.query import ast, limits
+from rye.query.conditions import repair_comparison, repair_range
 from rye.query.escaping import FOREIGN, quote, units
 from rye.query.flaws import Fault
-from rye.query.grammar import PIECE, join, meaning, parse_tokens, parser, span, split_comparison
+from rye.query.grammar import meaning, parse_tokens, parser, span
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
+from rye.query.near import repair_near
 from rye.query.tree import loosen, without_question_marks
 
 
@@ -67,7 +68,7 @@ def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[Fault]]:
     repair = _Repair(source, lenient=lenient)
     tokens = repair.run(parser().lex(readable))
     tree = parse_tokens(tokens) if tokens else ast.Everything()
-    tree, near = _repair_near(tree, source)
+    tree, near = repair_near(tree, source)
     return tree, [*too_long, *faults, *repair.faults, *repair.unclosed, *near]
 
 
@@ -109,9 +110,7 @@ _JOINING = ("AND", "OR", "NEAR")
 _PREFIXES = ("NOT", "MINUS", "FIELD")
 _OPENERS = ("START", "LPAR", *_JOINING, *_PREFIXES)
 _FOREIGN_OPERATORS = {"&&": "AND", "||": "OR"}
-_SIGNS = {sign: sign for sign in (">=", "<=", ">", "<")} | {"=>": ">=", "=<": "<="}
-_FOREIGN_NOT = ("!", "!=", "!==", "<>")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_NUMBER = {"whole number": re.compile(r"[0-9]+"), "number": re.compile(r"[0-9]+(?:\.[0-9]+)?")}
 _LIKE_A_NUMBER = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 _NEVER_FUZZY = {"STAR": "*", "RPAR": "a group", "COMPARISON": "a comparison", "RANGE": "a range"}
 _START = Token("START", "", start_pos=0, end_pos=0)
@@ -127,30 +126,18 @@ class _Bounds(NamedTuple):
     example: str
     otherwise: str
 
+    def nearest(self, text: str) -> str:
+        """Return the number within the bounds that is nearest to a text; empty where it is no number."""
+        if not _LIKE_A_NUMBER.fullmatch(text):
+            return ""
+        number = max(self.least, min(float(text), self.most))
+        return str(number if self.kind == "number" else math.ceil(number)).removesuffix(".0")
+
 
 _NEAR = _Bounds("whole number", 1, limits.MAX_DISTANCE, "NEAR/5", "NEAR/5")
 _FUZZY = _Bounds("whole number", 0, limits.MAX_FUZZY, "deploy~ or deploy~1", "~")
 _SLOP = _Bounds("whole number", 0, limits.MAX_SLOP, '"file system"~3', "")
 _BOOST = _Bounds("number", limits.MIN_BOOST, limits.MAX_BOOST, "deploy^2", "")
-
-
-def _nearest(text: str, bounds: _Bounds) -> str:
-    """Return the number within the bounds that is nearest to a text; empty where it is no number."""
-    if not _LIKE_A_NUMBER.fullmatch(text):
-        return ""
-    number = max(bounds.least, min(float(text), bounds.most))
-    return str(number if bounds.kind == "number" else math.ceil(number)).removesuffix(".0")
-
-
-def _is_within(text: str, bounds: _Bounds) -> bool:
-    """Return whether a text is a number that may stand there."""
-    is_number = _NUMBER.fullmatch(text) and (bounds.kind == "number" or "." not in text)
-    return bool(is_number) and bounds.least <= float(text) <= bounds.most
-
-
-def _text_of(values: Iterable[str]) -> str:
-    """Return the text that the values at one end of a range mean."""
-    return " ".join(map(meaning, values)).strip()
 
 
 class _LimitReached(Exception):
@@ -284,13 +271,12 @@ class _Repair:
         else:
             self.tokens.append(token)
 
-    def _exclude(self, token: Token, *, report: bool = True) -> None:
+    def _exclude(self, token: Token) -> None:
         self._deeper(token)
         if self._last.type != "FIELD":
             self.tokens.append(token)
             return
-        if report:
-            self._fault("exclusion-in-field", token, previous=self._written(self._last))
+        self._fault("exclusion-in-field", token, previous=self._written(self._last))
         start = self._last.start_pos
         self.tokens.insert(-1, Token(token.type, str(token), start_pos=start, end_pos=start))
 
@@ -329,99 +315,26 @@ class _Repair:
             self._fault("empty-group", token, what="quotation marks")
             self._take_back(_PREFIXES)
 
-    # Comparisons and ranges
-
     def _condition(self, token: Token) -> None:
         """Take a comparison or range; without a field it is for the field of its group, else it is words."""
         if self._last.type != "FIELD":
-            field = self._groups[-1].field if self._groups else ""
-            self._fault("missing-field", token, reading=f"for {field}" if field else "as words")
-            if not field:
+            around = self._groups[-1].field if self._groups else ""
+            self._fault("missing-field", token, reading=f"for {around}" if around else "as words")
+            if not around:
                 for word in token.split():
                     self._leaf(_token("WORD", word, token))
                 return
-            self._leaf(Token("FIELD", field, start_pos=token.start_pos, end_pos=token.start_pos))
-        (self._comparison if token.type == "COMPARISON" else self._range)(token)
-
-    def _comparison(self, token: Token) -> None:
+            self._leaf(Token("FIELD", around, start_pos=token.start_pos, end_pos=token.start_pos))
         field = self._last
-        sign, space, value = split_comparison(token)
-        operator = _SIGNS.get(sign, "")
-        if not meaning(value).strip():
-            self._fault("missing-value", field, token, why="compares with nothing", reading=f"{field}*")
-            self._leaf(_token("STAR", "*", token))
-        elif not operator:
-            excludes = sign in _FOREIGN_NOT
-            reading = f"{'-' if excludes else ''}{field}{value}"
-            self._fault("bad-comparison", field, token, why=f"{sign} is not a comparison sign", reading=reading)
-            if excludes:
-                self._exclude(_token("MINUS", "-", token), report=False)
-            self._leaf(_token("PHRASE" if value.startswith('"') else "WORD", value, token))
-        else:
-            if space or operator != sign:
-                why = f"{sign} is not a comparison sign" if operator != sign else "there is white space after the sign"
-                self._fault("bad-comparison", field, token, why=why, reading=f"{field}{operator}{value}")
-            full = self._full_value(value, token)
-            self._leaf(_token("COMPARISON", f"{operator}{full}", token) if full else _token("STAR", "*", token))
-
-    def _range(self, token: Token) -> None:
-        pieces, wrong = PIECE.findall(token), ""
-        brackets = "".join(PIECE.sub("", token).split())
-        if len(pieces) == 1 and ".." in pieces[0] and not re.search(r'["\\]', pieces[0]):
-            wrong = "has no TO"
-            pieces = [piece for piece in pieces[0].replace("..", " TO ", 1).split(" ") if piece]
-        if len(brackets) == 1:
-            wrong = "is never closed"
-        places = [place for place, piece in enumerate(pieces) if piece.upper() == "TO"]
-        if not places and pieces:
-            self._list(pieces, wrong or "has no TO", token)
+        repaired = (repair_comparison if token.type == "COMPARISON" else repair_range)(field, token)
+        if not repaired.code:
+            self._leaf(token)
             return
-        place = pieces.index("TO") if "TO" in pieces else min(places, default=0)
-        sides = pieces[:place], pieces[place + 1 :]
-        if len(places) == len(pieces):
-            wrong = wrong or "is empty"
-        elif "TO" not in pieces:
-            wrong = wrong or "has its TO in small letters"
-        elif empty := [name for name, side in zip(("before", "after"), sides, strict=True) if not _text_of(side)]:
-            wrong = wrong or f"has nothing {empty[0]} its TO"
-        elif max(map(len, sides)) > 1:
-            wrong = wrong or "has more than one value at one end"
-        low, high = (self._bound(side, token) for side in sides)
-        condition = "*" if len(places) == len(pieces) else f"{brackets[0]}{low} TO {high}{brackets[1:] or ']'}"
-        if wrong:
-            self._fault("bad-range", self._last, token, why=wrong, reading=f"{self._last}{condition}")
-        self._leaf(_token("STAR" if condition == "*" else "RANGE", condition, token))
-
-    def _bound(self, pieces: Sequence[str], token: Token) -> str:
-        """Return one end of a range, ``*`` where it is open."""
-        if not _text_of(pieces) or pieces == ["*"]:
-            return "*"
-        return quote(_text_of(pieces)) if len(pieces) > 1 else self._full_value(pieces[0], token) or "*"
-
-    def _full_value(self, value: str, token: Token) -> str:
-        """Return a value as it is, or in quotes without its wildcards where it has some."""
-        characters = [] if value.startswith('"') else units(value)
-        if not any(live for _, live in characters):
-            return value
-        self._fault("bound-wildcard", self._last, token, bound=value)
-        rest = "".join(char for char, live in characters if not live).rstrip("-./_")
-        return quote(rest) if rest else ""
-
-    def _list(self, pieces: Sequence[str], wrong: str, token: Token) -> None:
-        """Take a list of values, ``[api, mcp]``, as a group joined by OR."""
-        values = [piece if piece.startswith('"') else piece.strip(",;") for piece in pieces]
-        values = [value for value in values if value not in ("AND", "OR") and meaning(value).strip()]
-        reading = f"{self._last}({' OR '.join(values)})" if values else f"{self._last}*"
-        self._fault("bad-range", self._last, token, why=wrong, reading=reading)
-        if not values:
-            self._leaf(_token("STAR", "*", token))
-            return
-        self._open(_token("LPAR", "(", token))
-        for value in values:
-            if self._last.type != "LPAR":
-                self.tokens.append(_token("OR", "OR", token))
-            self._leaf(_token("PHRASE" if value.startswith('"') else "WORD", value, token))
-        self._end_group(_token("RPAR", ")", token))
+        self._fault(repaired.code, field, token, reading=repaired.text, **repaired.facts)
+        self.tokens.pop()
+        start, end = span(field, token)
+        for part in parser().lex(repaired.text):
+            self._HANDLERS[part.type](self, Token(part.type, str(part), start_pos=start, end_pos=end))
 
     # Marks behind a word, phrase or group
 
@@ -458,11 +371,10 @@ class _Repair:
     def _number(self, mark: Token, number: str, sign: str, bounds: _Bounds) -> None:
         """Append a mark with its number brought into the bounds; one with other text after ~ or ^ becomes a word."""
         is_word = mark.type != "NEAR" and bool(number.strip("0123456789."))
-        nearest = _nearest(number, bounds)
+        nearest = "" if is_word else bounds.nearest(number)
         reading = f"{sign}{nearest}" if nearest else bounds.otherwise
-        if not _is_within(number, bounds):
-            read_as = "a word" if is_word else reading or "nothing"
-            self._fault("bad-number", mark, reading=read_as, **bounds._asdict())
+        if not _NUMBER[bounds.kind].fullmatch(number) or float(nearest) != float(number):
+            self._fault("bad-number", mark, reading="a word" if is_word else reading or "nothing", **bounds._asdict())
         if is_word:
             self._leaf(_token("WORD", mark, mark))
         elif reading:
@@ -485,64 +397,3 @@ class _Repair:
         "STAR": _leaf,
         "WORD": _word,
     }
-
-
-# 3. Tree
-
-_WITHOUT_POSITIONS: dict[type[ast.Node], str] = {
-    ast.And: "words joined by AND",
-    ast.Boost: "something boosted",
-    ast.Compare: "a comparison",
-    ast.Everything: "*",
-    ast.Exists: "a field condition",
-    ast.Field: "a part with its own field",
-    ast.Near: "another NEAR in parentheses",
-    ast.Not: "an exclusion",
-    ast.Range: "a range",
-}
-"""What NEAR cannot measure a distance to, as messages call it."""
-
-
-def _repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
-    """Return a query with only measurable operands around every NEAR, and a fault for each NEAR that had others."""
-    faults: list[Fault] = []
-
-    def repair(node: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
-        if isinstance(node, ast.And):
-            return replace(join(ast.And, below), span=node.span)
-        node = ast.with_children(node, below)
-        if not isinstance(node, ast.Near) or not (culprit := _unmeasurable(node.operands)):
-            return node
-        repaired = _without_unmeasurable(node)
-        facts = {"what": _WITHOUT_POSITIONS[type(culprit)], "reading": repaired}
-        faults.append(Fault("near-operand", culprit.span[0], text[slice(*culprit.span)], facts))
-        return repaired
-
-    tree = ast.fold(root, repair) if "NEAR" in text else root
-    return tree, sorted(faults, key=lambda fault: fault.position)
-
-
-def _unmeasurable(operands: Sequence[ast.Node]) -> ast.Node | None:
-    """Return the first part of these operands that has no positions of its own, or None."""
-    parts = (part for operand in operands for part in (operand.operands if isinstance(operand, ast.Or) else (operand,)))
-    return next((part for part in parts if type(part) in _WITHOUT_POSITIONS), None)
-
-
-def _without_unmeasurable(near: ast.Near) -> ast.Node:
-    """Move an exclusion or field that stands before NEAR around it; where that is not enough, join by AND."""
-    operands: list[ast.Node] = []
-    distances: list[int] = []
-    for operand, distance in zip(near.operands, (0, *near.distances), strict=True):
-        inner = operand.operand if isinstance(operand, ast.Boost) else operand
-        chain = inner if isinstance(inner, ast.Near) else ast.Near((inner,), ())
-        operands += chain.operands
-        distances += (distance, *chain.distances)
-    first, bare = operands[0], operands
-    if isinstance(first, ast.Not):
-        bare = [first.operand, *operands[1:]]
-    elif isinstance(first, ast.Field):
-        bare = [part.operand if isinstance(part, ast.Field) and part.name == first.name else part for part in operands]
-    if _unmeasurable(bare):
-        return join(ast.And, operands)
-    inside = replace(near, operands=tuple(bare), distances=tuple(distances[1:]))
-    return replace(first, operand=inside, span=near.span) if isinstance(first, ast.Not | ast.Field) else inside
