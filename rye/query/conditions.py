@@ -36,7 +36,7 @@ def repair_comparison(field: str, token: str) -> Condition:
     if not meaning(value).strip():
         return Condition(f"{field}*", "missing-value", {"why": "compares with nothing"})
     if operator != sign:
-        return Condition(text, "bad-comparison", {"why": f"{sign} is not a comparison sign"})
+        return Condition(text, "bad-comparison", {"why": "{sign} is not a comparison sign", "sign": sign})
     if space:
         return Condition(text, "bad-comparison", {"why": "there is white space after the sign"})
     return Condition(text, "" if full == value else "bound-wildcard", {"bound": value})

@@ -109,7 +109,7 @@ FLAWS = {
         ("AND", "OR", "NOT", "-"),
     ),
     "near-operand": Flaw(
-        "NEAR cannot measure the distance to {what}",
+        "NEAR cannot measure the distance to {token}",
         "put words, wildcards, fuzzy words, phrases or OR-groups of them on both sides; a field, exclusion or boost "
         "goes around the whole, as in title:(a NEAR/5 b)",
         "it was read as {reading}",
@@ -182,7 +182,14 @@ _SLOT = re.compile(r"\{([a-z]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A flaw at one place of a query: ``token`` is the offending text, ``facts`` fill the messages beside it."""
+    """A flaw at one place of a query.
+
+    Attributes:
+        code: Which flaw of :data:`FLAWS`.
+        position: 0-based place in the query.
+        token: The offending text.
+        facts: What fills the slots of the messages; ``why`` may have slots itself, the others are shown cut short.
+    """
 
     code: str
     position: int
@@ -191,6 +198,7 @@ class Fault:
 
     def _fill(self, template: str) -> str:
         facts = {"token": self.token, **self.facts}
+        template = template.replace("{why}", str(facts.get("why")))
         return _SLOT.sub(lambda slot: _show(str(facts[slot[1]])), template)
 
     def dropped(self) -> Dropped:

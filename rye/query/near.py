@@ -9,18 +9,7 @@ from rye.query import ast
 from rye.query.flaws import Fault
 from rye.query.grammar import join
 
-_WITHOUT_POSITIONS: dict[type[ast.Node], str] = {
-    ast.And: "words joined by AND",
-    ast.Boost: "something boosted",
-    ast.Compare: "a comparison",
-    ast.Everything: "*",
-    ast.Exists: "a field condition",
-    ast.Field: "a part with its own field",
-    ast.Near: "another NEAR in parentheses",
-    ast.Not: "an exclusion",
-    ast.Range: "a range",
-}
-"""What NEAR cannot measure a distance to, as messages call it."""
+_MEASURABLE = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
 
 
 def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
@@ -34,8 +23,7 @@ def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
         if not isinstance(node, ast.Near) or not (culprit := _unmeasurable(node.operands)):
             return node
         repaired = _without_unmeasurable(node)
-        facts = {"what": _WITHOUT_POSITIONS[type(culprit)], "reading": repaired}
-        faults.append(Fault("near-operand", culprit.span[0], text[slice(*culprit.span)], facts))
+        faults.append(Fault("near-operand", culprit.span[0], text[slice(*culprit.span)], {"reading": repaired}))
         return repaired
 
     tree = ast.fold(root, repair) if "NEAR" in text else root
@@ -45,7 +33,7 @@ def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
 def _unmeasurable(operands: Sequence[ast.Node]) -> ast.Node | None:
     """Return the first part of these operands that has no positions of its own, or None."""
     parts = (part for operand in operands for part in (operand.operands if isinstance(operand, ast.Or) else (operand,)))
-    return next((part for part in parts if type(part) in _WITHOUT_POSITIONS), None)
+    return next((part for part in parts if not isinstance(part, _MEASURABLE)), None)
 
 
 def _without_unmeasurable(near: ast.Near) -> ast.Node:

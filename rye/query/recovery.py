@@ -112,7 +112,6 @@ _OPENERS = ("START", "LPAR", *_JOINING, *_PREFIXES)
 _FOREIGN_OPERATORS = {"&&": "AND", "||": "OR"}
 _NUMBER = {"whole number": re.compile(r"[0-9]+"), "number": re.compile(r"[0-9]+(?:\.[0-9]+)?")}
 _LIKE_A_NUMBER = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
-_NEVER_FUZZY = {"STAR": "*", "RPAR": "a group", "COMPARISON": "a comparison", "RANGE": "a range"}
 _START = Token("START", "", start_pos=0, end_pos=0)
 _token = Token.new_borrow_pos
 
@@ -259,13 +258,13 @@ class _Repair:
     def _operator(self, token: Token) -> None:
         last, word = self._last, self._written(token)
         if last.type == "FIELD":
-            why = f"is an operator and no value for {self._written(last)}"
-            self._fault("missing-value", token, why=why, reading="a word")
+            why = "is an operator and no value for {previous}"
+            self._fault("missing-value", token, why=why, previous=self._written(last), reading="a word")
             self._leaf(_token("WORD", f"\\{word}", token))
         elif last.type in _OPENERS:
             begins = last.type in ("START", "LPAR")
-            why = "has nothing before it to join" if begins else f"directly follows {self._written(last)}"
-            self._fault("missing-operand", token, why=why)
+            why = "has nothing before it to join" if begins else "directly follows {previous}"
+            self._fault("missing-operand", token, why=why, previous=self._written(last))
         elif token.type == "NEAR":
             self._number(token, word.removeprefix("NEAR").removeprefix("/"), "NEAR/", _NEAR)
         else:
@@ -344,15 +343,13 @@ class _Repair:
         if last.type in _OPENERS or last.end_pos != mark.start_pos:
             self._mark_of_nothing(mark)
         elif last.type in (kind, "BOOST"):
-            self._fault("misplaced-mark", mark, why=f"cannot follow {self._written(last)}")
+            self._fault("misplaced-mark", mark, why="cannot follow {previous}", previous=self._written(last))
         elif kind == "BOOST":
             self._number(mark, mark[1:], "^", _BOOST)
         elif last.type == "PHRASE":
             self._number(mark, mark[1:], "~", _SLOP)
-        elif last.type in _NEVER_FUZZY:
-            self._fault("misplaced-mark", mark, why=f"cannot follow {_NEVER_FUZZY[last.type]}")
-        elif any(live for _, live in units(last)):
-            self._fault("misplaced-mark", mark, why=f"cannot follow a wildcard ({self._written(last)})")
+        elif last.type != "WORD" or any(live for _, live in units(last)):
+            self._fault("misplaced-mark", mark, why="can only follow a word without wildcards, or a phrase")
         elif len(mark) == 1:
             self.tokens.append(mark)
         else:
