@@ -27,7 +27,10 @@ class Condition(NamedTuple):
 
 
 def repair_comparison(field: str, token: str) -> Condition:
-    """Check a comparison, such as ``>=2.0`` for the field ``version:``."""
+    """Check a comparison such as ``>=2.0``, for a field with its colon.
+
+    Signs of other languages are understood. A comparison without a value asks whether the field is there.
+    """
     sign, space, value = split_comparison(token)
     operator = _SIGNS.get(sign, "")
     full = _without_wildcards(value) if operator else _spell(value)
@@ -43,7 +46,11 @@ def repair_comparison(field: str, token: str) -> Condition:
 
 
 def repair_range(field: str, token: str) -> Condition:
-    """Check a range, such as ``[1 TO 2}`` for the field ``version:``; a list of values is a group joined by OR."""
+    """Check a range such as ``[1 TO 2}``, for a field with its colon.
+
+    A range without its end is closed, a missing end open; ``..`` and ``to`` mean TO. A list of values becomes a group
+    joined by OR, and an empty range asks whether the field is there.
+    """
     pieces = PIECE.findall(token)
     brackets = "".join(PIECE.sub("", token).split())
     wrong = "" if len(brackets) == 2 else "is never closed"
@@ -76,7 +83,9 @@ def repair_range(field: str, token: str) -> Condition:
 def _bound(pieces: list[str]) -> str:
     """Return one end of a range as one value, empty where there is none."""
     text = " ".join(map(meaning, pieces)).strip()
-    return quote(text) if text and len(pieces) > 1 else "".join(pieces) if text else ""
+    if not text:
+        return ""
+    return pieces[0] if len(pieces) == 1 else quote(text)
 
 
 def _spell(value: str) -> str:
