@@ -13,9 +13,9 @@ of the repairs.
     ...     parse("deploy AND (title:k8s OR")
     ... except QueryError as error:
     ...     print(error.code, "→", error.suggestion)
-    missing-right-operand → deploy title:k8s
+    missing-operand → deploy title:k8s
     >>> parse("deploy OR", lenient=True).dropped[0].reason
-    'nothing follows OR; it was left out'
+    'OR has nothing after it; it was left out'
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from functools import lru_cache
 
 from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk, with_children
 from rye.query.escaping import OPERATORS, is_field_name
-from rye.query.limits import LIMITS, MAX_CHARS, MAX_LEAVES
+from rye.query.limits import MAX_CHARS, MAX_LEAVES
 from rye.query.tree import as_words, dump, leaves, loosen, to_dict, without_question_marks
 
 __all__ = [
-    "LIMITS",
     "OPERATORS",
     "Parsed",
     "as_words",
@@ -71,8 +70,6 @@ def _parse_bare(text: str) -> Parsed | None:
     """
     if len(text) > MAX_CHARS:
         return None
-    if text.isascii() and text.isalnum() and text not in OPERATORS:
-        return Parsed(text, Word(text, (0, len(text))))
     if quoted := _BARE_PHRASE.fullmatch(text):
         return Parsed(text, Phrase(quoted[2], span=quoted.span(1)))
     if not _BARE_WORDS.fullmatch(text):

@@ -9,6 +9,7 @@ back the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, TypeVar, cast
@@ -256,15 +257,15 @@ def _parts(node: Node, inside: Sequence[str], least: int) -> list[str]:
     return [text if _BINDING.get(type(child), _ATOM) >= least else escaping.group(text) for child, text in pairs]
 
 
-def _print_atom(node: Node, spelling: escaping.Spelling) -> str:
+def _print_atom(node: Node, hazard: re.Pattern[str]) -> str:
     """Print what may stand directly after ``name:``; empty for anything else."""
     match node:
         case Word(text):
-            return escaping.spell(escaping.literal(text), spelling)
+            return escaping.spell(escaping.literal(text), hazard)
         case Wildcard(pattern):
-            return escaping.spell(escaping.pattern_units(pattern), spelling)
+            return escaping.spell(escaping.pattern_units(pattern), hazard)
         case Fuzzy(text, distance):
-            word = escaping.guard_colons(escaping.spell(escaping.literal(text), spelling))
+            word = escaping.guard_colons(escaping.spell(escaping.literal(text), hazard))
             return f"{word}~" if distance is None else f"{word}~{distance}"
         case Phrase(text, slop):
             return escaping.quote(text) if slop is None else f"{escaping.quote(text)}~{slop}"

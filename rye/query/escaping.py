@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from rye import _resources
 
@@ -21,37 +21,28 @@ OPERATORS = ("AND", "OR", "NOT", "NEAR", "TO")
 Units: TypeAlias = list[tuple[str, bool]]
 """The characters of a word, each with whether it is a live wildcard."""
 
-ODD_WORDS = {
-    "foreign-operator": re.compile(r"(?:&&|\|\|)\Z|![^\W_]"),
-    "stray-suffix": re.compile(r"[~^][\d.]+\Z"),
-    "missing-field": re.compile(r"[<>]=?[0-9]"),
-}
-"""Words to the grammar that are most likely mistakes: error code → the pattern of such a word."""
+FOREIGN = re.compile(r"(?:&&|\|\|)\Z|![^\W_]")
+"""A word that is an operator in other languages."""
 
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
-_ODD = "|".join((r"[-~^!]\Z", *(look.pattern for look in ODD_WORDS.values())))
+_ODD = rf"{FOREIGN.pattern}|[-~^!]\Z|[~^][\d.]+\Z|[<>]=?[0-9]"
 _JOINING = "|".join(word for word in OPERATORS if word != "TO")
 
 
-class Spelling(NamedTuple):
-    """How text is escaped at one place: characters to escape, those free at the start, and beginnings to escape."""
-
-    specials: str
-    free_at_start: str
-    hazard: re.Pattern[str]
-
-
-WORD = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:{_JOINING}|TO)\Z|NEAR/|-(?![->]|\Z)"))
-"""A word by itself."""
+# Beginnings of a word that would read as something else
+WORD = re.compile(rf"{_ODD}|(?:{_JOINING}|TO)\Z|NEAR/|-(?![->]|\Z)")
+"""Where a word is by itself."""
+VALUE = re.compile(rf"{_ODD}|(?:{_JOINING})\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]")
+"""Where a word is directly after ``name:``."""
 NOT_AFTER_MINUS = "->"
 """What would read differently directly after the ``-`` of an exclusion."""
-VALUE = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:{_JOINING})\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]"))
-"""A word directly after ``name:``."""
-COMPARED = Spelling('()"~^', "", re.compile(r"[<>=!]"))
-"""The value of a comparison."""
-BOUND = Spelling('()[]{}"', "", re.compile(r"TO\Z"))
-"""One end of a range."""
+
+# What is escaped in a value
+COMPARED = re.compile(r'\A[<>=!]|[()"~^*?]')
+"""In the value of a comparison."""
+BOUND = re.compile(r'\ATO\Z|[()\[\]{}"*?]')
+"""In one end of a range."""
 
 
 def units(raw: str) -> Units:
@@ -98,31 +89,31 @@ def is_field_name(name: str) -> bool:
     return _field_before(f"{name}:x") == name != ""
 
 
-def _spell_unit(word: Units, index: int, spelling: Spelling) -> str:
+def _spell_unit(word: Units, index: int) -> str:
     char, live = word[index]
     if live:
         return char
     if char == "\\":
         following, live = word[index + 1] if index + 1 < len(word) else ("", False)
         return char if index and following.isalnum() and not live else "\\\\"
-    special = char in spelling.specials and (index > 0 or char not in spelling.free_at_start)
-    return f"\\{char}" if special or char in "*?" or char.isspace() else char
+    special = char in '()"*?' or char.isspace() or (char in "~^" and index > 0)
+    return f"\\{char}" if special else char
 
 
-def spell(word: Units, spelling: Spelling) -> str:
-    """Spell a word so that, at that place, it reads as just these characters and wildcards."""
-    spelled = "".join(_spell_unit(word, index, spelling) for index in range(len(word)))
-    if spelling.hazard.match(spelled):
+def spell(word: Units, hazard: re.Pattern[str]) -> str:
+    """Spell a word so that, at the place with that hazard, it reads as just these characters and wildcards."""
+    spelled = "".join(_spell_unit(word, index) for index in range(len(word)))
+    if hazard.match(spelled):
         return f"\\{spelled}"
-    if spelling is WORD and (field := _field_before(spelled)):
+    if hazard is WORD and (field := _field_before(spelled)):
         return f"{field}\\{spelled.removeprefix(field)}"
     return spelled
 
 
-def spell_value(text: str, spelling: Spelling) -> str:
-    """Spell a compared value or an end of a range: with escapes, or in quotes if it has spaces or that is shorter."""
-    spelled = spell(literal(text), spelling)
-    return quote(text) if re.search(r"\s", text) or len(quote(text)) < len(spelled) else spelled
+def spell_value(text: str, specials: re.Pattern[str]) -> str:
+    """Spell a compared value or an end of a range: with escapes, or in quotes if it needs them or that is shorter."""
+    spelled = specials.sub(r"\\\g<0>", text)
+    return quote(text) if re.search(r"[\s\\]", text) or len(quote(text)) < len(spelled) else spelled
 
 
 def guard_colons(spelled: str) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rye.errors import QueryError
-from rye.query import limits
 from rye.query.ast import Dropped
 
 _OPERANDS = ("a word", "a phrase", "a group in parentheses", "a field condition")
@@ -20,12 +19,12 @@ _VALUES = ("a word", "a phrase", "a group in parentheses", "a comparison", "a ra
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One way a query can be wrong.
+    """One way a query can be wrong; all flaws that a writer would fix in the same way share a code.
 
     Attributes:
         message: What is wrong; ``{names}`` are filled in where the flaw is met.
         hint: What the writer can do about it.
-        fixed: What lenient parsing does instead.
+        fixed: What the repaired query does instead.
         example: A query with this flaw and no other before it; empty where only length or depth makes one.
         expected: What could have stood there.
     """
@@ -62,6 +61,12 @@ FLAWS = {
         "it was read as a space",
         "file\0system",
     ),
+    "trailing-backslash": Flaw(
+        "the backslash at the end escapes nothing",
+        "take it out, or write \\\\ for the character itself",
+        "it was left out",
+        "file\\",
+    ),
     "unclosed-quote": Flaw(
         "this quotation mark is never closed",
         'close the phrase with another ", or write \\" for the character itself',
@@ -83,38 +88,17 @@ FLAWS = {
         "file) system",
     ),
     "empty-group": Flaw(
-        "there is nothing between these parentheses",
+        "there is nothing between these {what}",
         'put something between them or take them out; to find them as text, quote them with their word: "main()"',
         "they were left out",
         "main ()",
         _OPERANDS,
     ),
-    "empty-phrase": Flaw(
-        "there is nothing between these quotation marks",
-        "put words between them or take them out",
-        "they were left out",
-        'file ""',
-        ("words",),
-    ),
-    "missing-left-operand": Flaw(
-        "{token} has nothing before it to join",
-        'put a word before it or take it out; to search for the word itself, quote it: "{token}"',
-        "it was left out",
-        "AND file",
-        _OPERANDS,
-    ),
-    "missing-right-operand": Flaw(
-        "nothing follows {token}",
-        'put a word after it or take it out; to search for the word itself, quote it: "{token}"',
+    "missing-operand": Flaw(
+        "{token} {why}",
+        'put a word there or take the operator out; to search for the word itself, quote it: "{token}"',
         "it was left out",
         "file OR",
-        _OPERANDS,
-    ),
-    "doubled-operator": Flaw(
-        "{token} directly follows {previous}",
-        'keep one of the two; to search for one as a word, quote it: "{token}"',
-        "the second was left out",
-        "file AND OR system",
         _OPERANDS,
     ),
     "foreign-operator": Flaw(
@@ -124,97 +108,33 @@ FLAWS = {
         "file && system",
         ("AND", "OR", "NOT", "-"),
     ),
-    "near-without-distance": Flaw(
-        "NEAR needs a distance",
-        "write NEAR/5 for at most 5 positions apart, or quote it to search for the word itself",
-        "it was read as {reading}",
-        "file NEAR system",
-        ("NEAR/n",),
-    ),
-    "bad-near-distance": Flaw(
-        "{token} has no distance that NEAR can use",
-        f"write a whole number from 1 to {limits.MAX_DISTANCE}, as in NEAR/5; quote the text to search for it",
-        "it was read as {reading}",
-        "file NEAR/x system",
-        (f"a whole number from 1 to {limits.MAX_DISTANCE}",),
-    ),
     "near-operand": Flaw(
-        "NEAR cannot measure the distance to {what}",
+        "NEAR cannot measure the distance to {token}",
         "put words, wildcards, fuzzy words, phrases or OR-groups of them on both sides; a field, exclusion or boost "
         "goes around the whole, as in title:(a NEAR/5 b)",
         "it was read as {reading}",
         "title:file NEAR/5 system",
         ("a word", "a phrase", "a group of those joined by OR"),
     ),
-    "bad-fuzzy-distance": Flaw(
-        "{token} is not a fuzzy distance",
-        "write ~, ~0, ~1 or ~2; to search for the character itself, write \\~",
+    "bad-number": Flaw(
+        "{token} needs a {kind} from {least} to {most}",
+        "write one, as in {example}; to search for the text itself, quote it",
         "it was read as {reading}",
-        "direcive~3",
-        (f"a whole number from 0 to {limits.MAX_FUZZY}", "nothing"),
+        "file NEAR system",
+        ("a {kind} from {least} to {most}",),
     ),
-    "fuzzy-wildcard": Flaw(
-        "{what} holds a wildcard and cannot be fuzzy as well",
-        "keep either the wildcard or the ~, or write \\* or \\? for the character itself",
-        "the {token} was left out",
-        "direc*~1",
-    ),
-    "fuzzy-group": Flaw(
-        "{token} cannot follow {what}",
-        "put it on each word, as in (deploy~ OR release~), or on one phrase",
-        "it was left out",
-        "(file system)~2",
-    ),
-    "bad-slop": Flaw(
-        "{token} is not a number of extra positions for a phrase",
-        f'write a whole number from 0 to {limits.MAX_SLOP}, as in "file system"~3',
-        "it was read as {reading}",
-        '"file system"~x',
-        (f"a whole number from 0 to {limits.MAX_SLOP}",),
-    ),
-    "bad-boost": Flaw(
-        "{token} is not a boost",
-        f"write a number from {limits.MIN_BOOST} to {limits.MAX_BOOST}, as in ^2; for the character itself write \\^",
-        "it was read as {reading}",
-        "file^high",
-        (f"a number from {limits.MIN_BOOST} to {limits.MAX_BOOST}",),
-    ),
-    "repeated-suffix": Flaw(
-        "{token} comes after {previous}, which says the same kind of thing",
-        "keep one of the two",
-        "the second was left out",
-        "file^2^3",
-    ),
-    "suffix-order": Flaw(
-        "{token} comes after the boost {previous}",
-        "write the ~ first, then the boost, as in file~1^2",
+    "misplaced-mark": Flaw(
+        "{token} {why}",
+        "write ~ directly after a word without wildcards or a phrase, then ^ after anything, each at most once, as in "
+        "deploy~1^2; to search for the text itself, quote it",
         "it was left out",
         "file^2~1",
     ),
-    "stray-suffix": Flaw(
-        "there is nothing directly before {token} that it could change",
-        "write it directly after a word, as in deploy~1 or deploy^2; for the text itself quote it",
-        "it was left out",
-        "file ^2",
-    ),
-    "trailing-backslash": Flaw(
-        "the backslash at the end escapes nothing",
-        "take it out, or write \\\\ for the character itself",
-        "it was left out",
-        "file\\",
-    ),
-    "field-without-value": Flaw(
-        "{token} has no value directly after it",
-        "write a value directly after the colon; to search for the text itself, quote it or put a space after it",
-        "it was read as a word",
+    "missing-value": Flaw(
+        "{token} {why}",
+        "write a value directly after it, as in title:deploy or version:>=2.0; to search for the text itself, quote it",
+        "it was read as {reading}",
         "(title:)",
-        _VALUES,
-    ),
-    "operator-as-value": Flaw(
-        "{token} is an operator and no value for {previous}",
-        'write a value after the colon; to search for the word itself, quote it: {previous}"{token}"',
-        "it was read as a word",
-        "title:OR draft",
         _VALUES,
     ),
     "exclusion-in-field": Flaw(
@@ -231,23 +151,9 @@ FLAWS = {
         "version:(>=2.0)",
         ("a field and a colon",),
     ),
-    "comparison-without-value": Flaw(
-        "{token} compares with nothing",
-        "write the value directly after it, as in version:>=2.0",
-        "it was read as asking whether the field is there",
-        "version:>=",
-        ("a value",),
-    ),
-    "comparison-space": Flaw(
-        "there is white space inside the comparison {token}",
-        "write the value directly after the sign, as in version:>=2.0",
-        "it was read without the space",
-        "version:>= 2.0",
-        ("a value",),
-    ),
     "bad-comparison": Flaw(
-        "{sign} is not a comparison",
-        "use >=, <=, > or <; to ask for a value write name:value, to exclude it -name:value",
+        "in {token}, {why}",
+        "write >=, <=, > or < directly before the value; write name:value for that value, -name:value for all others",
         "it was read as {reading}",
         "version:!=2.0",
         (">=", "<=", ">", "<"),
@@ -259,47 +165,13 @@ FLAWS = {
         "version:>=2.*",
         ("a full value",),
     ),
-    "unclosed-range": Flaw(
-        "the range {token} is never closed",
-        "end it with ] to include its last value or } to exclude it",
-        "it was read as closed there",
-        "created:[2026-01 TO 2026-03",
-        ("]", "}"),
-    ),
-    "empty-range": Flaw(
-        "there is nothing in the range {token}",
-        "write both ends, as in created:[2026-01 TO 2026-03], or * for an open end",
-        "it was read as asking whether the field is there",
-        "created:[]",
-        ("low TO high",),
-    ),
-    "range-without-to": Flaw(
-        "the range {token} has no TO",
-        "write created:[2026-01 TO 2026-03] for a range, tag:(api OR mcp) for one of several values",
+    "bad-range": Flaw(
+        "the range {token} {why}",
+        "write [low TO high] with one value or * at each end, and quotes around a value with spaces; "
+        "for one of several values write tag:(api OR mcp)",
         "it was read as {reading}",
-        "tag:[api, mcp]",
-        ("low TO high",),
-    ),
-    "range-lowercase-to": Flaw(
-        "the range {token} has its TO in small letters",
-        "write TO in capitals",
-        "it was read as TO",
         "created:[2026-01 to 2026-03]",
-        ("TO",),
-    ),
-    "range-without-bound": Flaw(
-        "the range {token} has nothing {side} its TO",
-        "write a value there, or * for an open end",
-        "that end was read as open",
-        "created:[2026-01 TO ]",
-        ("a value", "*"),
-    ),
-    "range-bound-words": Flaw(
-        "{bound} in {token} is more than one value",
-        'put a value with spaces in quotes, as in created:["2026-01-01 10:00" TO *]',
-        "it was read as one value",
-        "created:[2026-01-01 10:00 TO *]",
-        ("one value",),
+        ("[low TO high]",),
     ),
 }
 """Error code → its flaw, in the order in which the documentation lists them."""
@@ -310,7 +182,14 @@ _SLOT = re.compile(r"\{([a-z]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A flaw at one place of a query: ``token`` is the offending text, ``facts`` fill the messages beside it."""
+    """A flaw at one place of a query.
+
+    Attributes:
+        code: Which flaw of :data:`FLAWS`.
+        position: 0-based place in the query.
+        token: The offending text.
+        facts: What fills the slots of the messages; ``why`` may have slots itself, the others are shown cut short.
+    """
 
     code: str
     position: int
@@ -319,6 +198,7 @@ class Fault:
 
     def _fill(self, template: str) -> str:
         facts = {"token": self.token, **self.facts}
+        template = template.replace("{why}", str(facts.get("why")))
         return _SLOT.sub(lambda slot: _show(str(facts[slot[1]])), template)
 
     def dropped(self) -> Dropped:
@@ -336,7 +216,7 @@ class Fault:
             text=text,
             position=self.position,
             token=self.token,
-            expected=flaw.expected,
+            expected=tuple(map(self._fill, flaw.expected)),
             hint=self._fill(flaw.hint),
             suggestion=suggestion,
         )

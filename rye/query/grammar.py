@@ -1,34 +1,24 @@
 """The parser of ``grammar/query.lark``: Lark's tables, and one method per rule that makes its part of the AST.
 
-The tokens come from :mod:`rye.query.recovery`, which has checked them, so nothing here can fail. ``None`` is a hole, a
-missing operand: a node is built without it, or becomes a hole itself.
+The tokens come from :mod:`rye.query.recovery`, which has checked them, so nothing here can fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from typing import TypeAlias
 
 from lark import Lark, Token, Transformer, v_args
-from lark.lark import PostLex
 
 from rye import _resources
 from rye.query import ast
-from rye.query.escaping import pattern, plain, units, unquote
+from rye.query.escaping import pattern, plain, terminal, units, unquote
 
-Part: TypeAlias = ast.Node | None
-"""A part of the AST; None for a hole."""
-
-
-class _KeepTokens(PostLex):
-    """Makes the lexer yield these tokens wherever they stand; recovery reports one that is misplaced."""
-
-    always_accept = ("AND", "OR", "NOT", "NEAR", "RPAR", "FUZZY", "BOOST", "QUOTE", "BACKSLASH", "BARE_RANGE")
-
-    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return stream
+_COMPARISON = re.compile(rf'([<>=!]+)(\s*)(?:({terminal("PHRASE")})|"?({terminal("_CHARS")}))?')
+PIECE = re.compile(rf"{terminal('PHRASE')}|{terminal('_BOUND')}")
+"""A value of a RANGE, or its TO."""
 
 
 def span(first: Token, last: Token | ast.Node | None = None) -> ast.Span:
@@ -37,30 +27,32 @@ def span(first: Token, last: Token | ast.Node | None = None) -> ast.Span:
     return first.start_pos or 0, end or 0
 
 
-def join(kind: type[ast.And | ast.Or], parts: Iterable[Part | Token]) -> Part:
-    """Join parts into one flat node, without holes and operators; a single part is returned as it is."""
+def join(kind: type[ast.And | ast.Or], parts: Iterable[ast.Node | Token]) -> ast.Node:
+    """Join parts into one flat node, without the operators; a single part is returned as it is."""
     flat: list[ast.Node] = []
     for part in parts:
         if isinstance(part, kind):
             flat.extend(part.operands)
-        elif part is not None and not isinstance(part, Token):
+        elif not isinstance(part, Token):
             flat.append(part)
-    if len(flat) < 2:
-        return flat[0] if flat else None
-    return kind(tuple(flat), (flat[0].span[0], flat[-1].span[1]))
+    return flat[0] if len(flat) == 1 else kind(tuple(flat), (flat[0].span[0], flat[-1].span[1]))
 
 
-def meaning(value: Token) -> str:
+def meaning(value: str) -> str:
     """Return the text that a value or an end of a range means, quoted or not."""
-    return unquote(value) if value.type == "PHRASE" else plain(value)
+    return unquote(value) if value.startswith('"') else plain(value)
+
+
+def split_comparison(token: str) -> tuple[str, str, str]:
+    """Return the sign of a COMPARISON, the white space after it, and its value, quoted or not."""
+    match = _COMPARISON.match(token)
+    assert match
+    return match[1], match[2], match[3] or match[4] or ""
 
 
 @v_args(inline=True)
-class _Builder(Transformer[Token, Part]):
+class _Builder(Transformer[Token, ast.Node]):
     """One method per rule of the grammar; Lark calls it while it parses."""
-
-    def hole(self, _token: Token) -> None:
-        return None
 
     def word(self, token: Token) -> ast.Node:
         word = units(token)
@@ -79,61 +71,54 @@ class _Builder(Transformer[Token, Part]):
     def slop(self, token: Token, mark: Token) -> ast.Node:
         return ast.Phrase(unquote(token), int(mark[1:]), span(token, mark))
 
-    def group(self, opening: Token, part: Part, closing: Token) -> Part:
-        return part and replace(part, span=span(opening, closing))
+    def group(self, opening: Token, part: ast.Node, closing: Token) -> ast.Node:
+        return replace(part, span=span(opening, closing))
 
-    def field(self, field: Token, operand: Part) -> ast.Node:
-        match operand:
-            case None:
-                return ast.Word(field[:-1], span(field))
-            case ast.Everything():
-                return ast.Exists(field[:-1], span(field, operand))
-            case _:
-                return ast.Field(field[:-1], operand, span(field, operand))
+    def field(self, field: Token, operand: ast.Node) -> ast.Node:
+        if isinstance(operand, ast.Everything):
+            return ast.Exists(field[:-1], span(field, operand))
+        return ast.Field(field[:-1], operand, span(field, operand))
 
     def exists(self, field: Token, star: Token) -> ast.Node:
         return ast.Exists(field[:-1], span(field, star))
 
-    def comparison(self, field: Token, sign: Token, value: Token) -> ast.Node:
-        return ast.Compare(field[:-1], str(sign), meaning(value), span(field, value))
+    def comparison(self, field: Token, token: Token) -> ast.Node:
+        sign, _space, value = split_comparison(token)
+        return ast.Compare(field[:-1], sign, meaning(value), span(field, token))
 
-    def range(self, field: Token, opening: Token, low: Token, _to: Token, high: Token, closing: Token) -> ast.Node:  # noqa: PLR0917 - as the rule has it
+    def range(self, field: Token, token: Token) -> ast.Node:
+        low, _to, high = PIECE.findall(token)
         least, most = (None if end == "*" else meaning(end) for end in (low, high))
-        return ast.Range(field[:-1], least, most, opening == "[", closing == "]", span(field, closing))
+        return ast.Range(field[:-1], least, most, token[0] == "[", token[-1] == "]", span(field, token))
 
-    def excluded_field(self, field: Token, exclusion: Part) -> ast.Node:
-        if not isinstance(exclusion, ast.Not):
-            return self.field(field, None)
-        inner = self.field(field, exclusion.operand)
-        return ast.Not(inner, inner.span)
+    def boost(self, operand: ast.Node, mark: Token) -> ast.Node:
+        return ast.Boost(operand, float(mark[1:]), (operand.span[0], span(mark)[1]))
 
-    def boost(self, operand: Part, mark: Token) -> Part:
-        return operand and ast.Boost(operand, float(mark[1:]), (operand.span[0], span(mark)[1]))
+    def negation(self, mark: Token, operand: ast.Node) -> ast.Node:
+        return ast.Not(operand, span(mark, operand))
 
-    def negation(self, mark: Token, operand: Part) -> Part:
-        return operand and ast.Not(operand, span(mark, operand))
+    def proximity(self, first: ast.Node, *others: ast.Node | Token) -> ast.Node:
+        operands = (first, *(part for part in others if not isinstance(part, Token)))
+        distances = tuple(int(part.removeprefix("NEAR/")) for part in others if isinstance(part, Token))
+        return ast.Near(operands, distances, (first.span[0], operands[-1].span[1]))
 
-    def proximity(self, first: Part, *others: Part | Token) -> Part:
-        operands, distances = [first] if first else [], []
-        for mark, operand in zip(others[::2], others[1::2], strict=True):
-            if operand is not None and not isinstance(operand, Token):
-                if operands:
-                    distances.append(int(str(mark).removeprefix("NEAR/")))
-                operands.append(operand)
-        if not distances:
-            return operands[0] if operands else None
-        return ast.Near(tuple(operands), tuple(distances), (operands[0].span[0], operands[-1].span[1]))
-
-    def conjunction(self, *parts: Part | Token) -> Part:
+    def conjunction(self, *parts: ast.Node | Token) -> ast.Node:
         return join(ast.And, parts)
 
-    def disjunction(self, *parts: Part | Token) -> Part:
+    def disjunction(self, *parts: ast.Node | Token) -> ast.Node:
         return join(ast.Or, parts)
 
 
 @cache
 def parser() -> Lark:
     """Return the one parser of the process, built when first needed; it keeps nothing between texts."""
-    return Lark(
-        _resources.grammar_text(), parser="lalr", lexer="contextual", transformer=_Builder(), postlex=_KeepTokens()
-    )
+    return Lark(_resources.grammar_text(), parser="lalr", lexer="basic", transformer=_Builder())
+
+
+def parse_tokens(tokens: Iterable[Token]) -> ast.Node:
+    """Return the tree of the tokens of a correct query, of which there is at least one."""
+    session = parser().parse_interactive("")
+    for token in tokens:
+        session.feed_token(token)
+    tree: ast.Node = session.feed_token(Token("$END", ""))
+    return tree

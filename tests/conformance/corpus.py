@@ -10,8 +10,8 @@ comment. Any other block is one query and what is expected of it::
         Word "release"
 
     ? deploy OR
-    ! missing-right-operand at 7: "OR"     code, 0-based position, offending text
-    : nothing follows OR, at character 8    message
+    ! missing-operand at 7: "OR"     code, 0-based position, offending text
+    : OR has nothing after it, at character 8    message
     | deploy OR                            caret picture
     |        ^^
     > deploy                               suggestion

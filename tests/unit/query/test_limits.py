@@ -7,9 +7,9 @@ import time
 import pytest
 
 from rye.errors import QueryError
-from rye.query import children, dump, fold, limits, parse, to_dict, walk
+from rye.query import children, dump, fold, parse, to_dict, walk
 from rye.query.ast import Node
-from rye.query.limits import LIMITS, MAX_CHARS, MAX_LEAVES, MAX_NESTING
+from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 
 HOSTILE = [
     *["(", ")", "()", "AND ", "OR ", "NOT ", "-", "NEAR/5 ", "a OR ", "a NEAR/5 ", "a AND (", "(a OR ", "x:(", "-("],
@@ -95,13 +95,6 @@ def test_lenient_parsing_of_a_text_that_is_too_long_reads_its_beginning() -> Non
     (dropped,) = [each for each in parsed.dropped if "limit" in each.reason and "characters" in each.reason]
     assert dropped.position <= MAX_CHARS
     assert parsed.text[dropped.position - 1] == " "
-
-
-def test_every_limit_stands_in_the_table_with_its_value() -> None:
-    """One entry for each constant, and each says what it bounds."""
-    constants = {name: value for name, value in vars(limits).items() if name.startswith(("MAX_", "MIN_"))}
-    assert {limit.name: limit.value for limit in LIMITS} == constants
-    assert all(limit.bounds for limit in LIMITS)
 
 
 def test_flat_queries_stay_flat() -> None:

@@ -1,0 +1,102 @@
+"""Repairs comparisons and ranges. Each is one token, which is spelled anew if something is wrong with it.
+
+>>> repair_range("tag:", "[api, mcp]")
+Condition(text='tag:(api OR mcp)', code='bad-range', facts={'why': 'has no TO'})
+>>> repair_comparison("version:", "!=2.0").text
+'-version:2.0'
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rye.query.escaping import VALUE, quote, spell, units
+from rye.query.grammar import PIECE, meaning, split_comparison
+
+_SIGNS = {sign: sign for sign in (">=", "<=", ">", "<")} | {"=>": ">=", "=<": "<="}
+_NOT_EQUAL = ("!", "!=", "!==", "<>")
+
+
+class Condition(NamedTuple):
+    """A field and its condition as they should be written, with the code and facts of what is wrong, if anything."""
+
+    text: str
+    code: str
+    facts: dict[str, str]
+
+
+def repair_comparison(field: str, token: str) -> Condition:
+    """Check a comparison such as ``>=2.0``, for a field with its colon.
+
+    Signs of other languages are understood. A comparison without a value asks whether the field is there.
+    """
+    sign, space, value = split_comparison(token)
+    operator = _SIGNS.get(sign, "")
+    full = _without_wildcards(value) if operator else _spell(value)
+    excludes = "-" if sign in _NOT_EQUAL else ""
+    text = f"{excludes}{field}{operator}{full}" if full else f"{field}*"
+    if not meaning(value).strip():
+        return Condition(f"{field}*", "missing-value", {"why": "compares with nothing"})
+    if operator != sign:
+        return Condition(text, "bad-comparison", {"why": "{sign} is not a comparison sign", "sign": sign})
+    if space:
+        return Condition(text, "bad-comparison", {"why": "there is white space after the sign"})
+    return Condition(text, "" if full == value else "bound-wildcard", {"bound": value})
+
+
+def repair_range(field: str, token: str) -> Condition:
+    """Check a range such as ``[1 TO 2}``, for a field with its colon.
+
+    A range without its end is closed, a missing end open; ``..`` and ``to`` mean TO. A list of values becomes a group
+    joined by OR, and an empty range asks whether the field is there.
+    """
+    pieces = PIECE.findall(token)
+    brackets = "".join(PIECE.sub("", token).split())
+    wrong = "" if len(brackets) == 2 else "is never closed"
+    if len(pieces) == 1 and ".." in pieces[0] and not re.search(r'["\\]', pieces[0]):
+        wrong = wrong or "has no TO"
+        pieces = pieces[0].replace("..", " TO ", 1).split()
+    places = [place for place, piece in enumerate(pieces) if piece.upper() == "TO"]
+    if not places or len(places) == len(pieces):
+        values = [piece.strip(",;") for piece in pieces if piece not in ("AND", "OR") and not places]
+        values = [_spell(value) for value in values if meaning(value).strip()]
+        text = f"{field}({' OR '.join(values)})" if values else f"{field}*"
+        return Condition(text, "bad-range", {"why": wrong or ("has no TO" if values else "is empty")})
+    place = pieces.index("TO") if "TO" in pieces else places[0]
+    before, after = pieces[:place], pieces[place + 1 :]
+    low, high = _bound(before), _bound(after)
+    text = f"{field}{brackets[0]}{_without_wildcards(low) or '*'} TO {_without_wildcards(high) or '*'}"
+    text += brackets[1:] or "]"
+    if pieces[place] != "TO":
+        wrong = wrong or "has its TO in small letters"
+    elif not low or not high:
+        wrong = wrong or f"has nothing {'after' if low else 'before'} its TO"
+    elif len(before) > 1 or len(after) > 1:
+        wrong = wrong or "has more than one value at one end"
+    if wrong:
+        return Condition(text, "bad-range", {"why": wrong})
+    bound = next((end for end in (low, high) if end not in ("*", _without_wildcards(end))), "")
+    return Condition(text, "bound-wildcard" if bound else "", {"bound": bound})
+
+
+def _bound(pieces: list[str]) -> str:
+    """Return one end of a range as one value, empty where there is none."""
+    text = " ".join(map(meaning, pieces)).strip()
+    if not text:
+        return ""
+    return pieces[0] if len(pieces) == 1 else quote(text)
+
+
+def _spell(value: str) -> str:
+    """Return a value as it is written directly after a field."""
+    return value if value.startswith('"') else spell(units(value), VALUE)
+
+
+def _without_wildcards(value: str) -> str:
+    """Return a value as it is, or in quotes without its wildcards if it has some."""
+    characters = [] if value.startswith('"') else units(value)
+    if not any(live for _, live in characters):
+        return value
+    rest = "".join(char for char, live in characters if not live).rstrip("-./_")
+    return quote(rest) if rest else ""
