@@ -20,11 +20,12 @@ import pytest
 
 from rye import Registry, SearchResponse
 from rye.embedding import Floats
+from rye.embedding.probe import PROBE
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
-from rye.index import vector_store
+from rye.index import vectors as vector_files
 from rye.index.chunks import chunks_of
-from rye.index.vectors import PROBE, Meaning
 from rye.items import ItemType, parse
+from rye.search.meaning import Meaning
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim
 
@@ -321,7 +322,7 @@ def test_the_cache_is_private(sim: SpaceSim) -> None:
 
 def test_an_embedder_that_goes_away_leaves_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is its own; the next time only the rest is made."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
     with pytest.raises(UnavailableError, match="went away"):
         sim.registry(embedder=Broken(8)).embed()
     embedder = Hashed()
@@ -360,7 +361,7 @@ def test_progress_is_reported(sim: SpaceSim) -> None:
 
 def test_cancelling_stops_it_and_keeps_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The caller's word ends the work between two batches; the next time only the rest is made."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
     stopping = Hashed()
     sim.registry().refresh()
     with pytest.raises(CancelledError):
@@ -377,9 +378,9 @@ def test_killed_processes_leave_what_can_be_used(sim: SpaceSim) -> None:
     for number in range(60):
         sim.write("project", f"tools/many/tool{number}.py", f'"""Many {number}."""\n')
     code = (
-        "import sys; from rye import Registry; from rye.index import vector_store\n"
+        "import sys; from rye import Registry; from rye.index import vectors as vector_files\n"
         "from tests.support.embedders import Hashed\n"
-        "vector_store.SHARD_ROWS = vector_store.TEXTS_AT_A_TIME = 3\n"
+        "vector_files.SAVE_SECONDS, vector_files.TEXTS_PER_REQUEST = 0.0, 3\n"
         "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3], embedder=Hashed())\n"
         "registry.refresh(); print('ready', flush=True); registry.embed()\n"
     )
@@ -452,8 +453,8 @@ def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, same: str
 ) -> None:
     """It goes on with the vectors there are, and says how many are missing; another model is not held up at all."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
-    monkeypatch.setattr(vector_store, "SHARD_ROWS", 1)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
+    monkeypatch.setattr(vector_files, "SAVE_SECONDS", 0.0)
     held = Held(4)
     with embedding(sim, held) as busy:
         held.calls = 100  # the query itself is answered
@@ -476,7 +477,7 @@ def test_a_search_makes_vectors_for_a_time_and_the_next_one_goes_on(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An item of each space at least, unless no time is given; words rank the others, and a warning counts them."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
 
     def lacking(found: SearchResponse) -> int:
         texts = [text for text in found.warnings if text.startswith("project: ")]
@@ -518,7 +519,7 @@ def test_a_search_that_finds_the_vectors_in_use_makes_none(sim: SpaceSim) -> Non
 
 def test_the_rest_of_the_vectors_is_made_by_index_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """However little time a search has."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
     registry = sim.registry(embedder=Hashed(), embed_seconds=0)
     registry.search("tool number", mode="hybrid")
     assert registry.embed().missing == 0
