@@ -1,9 +1,9 @@
 """The vectors of the items of one space root: one file for each model, making missing ones, and similarities.
 
 A file has one row for each embedded text, with a hash of its item's path and bytes, so an unchanged item is never
-embedded twice. It is written whole under another name and then renamed: a killed process leaves the file before it, and
-readers keep what they have mapped. Writers of one model take turns by a lock. Nothing in a file is unpickled, and a
-damaged one is made anew.
+embedded twice. A file never changes: a save writes all rows to a new file, named by the time, and removes the others.
+So a killed process leaves a whole file, and readers keep what they have mapped. Writers of one model take turns by a
+lock. Nothing in a file is unpickled, and a damaged one is made anew.
 
 A vector has length 1 and is stored as 16-bit integers, each a 32,767th: half of what float32 takes, exact to 1e-4 in
 the similarity, and turned into float32 four times as fast as float16. Each request to the model has one more text, the
@@ -129,29 +129,39 @@ def item_keys(reader: Reader) -> Keys:
     return np.concatenate(keys)
 
 
-def vector_file(folder: Path, model: str) -> Path:
-    """Return the path of the file of a model; it changes with what is embedded and how it is stored."""
-    digest = hashlib.sha256(f"{RECIPE}\0{model}".encode()).hexdigest()[:32]
-    return folder / VECTOR_FILES.replace("*", digest)
+def file_stem(model: str) -> str:
+    """Return what the names of a model's files begin with; it changes with what is embedded and how it is stored."""
+    digest = hashlib.sha256(f"{RECIPE}\0{model}".encode()).hexdigest()
+    return f"vectors-{digest[:32]}"
 
 
-def write_vectors(path: Path, model: str, probe: Floats, table: VectorTable) -> None:
-    """Replace a file atomically; the rows of an item follow each other in order. Only one process may do so at a time.
+def newest_file(folder: Path, model: str) -> Path | None:
+    """Return the file of a model, if there is one."""
+    return max(files_in(folder, f"{file_stem(model)}-*{EXTENSION}"), default=None)
+
+
+def write_vectors(folder: Path, model: str, probe: Floats, table: VectorTable) -> Path:
+    """Write a new file of a model, remove the others, and return its path. Only one process may do so at a time.
 
     Raises:
         OSError: It cannot be written.
     """
-    temporary = path.with_suffix(".tmp")
+    path = folder / f"{file_stem(model)}-{time.time_ns():020}{EXTENSION}"
+    temporary = folder / f"{file_stem(model)}.tmp"
     temporary.unlink(missing_ok=True)  # of a process that was killed
     container.write(temporary, {**table._asdict(), "probe": probe}, {"model": model})
-    temporary.replace(path)
+    temporary.rename(path)
+    for older in files_in(folder, f"{file_stem(model)}-*{EXTENSION}"):
+        if older != path:
+            try_remove(older)
+    return path
 
 
 class VectorFile:
     """A file of vectors, mapped into memory.
 
     Attributes:
-        identity: What changes when the file is replaced.
+        path: Where it is.
         model: The model of its vectors.
         probe: Shape ``(dimensions,)``: the vector of the probe by this model.
         table: Its rows.
@@ -161,25 +171,17 @@ class VectorFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.identity = file_identity(path)
+        self.path = path
         file = Container(path)
         self.model, self.probe = str(file.meta.get("model")), file.array("probe")
         self.table = VectorTable(*map(file.array, VectorTable._fields))
-        if path.name != vector_file(path.parent, self.model).name:
+        if path.stem.rpartition("-")[0] != file_stem(self.model):
             raise DamagedError(f"{path.name}: the vectors are of another model")
         n, dimensions = self.table.key.size, self.probe.size
         layout = [(array.dtype.str, array.shape) for array in (*self.table, self.probe)]
         columns = [("<u8", (n,)), *3 * [("<u4", (n,))], ("<i2", (n, dimensions))]
         if layout != [*columns, ("<f4", (dimensions,))]:
             raise DamagedError(f"{path.name} is damaged: its arrays do not fit each other")
-
-
-def file_identity(path: Path) -> tuple[int, int, int] | None:
-    """Return inode, size and time of a file; None if it is not there."""
-    with suppress(OSError):
-        status = path.stat()
-        return status.st_ino, status.st_size, status.st_mtime_ns
-    return None
 
 
 class RootVectors:
@@ -344,10 +346,9 @@ class SpaceVectors:
     """
 
     def __init__(self, root: Root, folder: Path, embedder: Embedder, report: Callable[[int, int], None]) -> None:
-        self.root = root
+        self.root, self.folder = root, folder
         self.renewed: list[str] = []
         self._embedder, self._report = embedder, report
-        self._path = vector_file(folder, embedder.model)
         self._file: VectorFile | None = None
         self._last: tuple[Snapshot, VectorFile | None, RootVectors] | None = None
 
@@ -367,7 +368,8 @@ class SpaceVectors:
         """
         vectors, is_held = self._read(snapshot), True
         if len(vectors.to_embed(retry=effort.retry)) or not self._fits(probe):
-            with hold_lock(self._path.parent, f"{self._path.stem.upper()}-LOCK", wait=effort.wait) as is_held:
+            lock = f"{file_stem(self._embedder.model).upper()}-LOCK"
+            with hold_lock(self.folder, lock, wait=effort.wait) as is_held:
                 vectors = self._read(snapshot)
                 if not self._fits(probe):
                     self._remove_other_model(probe, is_held=is_held)
@@ -388,16 +390,16 @@ class SpaceVectors:
         return self._file is None or is_same_model(self._file.probe, probe)
 
     def _read(self, snapshot: Snapshot) -> RootVectors:
-        """Return the vectors in the file as it is now; a file that cannot be read is removed."""
-        identity = file_identity(self._path)
-        if identity != (self._file and self._file.identity):
+        """Return the vectors in the file that is the newest now; one that cannot be read is removed."""
+        path = newest_file(self.folder, self._embedder.model)
+        if path != (self._file and self._file.path):
             self._file = None
             try:
-                self._file = VectorFile(self._path)
+                self._file = VectorFile(path) if path else None
             except DamagedError as error:
-                if file_identity(self._path):
+                if path and path.exists():  # else another process has just replaced it
                     self.renewed.append(str(error))
-                    try_remove(self._path)
+                    try_remove(path)
         if self._last is None or self._last[0] is not snapshot or self._last[1] is not self._file:
             table = self._file.table if self._file else _NO_ROWS
             self._last = snapshot, self._file, RootVectors(Reader([(self.root, snapshot)]), table)
@@ -409,7 +411,8 @@ class SpaceVectors:
         if not is_held or not is_same_model(now, probe):
             raise model_changed(self._embedder.model)
         self.renewed.append("the model is another one now, under the same name")
-        self._path.unlink(missing_ok=True)
+        if self._file:
+            try_remove(self._file.path)
 
     def _embed_missing(self, vectors: RootVectors, probe: Floats, effort: Effort) -> None:
         """Embed items until all are embedded or the time is up, and keep what was made whatever happens."""
@@ -465,15 +468,15 @@ class SpaceVectors:
         keep |= 2 * np.count_nonzero(keep) > len(keep)
         keep &= ~np.isin(old.key, new.key)
         table = VectorTable.joined([old.pick(keep), new]) if keep.any() else new
-        with stoppable(None), write_faults(self._path.parent, "the vectors"):
-            write_vectors(self._path, self._embedder.model, probe, table)
+        with stoppable(None), write_faults(self.folder, "the vectors"):
+            write_vectors(self.folder, self._embedder.model, probe, table)
 
     def _remove_unused(self) -> None:
         """Remove the files of models that were not used for long."""
         oldest = time.time() - UNUSED_DAYS * 86_400
-        for path in files_in(self._path.parent, VECTOR_FILES):
+        for path in files_in(self.folder, VECTOR_FILES):
             with suppress(OSError):
-                if path != self._path and path.stat().st_mtime < oldest:
+                if not path.name.startswith(file_stem(self._embedder.model)) and path.stat().st_mtime < oldest:
                     path.unlink()
 
 
@@ -510,7 +513,8 @@ def vector_reports(root: Root, folder: Path, snapshot: Snapshot | None) -> tuple
     """
     reports = []
     reader = Reader([(root, snapshot)] if snapshot else [])
-    for path in files_in(folder, VECTOR_FILES):
+    newest = {path.stem.rpartition("-")[0]: path for path in sorted(files_in(folder, VECTOR_FILES))}
+    for path in newest.values():
         with suppress(DamagedError, OSError):  # of another version, or replaced just now
             file, size = VectorFile(path), path.stat().st_size
             vectors = RootVectors(reader, file.table)

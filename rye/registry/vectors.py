@@ -239,7 +239,8 @@ class VectorIndexes:
                 if attempt == _ATTEMPTS - 1:
                     raise
         roots = [vectors for vectors, _ in pairs]
-        vectors = self._last[1] if self._last and self._last[0] == roots else Vectors(roots)
+        last = self._last  # a thread that found the lock taken may replace it meanwhile
+        vectors = last[1] if last and last[0] == roots else Vectors(roots)
         self._last = roots, vectors
         lasting = [*_renewed(spaces), *self._warnings, *ignored_choices(self._layout.roots)]
         return Meaning(self.embedder, vectors, (*lasting, *chain(*(warnings for _, warnings in pairs))), self._doubt)

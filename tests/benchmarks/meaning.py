@@ -33,7 +33,7 @@ from rye import Registry
 from rye.embedding import Choice, Embedder, open_embedder
 from rye.index.chunks import Chunk
 from rye.index.reader import Reader
-from rye.index.vectors import RootVectors, VectorFile, Vectors, VectorTable, item_keys, vector_file, write_vectors
+from rye.index.vectors import RootVectors, VectorFile, Vectors, VectorTable, item_keys, write_vectors
 from tests.benchmarks import report
 from tests.benchmarks.corpus import LONG, SHORT, Corpus
 from tests.benchmarks.laying import Laid, lay
@@ -83,8 +83,7 @@ def large(embedder: Embedder, number: int, folder: Path) -> Vectors:
     reader = cast("Reader", Documents(number))
     chunks = [Chunk(0, 0, "text")] * number
     table = VectorTable.of(item_keys(reader).tolist(), chunks, rows, np.zeros(number, bool))
-    path = vector_file(folder, "benchmark")
-    write_vectors(path, "benchmark", embedder.embed(["probe"])[0], table)
+    path = write_vectors(folder, "benchmark", embedder.embed(["probe"])[0], table)
     return Vectors([RootVectors(reader, VectorFile(path).table)])
 
 

@@ -25,8 +25,9 @@ from rye.index.vectors import (
     VectorFile,
     Vectors,
     VectorTable,
+    file_stem,
     item_keys,
-    vector_file,
+    newest_file,
     write_vectors,
 )
 
@@ -141,9 +142,7 @@ def test_a_query_of_other_dimensions_is_refused() -> None:
 
 def written(folder: Path, some: VectorTable, model: str = "m") -> VectorFile:
     """Write a file and open it."""
-    path = vector_file(folder, model)
-    write_vectors(path, model, floats(unit(1, 8))[0], some)
-    return VectorFile(path)
+    return VectorFile(write_vectors(folder, model, floats(unit(1, 8))[0], some))
 
 
 def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
@@ -156,16 +155,16 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     probe = floats(unit(1, 8))[0]
     assert [is_same_model(file.probe, other) for other in (probe, -probe, probe[:4])] == [True, False, False]
     again = written(tmp_path, some.pick(some.key == 5))
-    assert again.identity != file.identity
     assert (len(again.table.key), len(file.table.key)) == (2, 6)
-    assert list(tmp_path.iterdir()) == [vector_file(tmp_path, "m")]
+    assert list(tmp_path.iterdir()) == [again.path] == [newest_file(tmp_path, "m")]
+    assert again.path > file.path
 
 
 def test_what_a_killed_process_left_does_not_matter(tmp_path: Path) -> None:
-    """It is overwritten."""
-    vector_file(tmp_path, "m").with_suffix(".tmp").write_bytes(b"half")
-    written(tmp_path, table([1], unit(1, 8)))
-    assert list(tmp_path.iterdir()) == [vector_file(tmp_path, "m")]
+    """The next file is written over what was unfinished."""
+    (tmp_path / f"{file_stem('m')}.tmp").write_bytes(b"half")
+    path = written(tmp_path, table([1], unit(1, 8))).path
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_zeros_are_no_vectors() -> None:
@@ -200,8 +199,8 @@ def test_shortened_texts_are_embedded_again_on_demand_alone() -> None:
 
 def test_a_file_of_another_model_is_not_read(tmp_path: Path) -> None:
     """Also where its name says otherwise."""
-    written(tmp_path, table([1], unit(1, 8)))
-    other = vector_file(tmp_path, "m").rename(vector_file(tmp_path, "n"))
+    path = written(tmp_path, table([1], unit(1, 8))).path
+    other = path.rename(tmp_path / path.name.replace(file_stem("m"), file_stem("n")))
     with pytest.raises(DamagedError, match="another model"):
         VectorFile(other)
 
@@ -226,7 +225,7 @@ def test_arrays_that_do_not_fit_each_other_are_damage(name: str, spoil: object, 
     file = written(tmp_path, table([1, 2, 3], unit(3, 8)))
     arrays = {**file.table._asdict(), "probe": file.probe}
     assert callable(spoil)
-    path = vector_file(tmp_path, "m")
+    path = file.path
     path.unlink()
     container.write(path, arrays | {name: spoil(arrays[name])}, {"model": "m"})
     with pytest.raises(DamagedError, match="do not fit"):
