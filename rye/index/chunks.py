@@ -22,8 +22,8 @@ from rye.embedding import Embedder
 from rye.items import Item
 from rye.items.model import Documented, Section
 
-RECIPE = 8
-"""Raised with every change of what is embedded; vectors made by another recipe are made anew."""
+RECIPE = 9
+"""Raised with every change of what is embedded, or of how vectors are stored; older files are not read."""
 
 CHUNK_CHARS, OVERLAP_CHARS = 2_000, 200
 """Greatest size of the part of a section that one vector stands for, and the overlap of two neighbours."""

@@ -1,109 +1,258 @@
-"""The vectors of a reader's items, and their similarity to a query: exact, by matrix product.
+"""The vectors of the items of one space root: one file for each model, making missing ones, and similarities.
 
-A vector has length 1 and stands on disk as 16-bit integers, each a 32,767th: half of what float32 takes, exact to 1e-4
-in the similarity, and turned into float32 four times as fast as float16. Rows are multiplied some hundred at a time, so
-that what they are turned into stays in the processor's cache; 100,000 of them are never in memory as floats.
+A file has one row for each embedded text, with a hash of its item's path and bytes, so an unchanged item is never
+embedded twice. A file never changes: a save writes all rows to a new file, named by the time, and removes the others.
+So a killed process leaves a whole file, and readers keep what they have mapped. Writers of one model take turns by a
+lock. Nothing in a file is unpickled, and a damaged one is made anew.
+
+A vector has length 1 and is stored as 16-bit integers, each a 32,767th: half of what float32 takes, exact to 1e-4 in
+the similarity, and turned into float32 four times as fast as float16. Each request to the model has one more text, the
+probe. Its vector is kept in the file, so a file never has vectors of two models.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
+import logging
 import time
-import uuid
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import compress, islice
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
+from rye import items, spaces
+from rye._process import check_cancelled, stoppable
+from rye._report import Report
+from rye._text import inline
 from rye.embedding import Embedder, Floats
-from rye.embedding.protocol import failed, query_vector
-from rye.errors import UnavailableError
+from rye.embedding.probe import embed_with_probe, is_same_model, model_changed
+from rye.errors import ItemError
 from rye.index import container
-from rye.index.arrays import Bools, Ints, ranges, smallest
-from rye.index.chunks import RECIPE, Chunk
+from rye.index.arrays import Array, Bools, Ints, ends_of, ranges, unique
+from rye.index.cache_folder import files_in, hold_lock, try_remove, write_faults
+from rye.index.chunks import RECIPE, Chunk, chunk_size, chunks_of
 from rye.index.container import Container, DamagedError
-from rye.index.segment import EXTENSION, Segment
+from rye.index.reader import Reader
+from rye.index.segment import EXTENSION
+from rye.index.store import Snapshot
+from rye.spaces import Root
+
+logger = logging.getLogger(__name__)
 
 SCALE = 32_767
 """The number on disk of a component of 1."""
 
 BLOCK = 512
-"""Rows that are multiplied at a time."""
+"""Rows multiplied at a time: as floats they stay in the processor's cache."""
 
-DENSE = 2
-"""All rows are multiplied where more than one in ``DENSE`` is wanted, as picking rows takes longer than that."""
+WHOLE, EMPTY, SHORTENED = 0, 1, 2**32 - 1
+"""States of a row: its vector is that of the whole text; the text has no letter or digit, and so no vector; the vector
+is that of the text's beginning. Any other number: when the model gave no vector for it, in seconds since 1970."""
 
-Rows = npt.NDArray[np.int16]
-Numbers = npt.NDArray[np.int32]
+RETRY_SECONDS = 3_600.0
+"""After this time, a search embeds an item again if the model gave no vector for a text of it."""
+
+LOCK_WAIT, SEARCH_WAIT = 60.0, 1.0
+"""Seconds that ``rye index vectors`` and a search wait for another process that makes the same vectors."""
+
+TEXTS_PER_REQUEST = 512
+"""For an embedder that has no ``batch``."""
+
+SAVE_SECONDS = 30.0
+"""The longest time of work that is lost when the process is killed."""
+
+UNUSED_DAYS = 30
+"""How long a file is kept after it was written last, while vectors of other models are made."""
+
+VECTOR_FILES = f"vectors-*{EXTENSION}"
+"""A glob for the files of all models."""
+
+NO_VECTOR = "no vector for a text of {}: the embedder refuses it or answers with zeros; words alone find it"
+CUT_OFF = "a text of {} is embedded up to where the embedder took it; rye index vectors sends all of it again"
+_NAMED_ITEMS = 5
+
+Keys = npt.NDArray[np.uint64]
 
 
-def quantized(rows: Floats) -> Rows:
-    """Return rows of length 1 as the integers stored on disk."""
-    return np.rint(rows * SCALE).astype(np.int16)
-
-
-class Piece(NamedTuple):
-    """Rows of one file.
+class VectorTable(NamedTuple):
+    """Embedded texts, one row each: the columns of a file.
 
     Attributes:
-        matrix: Shape ``(rows of the file, dimensions)``, mapped into memory.
-        rows: Which of them count, ascending.
-        docs: Shape ``(rows that count,)``: the document that each belongs to.
-        sections, chunks: Likewise: ordinal of the section in its item, and of the chunk in its section.
+        key: Shape ``(rows,)``: the item, as :func:`item_keys` has it.
+        section, chunk: Shape ``(rows,)``: ordinal of the section in its item, and of the chunk in its section.
+        state: Shape ``(rows,)``: whether there is a vector; see :data:`WHOLE`.
+        vector: Shape ``(rows, dimensions)``: components times :data:`SCALE`; zeros where there is no vector.
     """
 
-    matrix: Rows
-    rows: Ints
-    docs: Numbers
-    sections: Numbers
-    chunks: Numbers
+    key: Array
+    section: Array
+    chunk: Array
+    state: Array
+    vector: Array
 
-    def products(self, query: Floats, among: Ints | None, out: Floats) -> None:
-        """Write the product of each row, or of those at the places ``among``, and a query scaled by :data:`SCALE`."""
-        rows = self.rows if among is None else self.rows[among]
-        if len(rows) * DENSE > len(self.matrix):
-            every = np.empty(len(self.matrix), np.float32)  # multiply all, then pick the products
-            self._multiply(query, None, every)
-            np.take(every, rows, out=out)
-        else:
-            self._multiply(query, rows, out)
+    @classmethod
+    def of(cls, keys: Sequence[int], chunks: Sequence[Chunk], vectors: Floats, shortened: Bools) -> VectorTable:
+        """Return a row for each chunk, given the key of its item, its vector, and whether its text was shortened."""
+        states = np.where(shortened, SHORTENED, WHOLE).astype(np.uint32)
+        for row in np.flatnonzero(~vectors.any(axis=1)).tolist():
+            states[row] = int(time.time()) if any(map(str.isalnum, chunks[row].text)) else EMPTY
+        places = np.asarray([chunk[:2] for chunk in chunks], np.uint32).reshape(-1, 2)
+        quantized = np.rint(vectors * SCALE).astype(np.int16)
+        return cls(np.asarray(keys, np.uint64), places[:, 0], places[:, 1], states, quantized)
 
-    def _multiply(self, query: Floats, rows: Ints | None, out: Floats) -> None:
-        buffer = np.empty((min(BLOCK, len(out)), self.matrix.shape[1]), np.float32)
-        for start in range(0, len(out), BLOCK):
-            stop = min(start + BLOCK, len(out))
-            block = buffer[: stop - start]
-            np.copyto(block, self.matrix[start:stop] if rows is None else self.matrix[rows[start:stop]])
-            np.dot(block, query, out=out[start:stop])
+    @classmethod
+    def joined(cls, tables: Sequence[VectorTable]) -> VectorTable:
+        """Return the rows of one or more tables, in order."""
+        return cls(*map(np.concatenate, zip(*tables, strict=True)))
+
+    def pick(self, rows: Bools) -> VectorTable:
+        """Return some of the rows."""
+        return VectorTable(*(column[rows] for column in self))
+
+
+_NO_ROWS = VectorTable.of([], [], np.empty((0, 0), np.float32), np.empty(0, np.bool_))
+
+
+def item_keys(reader: Reader) -> Keys:
+    """Return a hash of bytes and path of each document of a reader, deleted ones included; shape ``(size,)``."""
+    keys = [_NO_ROWS.key]
+    for part in reader.parts:
+        digests = part.segment.evidence.raw_content_digests[:, :8].copy().view("<u8")[:, 0]
+        paths = [crc32(path.encode("utf-8", "surrogatepass")) for path in part.segment.paths.everything]
+        keys.append(digests ^ np.asarray(paths, np.uint64))
+    return np.concatenate(keys)
+
+
+def file_stem(model: str) -> str:
+    """Return what the names of a model's files begin with; it changes with what is embedded and how it is stored."""
+    digest = hashlib.sha256(f"{RECIPE}\0{model}".encode()).hexdigest()
+    return f"vectors-{digest[:32]}"
+
+
+def newest_file(folder: Path, model: str) -> Path | None:
+    """Return the file of a model, if there is one."""
+    return max(files_in(folder, f"{file_stem(model)}-*{EXTENSION}"), default=None)
+
+
+def write_vectors(folder: Path, model: str, probe: Floats, table: VectorTable) -> Path:
+    """Write a new file of a model, remove the others, and return its path. Only one process may do so at a time.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path = folder / f"{file_stem(model)}-{time.time_ns():020}{EXTENSION}"
+    temporary = folder / f"{file_stem(model)}.tmp"
+    temporary.unlink(missing_ok=True)  # of a process that was killed
+    container.write(temporary, {**table._asdict(), "probe": probe}, {"model": model})
+    temporary.rename(path)
+    for older in files_in(folder, f"{file_stem(model)}-*{EXTENSION}"):
+        if older != path:
+            try_remove(older)
+    return path
+
+
+class VectorFile:
+    """A file of vectors, mapped into memory.
+
+    Attributes:
+        path: Where it is.
+        model: The model of its vectors.
+        probe: Shape ``(dimensions,)``: the vector of the probe by this model.
+        table: Its rows.
+
+    Raises:
+        DamagedError: It is not what this version writes under this name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        file = Container(path)
+        self.model, self.probe = str(file.meta.get("model")), file.array("probe")
+        self.table = VectorTable(*map(file.array, VectorTable._fields))
+        if path.stem.rpartition("-")[0] != file_stem(self.model):
+            raise DamagedError(f"{path.name}: the vectors are of another model")
+        n, dimensions = self.table.key.size, self.probe.size
+        layout = [(array.dtype.str, array.shape) for array in (*self.table, self.probe)]
+        columns = [("<u8", (n,)), *3 * [("<u4", (n,))], ("<i2", (n, dimensions))]
+        if layout != [*columns, ("<f4", (dimensions,))]:
+            raise DamagedError(f"{path.name} is damaged: its arrays do not fit each other")
+
+
+class RootVectors:
+    """The vectors of the items of one root.
+
+    Args:
+        reader: A snapshot of the root.
+        table: The rows of the model's file.
+
+    Attributes:
+        rows, docs: Shape ``(n,)``: the rows with a vector of a live document, and the document; documents ascend.
+        missing: Live documents that were not embedded yet.
+        without: Those of which the model gave no vector for a text.
+        shortened: Those of which a text was shortened, as far as the model gave a vector for all.
+    """
+
+    def __init__(self, reader: Reader, table: VectorTable) -> None:
+        self.reader, self.table, self.keys = reader, table, item_keys(reader)
+        live = np.flatnonzero(reader.live)
+        order = np.argsort(table.key, kind="stable")  # keeps the rows of an item in order
+        starts, stops = (np.searchsorted(table.key, self.keys[live], side, order) for side in ("left", "right"))
+        rows, docs = order[ranges(starts, stops)], np.repeat(live, stops - starts)
+        states = table.state[rows]
+        has_vector = (states == WHOLE) | (states == SHORTENED)
+        self.rows, self.docs = rows[has_vector], docs[has_vector].astype(np.int32)
+        self.missing: Ints = live[starts == stops]
+        self._states, self._owners = states[states > EMPTY], docs[states > EMPTY]
+        self.without = unique(self._owners[self._states < SHORTENED])
+        self.shortened = np.setdiff1d(self._owners, self.without)
+
+    def to_embed(self, *, retry: bool) -> Ints:
+        """Return the documents to embed: those missing, and those to be embedded again.
+
+        Args:
+            retry: Also those that were embedded less than :data:`RETRY_SECONDS` ago, or shortened.
+        """
+        latest = SHORTENED if retry else time.time() - RETRY_SECONDS
+        return unique(self.missing, self._owners[self._states <= latest])
+
+    def warnings(self, problem: str, docs: Ints) -> tuple[str, ...]:
+        """Return the warning that names documents with a problem, if there are any."""
+        names = ", ".join(inline(":".join(self.reader.key_of(doc))) for doc in docs[:_NAMED_ITEMS].tolist())
+        names += f" and {len(docs) - _NAMED_ITEMS:,} more" if len(docs) > _NAMED_ITEMS else ""
+        source = self.reader.snapshots[0][0].source if names else ""
+        return (f"{source}: {problem.format(names)}",) if names else ()
 
 
 class Vectors:
-    """All vectors of a reader, one row for each chunk of a section.
+    """The vectors of all items of a reader, one row for each chunk of a section.
 
     Args:
-        pieces: What the rows are made of, with the reader's document numbers.
-        size: How many documents the reader numbers.
-        dimensions: How long a vector is; 0 where there is none.
-        missing: How many live documents have none.
+        roots: Those of each of its snapshots, in order.
 
     Attributes:
-        docs, sections, chunks: Shape ``(rows,)``: document, section and chunk of each row. Rows of one document follow
-            each other in order.
+        size: How many documents the reader numbers.
+        dimensions: The length of a vector; 0 if there is none.
+        missing: How many live documents were not embedded yet.
+        docs, sections, chunks: Shape ``(rows,)``: document (ascending), section and chunk of each row.
     """
 
-    def __init__(self, pieces: Sequence[Piece], size: int, *, dimensions: int, missing: int = 0) -> None:
-        self._pieces = tuple(pieces)
-        self.size = size
-        self.dimensions = dimensions
-        self.missing = missing
-        nothing = np.empty(0, np.int32)
-        self.docs: Numbers = np.concatenate([nothing, *(piece.docs for piece in pieces)])
-        self.sections: Numbers = np.concatenate([nothing, *(piece.sections for piece in pieces)])
-        self.chunks: Numbers = np.concatenate([nothing, *(piece.chunks for piece in pieces)])
+    def __init__(self, roots: Sequence[RootVectors]) -> None:
+        bases = ends_of([root.reader.size for root in roots])
+        self.size = int(bases[-1])
+        self.dimensions = next((root.table.vector.shape[1] for root in roots if len(root.rows)), 0)
+        self.missing = sum(len(root.missing) for root in roots)
+        self._matrices = [(root.table.vector, root.rows) for root in roots]
+        self._starts = ends_of([len(root.rows) for root in roots])
+        columns = [3 * (np.empty(0, np.int32),)]
+        for root, base in zip(roots, bases, strict=False):
+            columns.append((root.docs + base, root.table.section[root.rows], root.table.chunk[root.rows]))
+        self.docs, self.sections, self.chunks = map(np.concatenate, zip(*columns, strict=True))
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -113,10 +262,10 @@ class Vectors:
 
         Args:
             query: Shape ``(dimensions,)``, of length 1.
-            allowed: Shape ``(size,)``: the documents that count; None for all.
+            allowed: Shape ``(size,)``: the documents to compare; None for all.
 
         Returns:
-            Shape ``(rows,)``; minus infinity for rows of documents that do not count, which are not multiplied.
+            Shape ``(rows,)``; minus infinity for rows of other documents, which are not multiplied.
 
         Raises:
             ValueError: The query has other dimensions.
@@ -125,276 +274,252 @@ class Vectors:
             message = f"the query has shape {query.shape}, the vectors have {self.dimensions} dimensions"
             raise ValueError(message)
         scaled = (query / SCALE).astype(np.float32)
-        found = np.full(len(self), -np.inf, np.float32)
-        at = 0
-        for piece in self._pieces:
-            out = found[at : at + len(piece.docs)]
-            at += len(piece.docs)
-            # places of the allowed rows within the piece
-            among = None if allowed is None else np.flatnonzero(allowed[piece.docs])
-            if among is None or len(among) == len(out):
-                piece.products(scaled, None, out)
-            elif len(among):
-                some = np.empty(len(among), np.float32)
-                piece.products(scaled, among, some)
-                out[among] = some
-        return found
+        chosen = np.ones(len(self), np.bool_) if allowed is None else allowed[self.docs]
+        similarities = np.full(len(self), -np.inf, np.float32)
+        for (matrix, rows), start in zip(self._matrices, self._starts, strict=False):
+            part = slice(start, start + len(rows))
+            similarities[part][chosen[part]] = _products(matrix, rows[chosen[part]], scaled)
+        return similarities
 
     def best(self, similarities: Floats) -> Floats:
-        """Return the highest similarity of each document, minus infinity where it has none; shape ``(size,)``."""
-        found = np.full(self.size, -np.inf, np.float32)
-        np.maximum.at(found, self.docs, similarities)
-        return found
+        """Return the highest similarity of each document, shape ``(size,)``; minus infinity for those without."""
+        highest = np.full(self.size, -np.inf, np.float32)
+        np.maximum.at(highest, self.docs, similarities)
+        return highest
 
     def rows_of(self, doc: int) -> Ints:
         """Return the rows of one document, in order of section and chunk."""
-        order, ascending = self._by_doc
-        first, last = np.searchsorted(ascending, (doc, doc + 1))
-        return order[first:last]
+        return np.arange(*np.searchsorted(self.docs, (doc, doc + 1)))
 
     def direction(self, doc: int) -> Floats | None:
-        """Return the mean of the vectors of one document, of length 1; None where it has none, or they cancel out."""
-        places = ((piece, np.flatnonzero(piece.docs == doc)) for piece in self._pieces)
-        mine = [piece.matrix[piece.rows[at]] for piece, at in places if len(at)]
-        if not mine:
+        """Return the mean vector of a document, of length 1; None if it has none, or its vectors cancel out."""
+        own = self.rows_of(doc)
+        if not len(own):
             return None
-        mean: Floats = np.concatenate(mine).mean(axis=0, dtype=np.float64)
+        root = int(np.searchsorted(self._starts, own[0], side="right")) - 1
+        matrix, rows = self._matrices[root]
+        mean = matrix[rows[own - self._starts[root]]].mean(axis=0, dtype=np.float64)
         length = float(np.linalg.norm(mean))
         return (mean / length).astype(np.float32) if length else None
 
-    @cached_property
-    def _by_doc(self) -> tuple[Ints, Numbers]:
-        """The rows in order of their documents, and these."""
-        order = np.argsort(self.docs, kind="stable")
-        return order, self.docs[order]
+
+def _products(matrix: Array, rows: Ints, query: Floats) -> Floats:
+    """Return the products of some rows of a matrix with a query, in float32; :data:`BLOCK` rows at a time."""
+    products = np.empty(len(rows), np.float32)
+    integers, floats = np.empty((BLOCK, len(query)), np.int16), np.empty((BLOCK, len(query)), np.float32)
+    for start in range(0, len(rows), BLOCK):
+        some = rows[start : start + BLOCK]
+        # any mode but "clip" copies once more, so as not to change ``out`` before an error
+        np.take(matrix, some, axis=0, out=integers[: len(some)], mode="clip")
+        np.copyto(floats[: len(some)], integers[: len(some)])
+        np.dot(floats[: len(some)], query, out=products[start : start + len(some)])
+    return products
 
 
-class Meaning(NamedTuple):
-    """A model, and the vectors made with it.
+class Effort(NamedTuple):
+    """How much a caller does for missing vectors.
 
     Attributes:
-        vectors: One row for each chunk of a section of the reader's items.
-        warnings: Vectors that had to be made anew, are missing, or cannot be made.
-        doubt: Called when the model fails: it is compared with the vectors again before the next query.
+        wait: Seconds to wait for another process that makes them.
+        until: When to leave the rest to the next call, by the monotonic clock, after one item at least; 0: make none.
+        most: If more items than this have to be embedded, none is.
+        retry: Whether texts that have no vector, or were shortened, are embedded again at once.
     """
 
-    embedder: Embedder
-    vectors: Vectors
-    warnings: tuple[str, ...] = ()
-    doubt: Callable[[], None] = lambda: None
-
-    def query(self, text: str) -> Floats:
-        """Return the vector of a query.
-
-        Raises:
-            UnavailableError: The model cannot be used now, or is another one than the vectors were made with.
-        """
-        dimensions = self.vectors.dimensions if len(self.vectors) else 0
-        return self._checked(lambda: query_vector(self.embedder, text), dimensions)
-
-    def cosines(self, texts: Sequence[str], query: Floats) -> Floats:
-        """Return the cosine of each text and a query.
-
-        Raises:
-            UnavailableError: As for :meth:`query`.
-        """
-        found: Floats = self._checked(lambda: self.embedder.embed(texts), len(query)) @ query
-        return found
-
-    def _checked(self, embed: Callable[[], Floats], dimensions: int) -> Floats:
-        try:
-            found = embed()
-            if dimensions and found.shape[-1] != dimensions:
-                problem = f"answers with {found.shape[-1]} numbers where the items have {dimensions}"
-                raise failed(self.embedder.model, problem)
-        except UnavailableError:
-            self.doubt()
-            raise
-        return found
+    wait: float = SEARCH_WAIT
+    until: float = np.inf
+    most: float = np.inf
+    retry: bool = False
 
 
-def no_meaning() -> Meaning:
-    """Raise the error of semantic search where there is no model.
+class SpaceVectors:
+    """The vectors of one root by one model. Not thread-safe.
 
-    Raises:
-        UnavailableError: Always.
-    """
-    message = "there are no vectors here"
-    raise UnavailableError("embedder-off", message, hint="search through rye.Registry")
-
-
-Keys = npt.NDArray[np.uint64]
-
-PROBE = "What is this for, and how is it used?"
-"""A text whose vector stands in every shard: a server that embeds it otherwise has changed its model."""
-
-PROBE_SIMILARITY = 0.99
-"""Cosine that the two vectors of :data:`PROBE` have at least, if they are of one model: servers round, and what a text
-is embedded together with changes its vector a little."""
-
-SHORTENED = 1
-"""In place of a time: each text of the item has a vector, but one vector is of the beginning of its text alone."""
-
-
-def _key(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-
-
-PROBE_KEY = _key("probe")
-
-
-def probed(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats, Bools]:
-    """Return the vector of :data:`PROBE`, those of texts asked for together with it, and which texts were shortened.
-
-    Raises:
-        UnavailableError: The model cannot be used now, or answers the probe with zeros.
-    """
-    asked, every = getattr(embedder, "embed_shortened", None), [PROBE, *texts]
-    rows, shortened = asked(every) if asked else (embedder.embed(every), np.zeros(len(every), np.bool_))
-    if not rows[0].any():
-        raise failed(embedder.model, "answers with zeros")
-    return rows[0], rows[1:], shortened[1:]
-
-
-def of_one_model(one: Floats, other: Floats) -> bool:
-    """Return whether two vectors of :data:`PROBE` are of the same model."""
-    return one.shape == other.shape and float(one @ other) >= PROBE_SIMILARITY
-
-
-def keys_of(segment: Segment) -> Keys:
-    """Return the key of every document of a segment, deleted ones included: a hash of its bytes and its path."""
-    digests, paths = segment.evidence.content_digests, segment.paths.everything
-    found = [_key(f"{digest}\0{path}") for digest, path in zip(digests, paths, strict=True)]
-    return np.asarray(found, np.uint64)
-
-
-def pattern(model: str = "") -> str:
-    """Return a glob for the names of the shards of a model, or of all models."""
-    name = hashlib.sha256(f"{RECIPE}\0{model}".encode()).hexdigest()[:16] if model else "*"
-    return f"vectors-{name}-*{EXTENSION}"
-
-
-class Shard:
-    """One file of vectors, mapped into memory: those of some items, by the keys of the items.
+    Attributes:
+        renewed: Why vectors had to be made anew; its owner reports that and clears it.
 
     Args:
-        path: The file.
-        model: The model that its vectors must be of; empty for any.
-
-    Attributes:
-        made: When it was written, in nanoseconds since 1970.
-        tried: Shape ``(items,)``: when an item was embedded of which a text got no vector, in seconds since 1970; 0
-            where each has one; or :data:`SHORTENED`.
-        probe: The vector of :data:`PROBE`.
-
-    Raises:
-        DamagedError: It is not what this version writes, or of another model.
+        root: The space root.
+        folder: The folder of its index, which exists.
+        embedder: The model.
+        report: Called with items done and to do.
     """
 
-    def __init__(self, path: Path, model: str = "") -> None:
-        self.path = path
-        file = Container(path)
-        try:
-            self.keys: Keys = file.array("key")
-            self._starts = file.array("start").astype(np.int64)
-            self.matrix: Rows = file.array("row")
-            self._sections, self._chunks = file.array("section"), file.array("chunk")
-            self.tried: Ints = file.array("tried").astype(np.int64)
-            self.model, recipe = str(file.meta["model"]), int(file.meta["recipe"])
-            self.made = int(file.meta["made"])
-        except (KeyError, ValueError, TypeError) as error:
-            raise DamagedError(f"{path.name} is damaged: an array or a name in it is missing or wrong") from error
-        if (self.model, recipe) != (model or self.model, RECIPE):
-            raise DamagedError(f"{path.name}: the vectors are of another model")
-        rows = len(self.matrix)
-        lengths = {len(self._sections), len(self._chunks), int(self._starts[-1]) if len(self._starts) else -1}
-        kinds = self.keys.dtype == np.uint64 and self.matrix.dtype == np.int16 and self.matrix.ndim == 2
-        fit = len(self._starts) - 1 == len(self.keys) == len(self.tried)
-        if lengths != {rows} or not kinds or not fit or self._starts[0] != 0:
-            raise DamagedError(f"{path.name} is damaged: its arrays do not fit each other")
-        if (np.diff(self._starts) < 0).any() or (self.keys[1:] <= self.keys[:-1]).any():
-            raise DamagedError(f"{path.name} is damaged: its arrays are not in order")
-        self.dimensions = int(self.matrix.shape[1])
-        at = self.find(np.asarray([PROBE_KEY], np.uint64))[0]
-        if at < 0 or self._starts[at] == self._starts[at + 1]:
-            raise DamagedError(f"{path.name} is damaged: nothing in it says of which model it is")
-        self.probe: Floats = self.matrix[self._starts[at]].astype(np.float32) / np.float32(SCALE)
+    def __init__(self, root: Root, folder: Path, embedder: Embedder, report: Callable[[int, int], None]) -> None:
+        self.root, self.folder = root, folder
+        self.renewed: list[str] = []
+        self._embedder, self._report = embedder, report
+        self._file: VectorFile | None = None
+        self._last: tuple[Snapshot, VectorFile | None, RootVectors] | None = None
 
-    def find(self, keys: Keys) -> Ints:
-        """Return where each key stands, -1 for those that do not."""
-        if not len(self.keys):
-            return np.full(len(keys), -1, np.int64)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, at, -1)
+    def current(self, snapshot: Snapshot, probe: Floats, effort: Effort) -> tuple[RootVectors, tuple[str, ...]]:
+        """Return the vectors of a snapshot, after making those that are missing, and warnings about the others.
 
-    def rows(self, items: Ints) -> tuple[Ints, Ints]:
-        """Return the rows of some items, and how many each has."""
-        starts, stops = self._starts[items], self._starts[items + 1]
-        return ranges(starts, stops), stops - starts
+        Args:
+            snapshot: The newest one of the index.
+            probe: The vector of the probe by the model as it is now.
+            effort: How many to make.
 
-    def places(self, rows: Ints) -> tuple[Numbers, Numbers]:
-        """Return section and chunk of some rows."""
-        return self._sections[rows].astype(np.int32), self._chunks[rows].astype(np.int32)
-
-
-class ShardWriter:
-    """Collects the vectors of items for a shard."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[Keys, Ints, Ints, Rows, Ints | Numbers, Ints | Numbers]] = []
-        self.size = 0
-
-    def add(
-        self, keys: Sequence[int], chunks: Sequence[Sequence[Chunk]], rows: Floats, cut: Bools | None = None
-    ) -> None:
-        """Add items: their keys, their chunks, and one row for each chunk, maybe which are of shortened texts.
-
-        Rows of zeros are left out. The time is kept where one stands for a text that has letters or digits.
+        Raises:
+            ModelChangedError: ``probe`` is of another model than answers now, or another process makes its vectors.
+            UnavailableError: The embedder cannot be used.
+            EnvironmentFault: The vectors cannot be written.
+            CancelledError: It has been cancelled; what was made until then is kept.
         """
-        flat = [chunk for some in chunks for chunk in some]
-        owners = np.repeat(np.arange(len(keys)), [len(some) for some in chunks])
-        places = np.asarray([(chunk.section, chunk.number) for chunk in flat], np.int64)
-        has = rows.any(axis=1)
-        counts = np.bincount(owners[has], minlength=len(keys))
-        tried = np.zeros(len(keys), np.int64)
-        if cut is not None:
-            tried[owners[cut]] = SHORTENED
-        lacking = [at for at in np.flatnonzero(~has).tolist() if any(map(str.isalnum, flat[at].text))]
-        tried[owners[lacking]] = int(time.time())
-        found = quantized(rows[has]), places[has, 0], places[has, 1]
-        self._parts.append((np.asarray(keys, np.uint64), counts, tried, *found))
-        self.size += len(rows)
+        vectors, is_held = self._read(snapshot), True
+        if len(vectors.to_embed(retry=effort.retry)) or not self._fits(probe):
+            lock = f"{file_stem(self._embedder.model).upper()}-LOCK"
+            with hold_lock(self.folder, lock, wait=effort.wait) as is_held:
+                vectors = self._read(snapshot)
+                if not self._fits(probe):
+                    self._remove_other_model(probe, is_held=is_held)
+                    vectors = self._read(snapshot)
+                if is_held:
+                    self._embed_missing(vectors, probe, effort)
+                    self._remove_unused()
+                    vectors = self._read(snapshot)
+        warnings, missing = vectors.warnings(NO_VECTOR, vectors.without), len(vectors.missing)
+        if missing and (not is_held or missing > effort.most or time.monotonic() >= effort.until):
+            later = "" if missing > effort.most else "the next search goes on, "
+            rest = f"{later}rye index vectors makes all" if is_held else "another process is making them"
+            lacking = f"{missing:,} of {vectors.reader.count:,} items have no vectors yet, only words rank them"
+            warnings = (f"{self.root.source}: {lacking}: {rest}", *warnings)
+        return vectors, warnings
 
-    def add_probe(self, probe: Floats) -> None:
-        """Add the vector of :data:`PROBE`."""
-        self.add([PROBE_KEY], [[Chunk(0, 0, PROBE)]], probe[np.newaxis])
+    def _fits(self, probe: Floats) -> bool:
+        return self._file is None or is_same_model(self._file.probe, probe)
 
-    def take(self, shard: Shard, keep: Bools) -> None:
-        """Add some of the items of a shard."""
-        chosen = np.flatnonzero(keep)
-        rows, counts = shard.rows(chosen)
-        self._parts.append((shard.keys[chosen], counts, shard.tried[chosen], shard.matrix[rows], *shard.places(rows)))
-        self.size += len(rows)
+    def _read(self, snapshot: Snapshot) -> RootVectors:
+        """Return the vectors in the file that is the newest now; one that cannot be read is removed."""
+        path = newest_file(self.folder, self._embedder.model)
+        if path != (self._file and self._file.path):
+            self._file = None
+            try:
+                self._file = VectorFile(path) if path else None
+            except DamagedError as error:
+                if path and path.exists():  # else another process has just replaced it
+                    self.renewed.append(str(error))
+                    try_remove(path)
+        if self._last is None or self._last[0] is not snapshot or self._last[1] is not self._file:
+            table = self._file.table if self._file else _NO_ROWS
+            self._last = snapshot, self._file, RootVectors(Reader([(self.root, snapshot)]), table)
+        return self._last[2]
 
-    def write(self, folder: Path, model: str) -> Path:
-        """Write a new shard, each key once, and return where it is; it has its name when it is whole."""
-        keys, counts, tried, matrix, sections, chunks = map(np.concatenate, zip(*self._parts, strict=True))
-        keys, first = np.unique(keys, return_index=True)  # sorted, for bisection; of equal keys the first
-        stops = np.cumsum(counts)
-        rows = ranges((stops - counts)[first], stops[first])
-        arrays = {
-            "key": keys,
-            "start": smallest(np.concatenate([[0], np.cumsum(counts[first])])),
-            "tried": smallest(tried[first]),
-            "row": matrix[rows],
-            "section": smallest(sections[rows]),
-            "chunk": smallest(chunks[rows]),
-        }
-        name = pattern(model).replace("*", uuid.uuid4().hex[:16])
-        temporary = folder / f"{name}.{os.getpid()}.tmp"
+    def _remove_other_model(self, probe: Floats, *, is_held: bool) -> None:
+        """Remove the file, which is not of the model that ``probe`` is of, if that is the one that answers now."""
+        now, *_ = embed_with_probe(self._embedder)
+        if not is_held or not is_same_model(now, probe):
+            raise model_changed(self._embedder.model)
+        self.renewed.append("the model is another one now, under the same name")
+        if self._file:
+            try_remove(self._file.path)
+
+    def _embed_missing(self, vectors: RootVectors, probe: Floats, effort: Effort) -> None:
+        """Embed items until all are embedded or the time is up, and keep what was made whatever happens."""
+        docs = vectors.to_embed(retry=effort.retry)
+        if not len(docs) or len(docs) > effort.most or not effort.until:
+            return
+        texts = self._texts(vectors, docs)
+        size = max(getattr(self._embedder, "batch", TEXTS_PER_REQUEST) - 1, 1)  # beside the probe
+        made: list[VectorTable] = []
+        complete: list[int] = []  # keys of the items of which all texts were embedded
+        saved = time.monotonic()
+        self._report(0, len(docs))
         try:
-            container.write(temporary, arrays, {"model": model, "recipe": RECIPE, "made": time.time_ns()})
-            temporary.replace(folder / name)
+            while (not complete or time.monotonic() < effort.until) and (request := list(islice(texts, size))):
+                check_cancelled()
+                keys, chunks, is_last = zip(*request, strict=True)
+                now, rows, shortened = embed_with_probe(self._embedder, [chunk.text for chunk in chunks])
+                if not is_same_model(now, probe):
+                    raise model_changed(self._embedder.model)
+                made.append(VectorTable.of(keys, chunks, rows, shortened))
+                complete += compress(keys, is_last)
+                self._report(len(complete), len(docs))
+                if time.monotonic() - saved > SAVE_SECONDS:
+                    self._save(vectors, probe, made, complete)
+                    saved = time.monotonic()
         finally:
-            temporary.unlink(missing_ok=True)
-        return folder / name
+            self._save(vectors, probe, made, complete)
+
+    def _texts(self, vectors: RootVectors, docs: Ints) -> Iterator[tuple[int, Chunk, bool]]:
+        """Yield key, text, and whether it is the item's last, of documents whose files are still as indexed."""
+        for doc in docs.tolist():
+            part, local = vectors.reader.locate(doc)
+            path = part.segment.paths[local]
+            file = self.root.file(path)
+            try:
+                data = spaces.read_file(self.root, path)
+                if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
+                    continue
+                item = items.parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=path)
+            except ItemError as error:
+                logger.info("not embedded: %s", error)
+                continue
+            chunks = chunks_of(item, *chunk_size(self._embedder))
+            yield from ((int(vectors.keys[doc]), chunk, chunk is chunks[-1]) for chunk in chunks)
+
+    def _save(self, vectors: RootVectors, probe: Floats, made: Sequence[VectorTable], complete: Sequence[int]) -> None:
+        """Write the rows of items that are complete, and the rows there were; if most are not needed, without those."""
+        if not complete:
+            return
+        new = VectorTable.joined(made)
+        new = new.pick(np.isin(new.key, np.asarray(complete, np.uint64)))
+        old, keep = vectors.table, np.isin(vectors.table.key, vectors.keys[vectors.reader.live])
+        keep |= 2 * np.count_nonzero(keep) > len(keep)
+        keep &= ~np.isin(old.key, new.key)
+        table = VectorTable.joined([old.pick(keep), new]) if keep.any() else new
+        with stoppable(None), write_faults(self.folder, "the vectors"):
+            write_vectors(self.folder, self._embedder.model, probe, table)
+
+    def _remove_unused(self) -> None:
+        """Remove the files of models that were not used for long."""
+        oldest = time.time() - UNUSED_DAYS * 86_400
+        for path in files_in(self.folder, VECTOR_FILES):
+            with suppress(OSError):
+                if not path.name.startswith(file_stem(self._embedder.model)) and path.stat().st_mtime < oldest:
+                    path.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport(Report):
+    """The vectors by one model, of one space or of all.
+
+    Attributes:
+        model: Which model in which version.
+        dimensions: How long a vector is.
+        vectors: How many the items have: one for each section, or chunk of a long one.
+        items: How many items have any.
+        missing: How many have none yet.
+        bytes: The size of their files.
+        warnings: Vectors that had to be made anew, could not be made, or are of shortened texts.
+    """
+
+    model: str
+    dimensions: int
+    vectors: int
+    items: int
+    missing: int
+    bytes: int
+    warnings: tuple[str, ...] = ()
+
+
+def vector_reports(root: Root, folder: Path, snapshot: Snapshot | None) -> tuple[VectorReport, ...]:
+    """Return the vectors of the items of a snapshot by model, read from the files alone; no embedder is opened.
+
+    Args:
+        root: The space root.
+        folder: The folder of its index.
+        snapshot: The newest one of the index; None for no items.
+    """
+    reports = []
+    reader = Reader([(root, snapshot)] if snapshot else [])
+    newest = {path.stem.rpartition("-")[0]: path for path in sorted(files_in(folder, VECTOR_FILES))}
+    for path in newest.values():
+        with suppress(DamagedError, OSError):  # of another version, or replaced just now
+            file, size = VectorFile(path), path.stat().st_size
+            vectors = RootVectors(reader, file.table)
+            embedded = len(unique(vectors.docs))
+            counts = len(file.probe), len(vectors.docs), embedded, reader.count - embedded, size
+            named = vectors.warnings(NO_VECTOR, vectors.without), vectors.warnings(CUT_OFF, vectors.shortened)
+            reports.append(VectorReport(file.model, *counts, named[0] + named[1]))
+    return tuple(sorted(reports, key=lambda report: report.model))

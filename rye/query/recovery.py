@@ -289,7 +289,10 @@ class _Repair:
         self.tokens.append(token)
 
     def _field(self, token: Token) -> None:
+        moved = self.tokens[-2] if len(self.tokens) > 1 and self._last.type == "FIELD" else _START
         self._take_back(("FIELD",), report=True)  # its value was left out
+        if moved is not _START and moved.start_pos == moved.end_pos:  # title:NOT name:x excludes what has that name
+            self.tokens.append(_token("MINUS", "-", token))
         self._leaf(token)
 
     def _word(self, token: Token) -> None:

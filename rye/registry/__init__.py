@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rye.embedding import Choice
     from rye.index.refresh import RefreshReport
     from rye.index.schema import TYPE_NAMES
-    from rye.index.vector_report import VectorReport
+    from rye.index.vectors import VectorReport
     from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
@@ -115,7 +115,7 @@ _NAMES = {
     "rye.embedding": "Choice",
     "rye.index.refresh": "RefreshReport",
     "rye.index.schema": "TYPE_NAMES",
-    "rye.index.vector_report": "VectorReport",
+    "rye.index.vectors": "VectorReport",
     "rye.remote.publish": "PublishReport",
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",

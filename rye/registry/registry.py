@@ -24,7 +24,7 @@ from rye.embedding import Embedder
 from rye.errors import NotFoundError, RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
-from rye.index.vector_store import LOCK_WAIT
+from rye.index.vectors import LOCK_WAIT
 from rye.parameters import (
     COMMANDS,
     MAX_LIMIT,
@@ -50,7 +50,7 @@ from rye.trust import system_clock
 
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
-    from rye.index.vector_report import VectorReport
+    from rye.index.vectors import VectorReport
     from rye.keyring.lists import ListSigned
     from rye.keyring.private import Passphrase
     from rye.keyring.sign_items import SignReport

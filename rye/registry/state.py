@@ -303,7 +303,7 @@ def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]
 
 
 def _status(index: SpaceIndex) -> SpaceStatus:
-    from rye.index.vector_report import vector_reports
+    from rye.index.vectors import vector_reports
     from rye.registry.reports import SpaceStatus
 
     snapshot = index.snapshot()

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -14,15 +14,22 @@ from pathlib import Path
 from rye._process import Cancelled, stoppable
 from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, is_there, open_embedder
 from rye.embedding.choice import URLS, VARIABLE
-from rye.embedding.protocol import failed
+from rye.embedding.probe import ModelChangedError, embed_with_probe
 from rye.errors import UnavailableError
-from rye.index.arrays import unique
 from rye.index.cache_folder import files_in
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
-from rye.index.vector_report import VectorReport, vector_reports
-from rye.index.vector_store import SEARCH_WAIT, RootVectors, SpaceVectors
-from rye.index.vectors import Meaning, Vectors, pattern, probed
+from rye.index.vectors import (
+    SEARCH_WAIT,
+    VECTOR_FILES,
+    Effort,
+    RootVectors,
+    SpaceVectors,
+    VectorReport,
+    Vectors,
+    vector_reports,
+)
+from rye.search.meaning import Meaning
 from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
 from rye.spaces.layout import Layout
@@ -40,7 +47,8 @@ AUTO_ITEMS = 2_000
 AUTO_MISSING = 0.1
 """It is hybrid while at most this share of the items lacks vectors; it sends no more than these to a server."""
 
-_CHANGES = 2
+_ATTEMPTS = 3
+"""How often vectors are made while the model changes again and again."""
 
 
 def as_choice(embedder: str | Embedder | None) -> Choice | GuardedEmbedder | None:
@@ -98,8 +106,7 @@ class VectorIndexes:
         self._cancelled = cancelled
         self._lock = threading.Lock()
         self._spaces: dict[Root, SpaceVectors] = {}
-        self._last: tuple[Reader, Meaning] | None = None
-        self._are_lacking = False
+        self._last: tuple[list[RootVectors], Vectors] | None = None
         self._probe: tuple[Floats, float] | None = None
         self._warnings: list[str] = []
 
@@ -149,7 +156,7 @@ class VectorIndexes:
         """Return the vector of the probe, asked for again after :data:`PROBE_SECONDS` or an error."""
         last = self._probe
         if last is None or time.monotonic() - last[1] >= PROBE_SECONDS:
-            self._probe = last = probed(self.embedder)[0], time.monotonic()
+            self._probe = last = embed_with_probe(self.embedder)[0], time.monotonic()
         return last[0]
 
     def _doubt(self) -> None:
@@ -166,7 +173,7 @@ class VectorIndexes:
         few, found = int(AUTO_MISSING * reader.count), None
         is_server = not isinstance(self._named, GuardedEmbedder) and self._choice[0].kind in URLS
         most = few if is_server else AUTO_ITEMS
-        has_any = any(files_in(self._folder_of(root), pattern()) for root, _ in reader.snapshots)
+        has_any = any(files_in(self._folder_of(root), VECTOR_FILES) for root, _ in reader.snapshots)
         if has_any or reader.count <= most:  # else no model need be read, and no server asked
             found = self.meaning(reader, wait=0.0, seconds=min(self._seconds, AUTO_SECONDS), most=most)
         missing = reader.count if found is None else found.vectors.missing
@@ -199,70 +206,44 @@ class VectorIndexes:
             EnvironmentFault: The vectors cannot be written.
             CancelledError: It has been cancelled; what was made stays.
         """
+        seconds = self._seconds if seconds is None else seconds
+        until = math.inf if retry else seconds and time.monotonic() + seconds
         with stoppable(self._cancelled):
+            is_free = self._lock.acquire(timeout=wait)
             try:
-                if not self._lock.acquire(timeout=wait):
-                    return self._joined(reader, *self._made(reader, {}, 0.0, until=0.0))
-                seconds = self._seconds if seconds is None else seconds
-                until = math.inf if retry else seconds and time.monotonic() + seconds
-                try:
-                    if self._last is None or retry or not self._is_current(reader, self._last):
-                        self._last = None
-                        found, renewed = self._made(reader, self._spaces, wait, until=until, most=most, retry=retry)
-                        made = self._joined(reader, found)
-                        self.is_unfinished = made.vectors.missing > 0 and time.monotonic() >= until
-                        self._are_lacking = any(one.retry_at < math.inf for one in found)
-                        self._last = reader, made
-                        return made._replace(warnings=(*renewed, *made.warnings))
-                    return self._last[1]
-                finally:
-                    self._lock.release()
+                if not is_free:
+                    return self._meaning(reader, {}, Effort(wait=0.0, until=0.0))
+                made = self._meaning(reader, self._spaces, Effort(wait, until, most, retry))
+                self.is_unfinished = made.vectors.missing > 0 and time.monotonic() >= until
+                return made
             except UnavailableError:
                 self._doubt()
                 raise
+            finally:
+                if is_free:
+                    self._lock.release()
 
-    def _is_current(self, reader: Reader, last: tuple[Reader, Meaning]) -> bool:
-        """Return whether nothing is to be made for a reader: the vectors read last are its own, and of the model."""
-        if last[0].snapshots != reader.snapshots or last[1].vectors.missing or self._are_lacking:
-            return False
-        probe = self._probed()
-        return all(self._spaces[root].fits(probe) for root, _ in reader.snapshots)
-
-    def _made(
-        self,
-        reader: Reader,
-        spaces: dict[Root, SpaceVectors],
-        wait: float,
-        *,
-        until: float,
-        most: float = math.inf,
-        retry: bool = False,
-    ) -> tuple[list[RootVectors], list[str]]:
-        """Return the vectors of each root, and a warning for each reason why any were made anew."""
-        for _ in range(_CHANGES):
-            probe, found = self._probed(), []
-            for root, snapshot in reader.snapshots:
-                if root not in spaces:
-                    spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder)
+    def _meaning(self, reader: Reader, spaces: dict[Root, SpaceVectors], effort: Effort) -> Meaning:
+        """Return what a search by meaning reads, once all roots have vectors of the model that answers now."""
+        for root, _ in reader.snapshots:
+            if root not in spaces:
                 report = partial(self._report_progress, root.source)
-                found.append(
-                    spaces[root].current(snapshot, probe, report, wait=wait, until=until, most=most, retry=retry)
-                )
-            if all(spaces[root].fits(probe) for root, _ in reader.snapshots):
-                return found, _renewed(spaces)
-            self._doubt()  # it changed in between: vectors of some roots may be of the model before
-        raise failed(self.embedder.model, "answers with another model each time")
-
-    def _joined(self, reader: Reader, found: Sequence[RootVectors], renewed: Sequence[str] = ()) -> Meaning:
-        pieces, base = [], 0
-        for (_, snapshot), one in zip(reader.snapshots, found, strict=True):
-            pieces += [piece._replace(docs=piece.docs + base) for piece in one.pieces]
-            base += sum(listed.segment.docs for listed in snapshot.segments)
-        dimensions = next((one.dimensions for one in found if one.dimensions), 0)
-        vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=sum(one.missing for one in found))
-        lasting = [*renewed, *self._warnings, *ignored_choices(self._layout.roots)]
-        warnings = (*lasting, *(text for one in found for text in one.warnings))
-        return Meaning(self.embedder, vectors, warnings, self._doubt)
+                spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder, report)
+        for attempt in range(_ATTEMPTS):
+            try:
+                probe = self._probed()
+                pairs = [spaces[root].current(snapshot, probe, effort) for root, snapshot in reader.snapshots]
+                break
+            except ModelChangedError:
+                self._doubt()
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        roots = [vectors for vectors, _ in pairs]
+        last = self._last  # a thread that found the lock taken may replace it meanwhile
+        vectors = last[1] if last and last[0] == roots else Vectors(roots)
+        self._last = roots, vectors
+        lasting = [*_renewed(spaces), *self._warnings, *ignored_choices(self._layout.roots)]
+        return Meaning(self.embedder, vectors, (*lasting, *chain(*(warnings for _, warnings in pairs))), self._doubt)
 
     def _report_progress(self, source: str, done: int, total: int) -> None:
         if self._progress is not None:
@@ -271,18 +252,18 @@ class VectorIndexes:
     def report(self, reader: Reader, warnings: tuple[str, ...], *, wait: float) -> VectorReport:
         """Return the vectors of a reader's items, after making all that are missing; see :meth:`meaning`."""
         meaning = self.meaning(reader, wait=wait, retry=True)
-        vectors, model = meaning.vectors, meaning.embedder.model
+        model = meaning.embedder.model
         every = [vector_reports(root, self._folder_of(root), snapshot) for root, snapshot in reader.snapshots]
-        mine = [one for one in chain.from_iterable(every) if one.model == model]
-        items = len(unique(vectors.docs))
+        own = [report for report in chain(*every) if report.model == model]
+        items = sum(report.items for report in own)
         return VectorReport(
             model=model,
-            dimensions=vectors.dimensions,
-            vectors=len(vectors),
+            dimensions=meaning.vectors.dimensions,
+            vectors=sum(report.vectors for report in own),
             items=items,
             missing=reader.count - items,
-            bytes=sum(one.bytes for one in mine),
-            warnings=tuple(dict.fromkeys((*warnings, *meaning.warnings, *chain(*(one.warnings for one in mine))))),
+            bytes=sum(report.bytes for report in own),
+            warnings=tuple(dict.fromkeys((*warnings, *meaning.warnings, *chain(*(report.warnings for report in own))))),
         )
 
     def forget(self) -> None:

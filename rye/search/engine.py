@@ -13,7 +13,6 @@ from rye.errors import QueryError
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS
-from rye.index.vectors import Meaning, no_meaning
 from rye.items.scope import EVERY_SCOPE, Scope
 from rye.query import ast
 from rye.search import bound
@@ -23,6 +22,7 @@ from rye.search.docset import Docs
 from rye.search.facets import Facet, count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
 from rye.search.hints import Hints, answerable, explain_stage
+from rye.search.meaning import Meaning, no_meaning
 from rye.search.named_items import ItemNames, named_inside, referred_to
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder

@@ -16,12 +16,12 @@ from rye.errors import EnvironmentFault, UnavailableError
 from rye.index import analysis
 from rye.index.arrays import Bools, Ints, unique
 from rye.index.reader import Floats, Reader
-from rye.index.vectors import Meaning
 from rye.items.model import Item, Symbol
 from rye.query import ast
 from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
+from rye.search.meaning import Meaning
 from rye.search.plan import SENTENCE, Plan
 from rye.search.relax import Relaxed
 from rye.search.request import Request

@@ -24,14 +24,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 
 from rye import Registry
 from rye.embedding import Choice, Embedder, open_embedder
 from rye.index.chunks import Chunk
-from rye.index.vectors import Piece, Shard, ShardWriter, Vectors
+from rye.index.reader import Reader
+from rye.index.vectors import RootVectors, VectorFile, Vectors, VectorTable, item_keys, write_vectors
 from tests.benchmarks import report
 from tests.benchmarks.corpus import LONG, SHORT, Corpus
 from tests.benchmarks.laying import Laid, lay
@@ -63,18 +65,26 @@ def timed(ask: Callable[[str], object], texts: Sequence[str], rounds: int) -> di
     return report.spread(best)
 
 
+class Documents:
+    """Stands for a reader of so many items without files."""
+
+    def __init__(self, size: int) -> None:
+        paths = SimpleNamespace(everything=list(map(str, range(size))))
+        evidence = SimpleNamespace(raw_content_digests=np.zeros((size, 32), np.uint8))
+        self.parts = [SimpleNamespace(segment=SimpleNamespace(evidence=evidence, paths=paths))]
+        self.size, self.live = size, np.ones(size, bool)
+
+
 def large(embedder: Embedder, number: int, folder: Path) -> Vectors:
     """Return so many random vectors in a file, mapped into memory."""
     rng = np.random.default_rng(0)
-    writer = ShardWriter()
-    writer.add_probe(embedder.embed(["probe"])[0])
     rows = rng.standard_normal((number, embedder.dimensions)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    writer.add(list(range(1, number + 1)), [(Chunk(0, 0, ""),)] * number, rows)
-    shard = Shard(writer.write(folder, "benchmark"), "benchmark")
-    found, _ = shard.rows(shard.find(np.arange(1, number + 1, dtype=np.uint64)))
-    docs = np.arange(number, dtype=np.int32)
-    return Vectors([Piece(shard.matrix, found, docs, *shard.places(found))], number, dimensions=embedder.dimensions)
+    reader = cast("Reader", Documents(number))
+    chunks = [Chunk(0, 0, "text")] * number
+    table = VectorTable.of(item_keys(reader).tolist(), chunks, rows, np.zeros(number, bool))
+    path = write_vectors(folder, "benchmark", embedder.embed(["probe"])[0], table)
+    return Vectors([RootVectors(reader, VectorFile(path).table)])
 
 
 def process(laid: Laid, texts: Sequence[str], pairs: int) -> dict[str, float]:

@@ -16,9 +16,9 @@ import pytest
 from mcp import Client
 
 from rye import Registry
+from rye.embedding.probe import PROBE
 from rye.errors import UnavailableError
-from rye.index import vector_store
-from rye.index.vectors import PROBE
+from rye.index import vectors as vector_files
 from rye.mcp.calls import Call
 from rye.mcp.projects import Project
 from rye.mcp.startup import Options
@@ -359,7 +359,7 @@ def test_attack_a_poisoned_text_costs_that_text_alone(sim: SpaceSim, monkeypatch
         assert any("forbidden" in text for text in sent(requests))
         model.refuses = model.zeros = lambda _: False
         assert registry.search(ASKED, mode="semantic").warnings == found.warnings
-        monkeypatch.setattr(vector_store, "RETRY_SECONDS", 0.0)
+        monkeypatch.setattr(vector_files, "RETRY_SECONDS", 0.0)
         requests.clear()
         assert sim.registry(embedder=line).search(ASKED, mode="semantic").warnings == ()
         assert sent(requests) == ["Poison. These words are forbidden.", ASKED]
@@ -485,7 +485,7 @@ def test_shortened_texts_are_sent_whole_to_another_model_and_by_other_settings(s
 
 
 def test_a_shortened_text_is_known_where_another_of_its_item_got_no_vector(sim: SpaceSim) -> None:
-    """While one has none that is the warning; shards that are merged keep it."""
+    """While one has none that is the warning; a file that is written anew keeps it."""
     sim.write("project", "knowledge/demo/long.md", f"{LONG}\n# Poison\n\nThese are forbidden.\n")
     with served(sim, batch=2) as (model, line, _):
         model.refuses = lambda text: len(text) > 300 or "forbidden" in text

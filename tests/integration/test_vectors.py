@@ -20,11 +20,12 @@ import pytest
 
 from rye import Registry, SearchResponse
 from rye.embedding import Floats
+from rye.embedding.probe import PROBE
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
-from rye.index import vector_store
+from rye.index import vectors as vector_files
 from rye.index.chunks import chunks_of
-from rye.index.vectors import PROBE, Meaning
 from rye.items import ItemType, parse
+from rye.search.meaning import Meaning
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim
 
@@ -88,7 +89,7 @@ def assert_right(sim: SpaceSim, registry: Registry, embedder: Hashed) -> None:
     assert all(np.abs(np.subtract(found[key], truth[key])).max() < 1e-3 for key in truth)
 
 
-def shards(sim: SpaceSim) -> list[Path]:
+def files(sim: SpaceSim) -> list[Path]:
     """Return the files of vectors in the cache."""
     return sorted(sim.cache.glob("v1/*/vectors-*"))
 
@@ -136,7 +137,8 @@ def test_a_long_life_of_changes_leaves_no_garbage(sim: SpaceSim) -> None:
             sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool {number} {turn}."""\n')
         registry.embed()
     assert_right(sim, registry, embedder)
-    assert len(shards(sim)) <= 3 * 2
+    assert len(files(sim)) == 3
+    assert files(sim)[0].stat().st_size < 20_000
     assert not list(sim.cache.glob("v1/*/*.tmp"))
 
 
@@ -198,13 +200,13 @@ def test_attack_vectors_of_inexact_length_are_not_another_model(sim: SpaceSim, f
 def test_attack_a_model_that_answers_zeros_from_now_on(sim: SpaceSim) -> None:
     """It has failed and is no other model: the vectors that there are stay, and words answer meanwhile."""
     sim.registry(embedder=Hashed()).embed()
-    before = shards(sim)
+    before = files(sim)
     with pytest.raises(UnavailableError, match="answers with zeros"):
         sim.registry(embedder=Odd(0)).embed()
     found = sim.registry(embedder=Odd(0)).search("tool", mode="semantic")
     assert found.search_type == "keyword"
     assert any("answers with zeros" in text for text in found.warnings)
-    assert shards(sim) == before
+    assert files(sim) == before
     again = Hashed()
     assert not sim.registry(embedder=again).embed().warnings
     assert again.texts == [PROBE]
@@ -213,9 +215,9 @@ def test_attack_a_model_that_answers_zeros_from_now_on(sim: SpaceSim) -> None:
 def test_vectors_of_models_long_unused_are_swept(sim: SpaceSim) -> None:
     """After a month, when the next vectors are made; until then they are kept."""
     sim.registry(embedder=Hashed("old", 8)).embed()
-    old = shards(sim)
+    old = files(sim)
     sim.registry(embedder=Hashed()).embed()
-    assert set(shards(sim)) > set(old)
+    assert set(files(sim)) > set(old)
     for path in old:
         os.utime(path, (1, 1))
     sim.write("project", "tools/demo/more.py", '"""More."""\n')
@@ -229,7 +231,7 @@ def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None
     """A warning says so; the index and everything else stay."""
     sim.registry(embedder=Hashed()).embed()
     before = sim.registry(embedder=Hashed()).search("tool").to_dict()["results"]
-    for path in shards(sim)[: None if spoil == "all gone" else 1]:
+    for path in files(sim)[: None if spoil == "all gone" else 1]:
         data = path.read_bytes()
         path.unlink()
         if "gone" not in spoil:
@@ -254,7 +256,7 @@ def test_clearing_the_index_clears_the_vectors(sim: SpaceSim) -> None:
     registry = sim.registry(embedder=embedder)
     registry.embed()
     registry.clear()
-    assert shards(sim) == []
+    assert files(sim) == []
     assert registry.embed().missing == 0
     assert_right(sim, registry, embedder)
 
@@ -273,7 +275,7 @@ def test_the_state_of_vectors_is_listed_by_model(sim: SpaceSim) -> None:
     statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
     assert sum(one.vectors for one in statuses) == made.vectors
     assert sum(one.items for one in statuses) == made.items
-    assert sum(one.bytes for one in statuses) == sum(path.stat().st_size for path in shards(sim))
+    assert sum(one.bytes for one in statuses) == sum(path.stat().st_size for path in files(sim))
     ((_, vectors, items, missing),) = reported("project").values()
     assert missing == 0
     sim.add("project", "knowledge/new.md", "# New\n\nA new item.\n\n## More\n\nOf it.\n")
@@ -281,13 +283,13 @@ def test_the_state_of_vectors_is_listed_by_model(sim: SpaceSim) -> None:
     assert reported("project") == {"hashed:1": (48, vectors, items, 1)}
     sim.registry(embedder=Hashed("other:1", 8)).embed()
     assert reported("project") == {"hashed:1": (48, vectors, items, 1), "other:1": (8, vectors + 2, items + 1, 0)}
-    for path in shards(sim):
+    for path in files(sim):
         path.write_bytes(path.read_bytes()[:-40])
     assert reported("project") == {}
 
 
 def test_of_an_item_embedded_again_the_status_counts_the_newest_vectors(sim: SpaceSim) -> None:
-    """Whatever the names of the files are, where a process was killed before it removed the older ones."""
+    """Also where a process was killed before it removed the older file."""
 
     class Refusing(Hashed):
         refused = "rollback"
@@ -298,12 +300,12 @@ def test_of_an_item_embedded_again_the_status_counts_the_newest_vectors(sim: Spa
     embedder = Refusing()
     registry = sim.registry(embedder=embedder)
     lacking = registry.embed().vectors
-    older = {path: path.read_bytes() for path in shards(sim)}
+    older = {path: path.read_bytes() for path in files(sim)}
     embedder.refused = "no such word"
     whole = registry.embed().vectors
     assert whole == lacking + 2
     for path, data in older.items():
-        path.with_name(f"{path.stem.rpartition('-')[0]}-{'0' * 16}{path.suffix}").write_bytes(data)
+        path.write_bytes(data)
     statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
     assert sum(one.vectors for one in statuses) == whole
 
@@ -311,8 +313,8 @@ def test_of_an_item_embedded_again_the_status_counts_the_newest_vectors(sim: Spa
 def test_the_cache_is_private(sim: SpaceSim) -> None:
     """Vectors lie where the index does, and a folder others may write to is refused."""
     sim.registry(embedder=Hashed()).embed()
-    assert shards(sim)
-    assert all(path.parent.stat().st_mode & 0o077 == 0 for path in shards(sim))
+    assert files(sim)
+    assert all(path.parent.stat().st_mode & 0o077 == 0 for path in files(sim))
     assert not list(sim.project.rglob("vectors-*"))
     sim.cache.chmod(0o777)
     with pytest.raises(EnvironmentFault):
@@ -321,7 +323,7 @@ def test_the_cache_is_private(sim: SpaceSim) -> None:
 
 def test_an_embedder_that_goes_away_leaves_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is its own; the next time only the rest is made."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
     with pytest.raises(UnavailableError, match="went away"):
         sim.registry(embedder=Broken(8)).embed()
     embedder = Hashed()
@@ -360,7 +362,7 @@ def test_progress_is_reported(sim: SpaceSim) -> None:
 
 def test_cancelling_stops_it_and_keeps_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The caller's word ends the work between two batches; the next time only the rest is made."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
     stopping = Hashed()
     sim.registry().refresh()
     with pytest.raises(CancelledError):
@@ -377,9 +379,9 @@ def test_killed_processes_leave_what_can_be_used(sim: SpaceSim) -> None:
     for number in range(60):
         sim.write("project", f"tools/many/tool{number}.py", f'"""Many {number}."""\n')
     code = (
-        "import sys; from rye import Registry; from rye.index import vector_store\n"
+        "import sys; from rye import Registry; from rye.index import vectors as vector_files\n"
         "from tests.support.embedders import Hashed\n"
-        "vector_store.SHARD_ROWS = vector_store.TEXTS_AT_A_TIME = 3\n"
+        "vector_files.SAVE_SECONDS, vector_files.TEXTS_PER_REQUEST = 0.0, 3\n"
         "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3], embedder=Hashed())\n"
         "registry.refresh(); print('ready', flush=True); registry.embed()\n"
     )
@@ -452,8 +454,8 @@ def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, same: str
 ) -> None:
     """It goes on with the vectors there are, and says how many are missing; another model is not held up at all."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
-    monkeypatch.setattr(vector_store, "SHARD_ROWS", 1)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
+    monkeypatch.setattr(vector_files, "SAVE_SECONDS", 0.0)
     held = Held(4)
     with embedding(sim, held) as busy:
         held.calls = 100  # the query itself is answered
@@ -476,7 +478,7 @@ def test_a_search_makes_vectors_for_a_time_and_the_next_one_goes_on(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An item of each space at least, unless no time is given; words rank the others, and a warning counts them."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
 
     def lacking(found: SearchResponse) -> int:
         texts = [text for text in found.warnings if text.startswith("project: ")]
@@ -518,7 +520,7 @@ def test_a_search_that_finds_the_vectors_in_use_makes_none(sim: SpaceSim) -> Non
 
 def test_the_rest_of_the_vectors_is_made_by_index_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """However little time a search has."""
-    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
     registry = sim.registry(embedder=Hashed(), embed_seconds=0)
     registry.search("tool number", mode="hybrid")
     assert registry.embed().missing == 0
@@ -643,7 +645,7 @@ def test_settings_at_fault_embed_nothing(sim: SpaceSim, settings: str, problem: 
         with pytest.raises(UnavailableError) as caught:
             registry.embed()
         assert problem in caught.value.message
-        assert shards(sim) == []
+        assert files(sim) == []
     assert registry.search("tool").total
 
 

@@ -18,7 +18,7 @@ from rye.cli.render.search import render_dropped, render_parsed
 from rye.cli.terminal import PLAIN, Terminal, cells, warning_lines
 from rye.errors import ArgumentError, QueryError
 from rye.index.refresh import RefreshReport
-from rye.index.vector_report import VectorReport
+from rye.index.vectors import VectorReport
 from rye.keyring.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import SpaceStatus

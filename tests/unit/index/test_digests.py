@@ -43,8 +43,8 @@ _TEXT = (
 )
 WORDS = _TEXT.split()
 
-MERGED = ("merged/project/segment", "merged/project/verdicts")
-"""What is compared after a merge: of vectors that are merged, random names of files say which keep the probe."""
+MERGED = ("merged/project/segment", "merged/project/verdicts", "merged/project/vectors")
+"""What is compared after a merge."""
 
 
 class Axes:
@@ -178,7 +178,7 @@ def taken(registry: Registry, stage: str, *, segments: int) -> dict[str, str]:
     }
 
 
-KINDS = {"segment": "posting", "verdicts": "verdicts", "vectors": "row"}
+KINDS = {"segment": "posting", "verdicts": "verdicts", "vectors": "vector"}
 """The files that are compared, each with an array that only those of its kind have."""
 
 Arrays = Mapping[str, tuple[str, list[int], bytes]]

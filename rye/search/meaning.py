@@ -1,0 +1,64 @@
+"""What a search by similarity reads: a model, and the vectors made with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rye.embedding import Embedder, Floats
+from rye.embedding.protocol import failed, query_vector
+from rye.errors import UnavailableError
+from rye.index.vectors import Vectors
+
+
+class Meaning(NamedTuple):
+    """A model, and the vectors made with it.
+
+    Attributes:
+        vectors: One row for each chunk of a section of the reader's items.
+        warnings: Vectors that had to be made anew, are missing, or cannot be made.
+        doubt: Called when the model fails: it is compared with the vectors again before the next query.
+    """
+
+    embedder: Embedder
+    vectors: Vectors
+    warnings: tuple[str, ...] = ()
+    doubt: Callable[[], None] = lambda: None
+
+    def query(self, text: str) -> Floats:
+        """Return the vector of a query, shape ``(dimensions,)``.
+
+        Raises:
+            UnavailableError: The model cannot be used now, or is another one than the vectors were made with.
+        """
+        return self._checked(lambda: query_vector(self.embedder, text), self.vectors.dimensions)
+
+    def cosines(self, texts: Sequence[str], query: Floats) -> Floats:
+        """Return the cosine of each text and a query, shape ``(len(texts),)``.
+
+        Raises:
+            UnavailableError: As for :meth:`query`.
+        """
+        cosines: Floats = self._checked(lambda: self.embedder.embed(texts), len(query)) @ query
+        return cosines
+
+    def _checked(self, embed: Callable[[], Floats], dimensions: int) -> Floats:
+        try:
+            vectors = embed()
+            if dimensions and vectors.shape[-1] != dimensions:
+                problem = f"answers with {vectors.shape[-1]} numbers where the items have {dimensions}"
+                raise failed(self.embedder.model, problem)
+        except UnavailableError:
+            self.doubt()
+            raise
+        return vectors
+
+
+def no_meaning() -> Meaning:
+    """Raise the error of semantic search where there is no model.
+
+    Raises:
+        UnavailableError: Always.
+    """
+    message = "there are no vectors here"
+    raise UnavailableError("embedder-off", message, hint="search through rye.Registry")
