@@ -221,6 +221,16 @@ def is_unspaced(text: str) -> bool:
     return not text[:1].isascii() and (match := _unit().match(text)) is not None and match.lastindex == 1
 
 
+@cache
+def _row() -> re.Pattern[str]:
+    return re.compile(rf"[{_UNSPACED}]{{1,{MAX_TERM}}}")
+
+
+def is_row_of_letters(chunk: str) -> bool:
+    """Return whether a chunk is letters of scripts without blanks and nothing else: each is a part as it stands."""
+    return _row().fullmatch(chunk) is not None
+
+
 def _split_piece(piece: str) -> list[str]:
     """Return the folded parts of what stands between joiners."""
     if piece.isascii():

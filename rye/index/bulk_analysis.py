@@ -30,6 +30,7 @@ from rye.index.analysis import (
     OPERATOR_SIGNS,
     OPERATORS,
     SIGNS,
+    Token,
     analyze_chunk,
     is_short,
 )
@@ -136,9 +137,8 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     Returns:
         The terms; which chunk each belongs to; its position relative to the chunk; and how many parts each chunk has.
     """
-    usual = np.asarray(
-        [spelling[0] != _BY_ITSELF for spelling in spellings], bool
-    )  # parts can be read off the spelling
+    # of most chunks the parts can be read off the spelling
+    usual = np.asarray([spelling[0] != _BY_ITSELF for spelling in spellings], bool)
     single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual  # one part, the spelling itself
     alone, several, others = map(np.flatnonzero, (single, usual & ~single, ~usual))
     counts = np.ones(len(spellings), np.int64)
@@ -150,12 +150,24 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
         chunks.append(several[owners])
         offsets.append(places)
         counts[several] = parts
+    sizes: list[int] = []
+    places_of_others: list[int] = []
     for at in others.tolist():
-        tokens = analyze_chunk(spellings[at][1:])
+        chunk = spellings[at][1:]
+        if analysis.is_row_of_letters(chunk):
+            terms += chunk
+            places_of_others += range(len(chunk))
+            counts[at] = len(chunk)
+            tokens = [Token(chunk, 0, part=False)] if len(chunk) > 1 else []
+        else:
+            tokens = analyze_chunk(chunk)
+            counts[at] = sum(token.part for token in tokens)
         terms += [token.term for token in tokens]
-        chunks.append(np.full(len(tokens), at))
-        offsets.append(np.asarray([token.offset for token in tokens], np.int64))
-        counts[at] = sum(token.part for token in tokens)
+        places_of_others += [token.offset for token in tokens]
+        sizes.append(len(terms))
+    first = len(terms) - len(places_of_others)
+    chunks.append(np.repeat(others, np.diff(np.asarray(sizes, np.int64), prepend=first)))
+    offsets.append(np.asarray(places_of_others, np.int64))
     return terms, np.concatenate(chunks), np.concatenate(offsets), counts
 
 

@@ -56,7 +56,7 @@ def test_runs_that_fall_on_one_slot_keep_their_numbers(factor: int) -> None:
     assert len(set(numbers(numbering, runs))) == len(runs)
 
 
-SPELLED = st.text(alphabet="abZ1_-./+#=>éÉ\u0301ﬁ🌿", max_size=12) | st.sampled_from(
+SPELLED = st.text(alphabet="abZ1_-./+#=>éÉ\u0301ﬁ🌿数据คำ한", max_size=12) | st.sampled_from(
     [
         "ChaCha20Poly1305",
         "a-b-2/x",
