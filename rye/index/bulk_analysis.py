@@ -153,7 +153,7 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     sizes: list[int] = []
     places_of_others: list[int] = []
     for at in others.tolist():
-        chunk = spellings[at][1:]
+        chunk, before = spellings[at][1:], len(terms)
         if analysis.is_row_of_letters(chunk):
             terms += chunk
             places_of_others += range(len(chunk))
@@ -164,9 +164,8 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
             counts[at] = sum(token.part for token in tokens)
         terms += [token.term for token in tokens]
         places_of_others += [token.offset for token in tokens]
-        sizes.append(len(terms))
-    first = len(terms) - len(places_of_others)
-    chunks.append(np.repeat(others, np.diff(np.asarray(sizes, np.int64), prepend=first)))
+        sizes.append(len(terms) - before)
+    chunks.append(np.repeat(others, np.asarray(sizes, np.int64)))
     offsets.append(np.asarray(places_of_others, np.int64))
     return terms, np.concatenate(chunks), np.concatenate(offsets), counts
 

@@ -224,6 +224,10 @@ class RemoteDictionary(Dictionary):
         super().__init__(Reader(()), np.ones(len(TEXT_FIELDS), bool))
         self._of = generation
 
+    def within(self, field: str) -> Dictionary:  # noqa: ARG002 - a generation has no dictionary of one field
+        """Return the words of all fields."""
+        return self
+
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part stands, added up over the terms it expands to."""
         return sum(term.df for term in self._of.words_of(Pattern(part, how)).values())

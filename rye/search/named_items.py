@@ -5,7 +5,7 @@ A whole query names an item, however it is punctuated, or refers to it; inside a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -58,11 +58,20 @@ def referred_to(reader: ItemNames, text: str) -> tuple[Ints, str]:
         The live documents, ascending, and how the text was read; that is empty where it names them as it is.
     """
     docs = named_by(reader, text)
+    if not len(docs):
+        docs = unique(np.empty(0, np.int64), *(_equal(reader, fold_value(name)) for name in _as_names(text)))
     for name, suffix in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
         named = _equal(reader, fold_value(name)).tolist()
         if files := [doc for doc in named if reader.path_of(doc).casefold().endswith(suffix)]:
             return np.asarray(files, np.int64), name
     return docs, ""
+
+
+def _as_names(text: str) -> Iterator[str]:
+    """Yield the names that a few words may be: ``claude api`` is ``claude-api`` or ``claude_api``."""
+    words = text.rstrip(_ENDS).split()
+    if 2 <= len(words) <= SENTENCE and all(map(str.isalnum, words)):
+        yield from (mark.join(words) for mark in "-_")
 
 
 def _unquoted_id(text: str) -> str:

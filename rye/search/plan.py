@@ -378,5 +378,7 @@ def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:
             return replace(node, operands=tuple(_corrected(operand, dictionary) for operand in operands))
         case ast.Not(operand=operand) | ast.Boost(operand=operand):
             return replace(node, operand=_corrected(operand, dictionary))
+        case ast.Field(name=name, operand=operand) if canonical(name) in TEXT_FIELDS:
+            return replace(node, operand=_corrected(operand, dictionary.within(canonical(name))))
         case _:
             return node

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+import numpy as np
 from rapidfuzz.distance import OSA
 
 from rye.index import analysis
@@ -21,6 +22,7 @@ from rye.query import ast
 from rye.search.bind import words_of
 from rye.search.bound import TermQuery
 from rye.search.expand import How, Pattern, document_frequencies, expand
+from rye.search.fields import TEXT_FIELDS
 from rye.search.match import Matcher
 from rye.search.phrase import Effort
 
@@ -129,6 +131,10 @@ class Dictionary:
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part stands, added up over the terms it expands to."""
         return expand(self._reader, Pattern(part, how), self._fields).frequency(self._fields)
+
+    def within(self, field: str) -> Dictionary:
+        """Return the words of one text field."""
+        return Dictionary(self._reader, np.asarray([name == field for name in TEXT_FIELDS]))
 
     def has(self, text: str) -> bool:
         """Return whether some item has a word as a whole: its parts in a row, maybe inflected, or its joined form."""

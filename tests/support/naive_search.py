@@ -194,6 +194,9 @@ def referred_to(corpus: Corpus, options: NaiveOptions) -> list[int]:
     """Return the items that the text names as a whole, else those that it refers to as people write references."""
     text = options.text.strip()
     choices = [(text, ""), (text.rstrip("?!.,;: "), "")]
+    words = text.rstrip("?!.,;: ").split()
+    if 2 <= len(words) < SENTENCE and all(word.isalnum() for word in words):
+        choices += [("-".join(words), ""), ("_".join(words), "")]
     if options.relax:
         choices += list(readings(text))
     for wanted, suffix in choices:
