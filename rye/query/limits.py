@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MAX_CHARS = 4096
+MAX_CHARS = 10_000
 """Characters in a query."""
 MAX_NESTING = 64
 """Groups and exclusions inside one another."""

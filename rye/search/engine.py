@@ -26,7 +26,7 @@ from rye.search.meaning import Meaning, no_meaning
 from rye.search.named_items import ItemNames, named_inside, referred_to
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.pasted import verbatim, without_invisible
+from rye.search.pasted import shortened, verbatim, without_invisible
 from rye.search.plan import ANY_LIMIT, AS_WRITTEN, FEW, Plan, Stage, did_you_mean, in_field, make_plan
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
@@ -76,7 +76,8 @@ class Search:
 
     def __init__(self, request: Request, context: SearchContext) -> None:
         visible, unseen = without_invisible(request.query)
-        self.request = request._replace(query=visible) if unseen else request
+        text, cut = shortened(visible) if request.relax else (visible, "")
+        self.request = request._replace(query=text) if unseen or cut else request
         self.context, self.reader = context, context.reader
         self.names: ItemNames = context.reader
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
@@ -85,7 +86,7 @@ class Search:
         self._filters: list[bound.Bound] | None = None
         self._matchers: Matchers = {}  # stages have most in common
         self._dropped = list(unseen)
-        self._warnings: list[str] = []
+        self._warnings: list[str] = [cut] if cut else []
         self._replaced: list[Replaced] = []
         self._suggestion = ""
         self._relaxed: Relaxed | None = None

@@ -70,6 +70,16 @@ def without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
     return visible(text), (ast.Dropped(places[0][0], found, f"{names} was taken out, because nobody sees it"),)
 
 
+def shortened(text: str) -> tuple[str, str]:
+    """Return a query of at most :data:`MAX_CHARS` characters, cut between words, and a warning if it was longer."""
+    if len(text) <= MAX_CHARS:
+        return text, ""
+    kept = text[:MAX_CHARS]
+    if not text[MAX_CHARS].isspace():
+        kept = kept.rpartition(" ")[0] or kept
+    return kept, f"the query has {len(text):,} characters; only the first {len(kept):,} were searched"
+
+
 def without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
     """Leave out words that are nothing but punctuation; where nothing else is left, nothing is found.
 
