@@ -12,7 +12,7 @@ there are few, and each document is merged only logarithmically often.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -61,20 +61,26 @@ def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
     return sorted(chosen)
 
 
-def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
-    """Write one segment holding the live documents of several, in their order; return how many they are."""
+def merge(
+    parts: Sequence[tuple[Segment, Bools]], path: Path, *, keywords: Callable[[], Arrays | None] = lambda: None
+) -> int:
+    """Write one segment holding the live documents of several, in their order; return how many they are.
+
+    Args:
+        parts: The segments, each with a mask of its live documents.
+        path: The file to write.
+        keywords: Returns what :func:`merge_keywords` does, if that was made elsewhere.
+    """
     check_cancelled()
     segments = [segment for segment, _ in parts]
     keeps = [np.flatnonzero(live) for _, live in parts]  # per source: old numbers of the live documents, ascending
-    bases: list[int] = ends_of([len(keep) for keep in keeps]).tolist()
-    docs = bases[-1]
-    # per source: old number of a document → new one, -1 where it is deleted
-    renumber = [np.where(live, np.cumsum(live) - 1 + base, -1) for (_, live), base in zip(parts, bases, strict=False)]
+    renumber = renumbered([live for _, live in parts])
+    docs = sum(map(len, keeps))
     ordered, pieces, totals = merge_postings(segments, renumber)
     arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=docs, folder=path.parent)
     arrays |= dictionary_arrays(ordered)
     check_cancelled()
-    arrays |= _keywords(segments, renumber)
+    arrays |= keywords() or merge_keywords(segments, renumber)
     check_cancelled()
     edges, columns = EdgeWriter(), Columns()
     for segment, keep, numbers in zip(segments, keeps, renumber, strict=True):
@@ -84,6 +90,12 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     arrays |= edges.arrays() | columns.arrays() | {"doc.lengths": smallest(np.concatenate(lengths, axis=1))}
     write_segment(path, arrays, docs, tf_bits)
     return docs
+
+
+def renumbered(several: Sequence[Bools]) -> list[Ints]:
+    """Return the new number of every document of several segments, given which are live; -1 for those deleted."""
+    bases = ends_of([int(live.sum()) for live in several]).tolist()
+    return [np.where(live, np.cumsum(live) - 1 + base, -1) for live, base in zip(several, bases, strict=False)]
 
 
 def _union(tables: Sequence[CompressedStrings], used: Sequence[Bools]) -> tuple[list[str], list[Ints]]:
@@ -238,8 +250,8 @@ def _borders(counts: Ints) -> list[int]:
     return cuts
 
 
-def _keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
-    """Return the arrays of keyword terms."""
+def merge_keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
+    """Return the arrays of keyword terms of segments whose documents get these numbers."""
     documents, owners, used = [], [], []
     for segment, new in zip(segments, renumber, strict=True):
         docs = new[segment.keyword_owners.astype(np.int64)]  # per (term, document) pair of the source

@@ -1,7 +1,8 @@
 """Read many files and write them as one segment: in pieces of bounded size, on every core.
 
 A piece is some consecutive files. Each is read by this process or a worker, which writes a segment; these are then
-merged (:mod:`rye.index.merge`) without tokenizing again. The result is, to the byte, what a single process writes.
+merged (:mod:`rye.index.merge`) without tokenizing again, their keyword terms in a worker meanwhile. The result is, to
+the byte, what a single process writes.
 
 It pays from :data:`ALONE_BELOW` files on; starting a worker takes as long as reading that many. Pieces also bound
 memory, so one process alone reads in pieces too where files are many; one piece alone stays in memory and is written
@@ -12,17 +13,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from rye._process import check_cancelled, cores, serve, spread, start_workers
+from rye._process import Worker, await_answer, check_cancelled, cores, serve, spread, start_workers
 from rye.errors import ItemError
+from rye.index import container
+from rye.index.arrays import Arrays
 from rye.index.cache_folder import files_in
 from rye.index.file_list import Problem
-from rye.index.merge import merge
+from rye.index.merge import merge, merge_keywords, renumbered
 from rye.index.references import beside
 from rye.index.relations import edges_of
 from rye.index.schema import ItemPlace
@@ -143,11 +146,13 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
                 results.append(result)
                 task.report(sum(len(piece.files) for piece in pieces[: len(results)]))
         runs = [task.folder / result.run for result in results if result.run]
-        yield BuildResult(
-            partial(join, runs) if runs else None,
-            frozenset(path for result in results for path in result.same),
-            tuple(problem for result in results for problem in result.problems),
-        )
+        # another worker helps to join: one that has read files keeps much of the memory that this took
+        with start_workers(min(count - 1, 1) if runs else 0, __name__, call) as workers:
+            yield BuildResult(
+                partial(join, runs, workers=workers) if runs else None,
+                frozenset(path for result in results for path in result.same),
+                tuple(problem for result in results for problem in result.problems),
+            )
     finally:
         for path in files_in(task.folder, RUNS):
             path.unlink(missing_ok=True)
@@ -207,13 +212,41 @@ def _read_piece(root: Root, folder: Path, piece: _Piece) -> _Read:
     return _Read(run.name, same, problems)
 
 
-def join(runs: Sequence[Path], path: Path) -> int:
+def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) -> int:
     """Write one segment of the documents of several, in their order; return how many they are.
+
+    Args:
+        runs: Their files.
+        path: The file to write.
+        workers: Processes that answer with :func:`call`. The first one merges keyword terms meanwhile: with 100,000
+            short items that is 1.3 of 2.8 s.
 
     Raises:
         CancelledError: It has been cancelled.
     """
-    return merge([(segment, segment.all_live()) for segment in map(Segment, runs)], path)
+    other = runs[0].with_name(f"run-{uuid.uuid4().hex}.ryx")
+    answers = []
+    with suppress(OSError):  # the worker has ended
+        answers = [worker.ask(partial(_write_keywords, other, list(runs))) for worker in workers[:1]]
+
+    def keywords() -> Arrays | None:
+        with suppress(OSError):
+            return container.Container(other).arrays() if any(map(await_answer, answers)) else None
+        return None
+
+    try:
+        return merge([(segment, segment.all_live()) for segment in map(Segment, runs)], path, keywords=keywords)
+    finally:
+        other.unlink(missing_ok=True)
+
+
+def _write_keywords(path: Path, runs: Sequence[Path]) -> bool:
+    """Write the keyword terms of segments to a file; this is done in a worker."""
+    segments = list(map(Segment, runs))
+    container.write(
+        path, merge_keywords(segments, renumbered([each.all_live() for each in segments])), {}, lasting=False
+    )
+    return True
 
 
 def call(task: Callable[[], R]) -> R:

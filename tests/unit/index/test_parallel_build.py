@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from rye import spaces
-from rye.errors import EnvironmentFault
+from rye._process import stoppable
+from rye.errors import CancelledError, EnvironmentFault
 from rye.index import container
 from rye.index import parallel_build as runs
 from rye.index.container import Container
@@ -119,6 +122,34 @@ def test_a_worker_that_fails_is_replaced_by_this_process(
         program = "echo '[1]'; read line" if harm == "talks nonsense" else "exit 3"
         monkeypatch.setattr(sys, "executable", str(executable(tmp_path / "python", program)))
     assert segment(root, tmp_path / "b", 2)[0] == alone[0]
+
+
+def test_joining_that_is_cancelled_does_not_wait_for_its_worker(
+    root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is ended, whatever it does, and leaves no file."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__(*args, **options)  # type: ignore[call-overload]
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    folder = tmp_path / "a"
+    with build(work(root, folder), processes=2) as found:
+        assert found.write is not None
+        worker = started[-1]
+        worker.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        with (
+            stoppable(lambda: time.monotonic() > began + 0.3),
+            pytest.raises(CancelledError),
+        ):
+            found.write(folder / "segment")
+        assert not (folder / "segment").exists()
+    assert worker.poll() is not None
+    assert not list(folder.iterdir())
 
 
 def test_workers_do_not_run_the_main_program(root: Root, tmp_path: Path) -> None:
