@@ -43,7 +43,7 @@ VALUE_GAP = 100
 
 JOINERS = "_-./"
 
-_OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= |> <> << >> ~> =~ !~ @> <@"
+_OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= <> << >> ~> =~ !~ @> <@"
 OPERATORS = frozenset(_OPERATORS.split())
 """Operators of programming languages that are terms, each of two or three signs."""
 

@@ -5,7 +5,7 @@ hash table that is probed by whole arrays, and each distinct chunk is analyzed o
 by operations on joined text. No Python object is made per token; what is left per document is array arithmetic.
 
 The invariant: whatever the company and the batch, a chunk has exactly the tokens that
-:func:`rye.index.analysis.analyze_chunk` gives it. What is not ASCII, or too long for a term, goes through that one.
+:func:`rye.index.analysis.analyze_chunk` gives it. Chunks with signs, of mixed scripts or too long go through that one.
 
 It pays from some twenty new chunks on, which is less than one document; a query analyzes its few words one by one.
 """

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from rye.errors import SigningError
-from rye.index.arrays import Array, Arrays, Ints, pack_table, unique
+from rye.index.arrays import Array, Arrays, Ints, pack_table
 from rye.index.container import Container, DamagedError
 from rye.index.terms import Strings
 from rye.trust import Evidence
@@ -171,14 +171,3 @@ class EvidenceColumn(Sequence[Evidence]):
         """Return the content digest of one document."""
         columns, evidence = self._rest(self.rest_of.item(doc))
         return self.raw_content_digests[doc].tobytes().hex() if "c" in columns else evidence.content_digest
-
-    @cached_property
-    def content_digests(self) -> list[str]:
-        """The content digest of every document."""
-        irregular = {}
-        for number in unique(self.rest_of).tolist():
-            columns, evidence = self._rest(number)
-            irregular[number] = "" if "c" in columns else evidence.content_digest
-        raw, width = self.raw_content_digests.tobytes().hex(), 2 * _DIGEST  # all in one text, sliced below
-        rows = enumerate(self.rest_of.tolist())
-        return [irregular[number] or raw[doc * width : (doc + 1) * width] for doc, number in rows]

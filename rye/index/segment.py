@@ -135,7 +135,7 @@ class Segment(Container):
         self._looked_up = 0
 
     def all_live(self) -> Bools:
-        """Shape ``(docs,)``: that no document is deleted."""
+        """Return a mask of all documents, shape ``(docs,)``."""
         return np.ones(self.docs, bool)
 
     def compressed(self, name: str) -> CompressedStrings:

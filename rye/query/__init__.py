@@ -26,7 +26,7 @@ from functools import lru_cache
 from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk, with_children
 from rye.query.escaping import OPERATORS, is_field_name
 from rye.query.limits import MAX_CHARS, MAX_LEAVES
-from rye.query.tree import as_words, dump, leaves, loosen, to_dict, without_question_marks
+from rye.query.tree import as_words, dump, loosen, to_dict, without_question_marks
 
 __all__ = [
     "OPERATORS",
@@ -36,7 +36,6 @@ __all__ = [
     "dump",
     "fold",
     "is_field_name",
-    "leaves",
     "loosen",
     "parse",
     "to_dict",

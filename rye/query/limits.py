@@ -18,3 +18,11 @@ MAX_FUZZY = 2
 """The greatest n of ``word~n``; the least is 0."""
 MIN_BOOST, MAX_BOOST = 0.001, 1000
 """The bounds of n in ``^n``."""
+
+
+def cut(text: str) -> str:
+    """Return a text of at most :data:`MAX_CHARS` characters, cut between two words where there is more than one."""
+    kept = text[:MAX_CHARS]
+    if len(text) > MAX_CHARS and not (text[MAX_CHARS].isspace() or kept[-1].isspace()):
+        kept = kept.removesuffix(kept.split()[-1]) or kept
+    return kept

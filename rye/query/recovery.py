@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from lark import Token
@@ -80,12 +81,10 @@ _UNFINISHED = re.compile(r'\\[\s\S]|"(?:[^"\\]|\\[\s\S])*"|["\\]')
 
 
 def _cut(text: str) -> tuple[str, list[Fault]]:
-    """Cut a text that is too long, between two words where there is more than one."""
-    if len(text) <= MAX_CHARS:
+    """Cut a text that is too long."""
+    kept = limits.cut(text)
+    if kept == text:
         return text, []
-    kept = text[:MAX_CHARS]
-    if not (text[MAX_CHARS].isspace() or kept[-1].isspace()):
-        kept = kept.removesuffix(kept.split()[-1]) or kept
     facts = {"length": len(text), "limit": MAX_CHARS}
     return kept, [Fault("too-long", len(kept), text[len(kept) : MAX_CHARS], facts)]
 
@@ -289,10 +288,11 @@ class _Repair:
         self.tokens.append(token)
 
     def _field(self, token: Token) -> None:
-        moved = self.tokens[-2] if len(self.tokens) > 1 and self._last.type == "FIELD" else _START
+        moved: list[Token] = []  # exclusions of that value: title:NOT name:x excludes what has that name
+        if self._last.type == "FIELD":
+            moved += takewhile(lambda before: before.start_pos == before.end_pos, reversed(self.tokens[:-1]))
         self._take_back(("FIELD",), report=True)  # its value was left out
-        if moved is not _START and moved.start_pos == moved.end_pos:  # title:NOT name:x excludes what has that name
-            self.tokens.append(_token("MINUS", "-", token))
+        self.tokens += [_token("NOT", "NOT", token) for _ in moved]
         self._leaf(token)
 
     def _word(self, token: Token) -> None:

@@ -13,17 +13,12 @@ A dump gives each node a line, below the node that holds it:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from rye.query import ast
 from rye.query.escaping import pattern, pattern_units
-
-
-def leaves(node: ast.Node) -> Iterator[ast.Node]:
-    """Yield what has nothing below it: words, wildcards, fuzzy words, phrases, conditions and everything."""
-    return (each for each in ast.walk(node) if not ast.children(each))
 
 
 def as_words(node: ast.Node) -> tuple[ast.Word, ...] | None:

@@ -276,6 +276,8 @@ class _OfTerm:
             clauses: list[Clause] = []
             for before, number_ in zip((kept[0], *kept), kept, strict=False):
                 gap = phrase.offsets[number_] - phrase.offsets[before] - 1
+                if clauses and gap < 0:
+                    raise cannot("look for several signs in one word", "put a space between them")
                 if clauses and gap:
                     clauses.append({"span_gap": {_text(at): gap}})
                 if (span := spans[number_]) is None:

@@ -30,7 +30,7 @@ _AT_HOME = "search the spaces themselves, without --index"
 
 def fuzzy(field: str, text: str, distance: int, start: int = 0) -> Clause:
     """Return the clause for values at most ``distance`` edits from a text; its first ``start`` characters are fixed."""
-    how = {"transpositions": False, "prefix_length": start, "max_expansions": 1024, "rewrite": "constant_score"}
+    how = {"transpositions": True, "prefix_length": start, "max_expansions": 1024, "rewrite": "constant_score"}
     return {"fuzzy": {field: {"value": text, "fuzziness": distance} | how}}
 
 

@@ -22,7 +22,7 @@ from rye.index.schema import SEPARATOR, TEXT_FIELDS, ItemPlace, Version
 from rye.items import Item
 from rye.search.fields import kind_of
 
-FORMAT = 1
+FORMAT = 2
 """Of the documents; a cluster with those of another format has to be published to anew."""
 
 
@@ -72,6 +72,9 @@ def _size(shards: int, replicas: int) -> dict[str, Any]:
 
 @lru_cache(1 << 16)
 def _of_chunk(chunk: str) -> tuple[str, int]:
+    """Return a chunk as the cluster is given it, and how many parts it has."""
+    if analysis.is_lone(chunk):
+        return chunk, 0
     tokens = sorted(analysis.analyze_chunk(chunk), key=lambda token: (token.offset, not token.part))
     groups = ["|".join(token.term for token in some) for _, some in groupby(tokens, key=lambda token: token.offset)]
     return " ".join(groups), len(groups)
@@ -80,11 +83,19 @@ def _of_chunk(chunk: str) -> tuple[str, int]:
 def terms_of(text: str) -> tuple[str, int]:
     """Return a text as the cluster is given it, and its length in parts.
 
-    >>> terms_of("the fileSystem")
-    ('the file|filesystem system', 3)
+    Operators and symbols stand at the position of the word behind them, and count nothing in the length.
+
+    >>> terms_of("the -> fileSystem")
+    ('the ->|file|filesystem system', 3)
     """
-    found = [_of_chunk(chunk) for chunk in analysis.chunks(analysis.normalize(text))]
-    return " ".join(some for some, _ in found), sum(size for _, size in found)
+    words, lone, length = list[str](), list[str](), 0
+    for chunk in analysis.chunks(analysis.normalize(text)):
+        terms, parts = _of_chunk(chunk)
+        lone.append(terms)
+        if parts:
+            words.append("|".join(lone))
+            lone, length = [], length + parts
+    return " ".join([*words, "|".join(lone)]).rstrip(), length
 
 
 def number_key(value: float) -> str:

@@ -212,7 +212,7 @@ class Search:
         return mode.fusion.fusion if near.hybrid else "embedding"
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
-        """Return the plan to evaluate: the query as written, or as a sentence or text where that finds more."""
+        """Return the plan to evaluate: the query as written, as a question if that finds nothing, or as plain words."""
         try:
             by_name = ":" in self.request.query or self.request.mode.name != "keyword"
             if by_name and not (self.request.lenient or plan.words):  # else no field can be unknown

@@ -29,7 +29,6 @@ from rye.index.arrays import (
     Arrays,
     Bools,
     Ints,
-    Numbers,
     ends_of,
     fresh,
     pack_strings,
@@ -296,7 +295,9 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
     source = np.repeat([sources[part.root.source] for part in parts], [len(part.live) for part in parts])
     wins = live & (source == source[item]) if len(live) else live
     places = np.concatenate([by_id.docs, by_name.docs]).astype(np.int32)
-    edges = _edges(parts, live, item, (by_id, by_name))
+    own = np.zeros((2, len(live)), np.int64)  # the place of each item by its id, and by its name
+    own[0, by_id.docs], own[1, by_name.docs] = np.split(np.arange(len(places)), 2)
+    edges = _edges(parts, live, own[:, item], (by_id, by_name))
     low, high = edges["edge.low"], edges["edge.high"]
     alone = np.flatnonzero(high - low == 1)
     arrays = {
@@ -308,19 +309,16 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
         "into.edge": alone[np.argsort(low[alone], kind="stable")].astype(np.int32),
         "wide.edge": np.flatnonzero(high - low > 1).astype(np.int32),
     }
-    return arrays | _gone(parts, edges) | _masks(arrays, live)
+    return arrays | _gone(parts, edges) | _masks(arrays, live, own[:, item])
 
 
-def _edges(parts: Sequence[Part], live: Bools, item: Numbers, tables: tuple[_Table, _Table]) -> Arrays:
+def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, _Table]) -> Arrays:
     """Return the columns of all references.
 
     Those of deleted documents are left out, and mentions and imports of nothing, of several items by their name, or of
-    the item that they stand in.
+    the item that they stand in, whose places are ``own``: by id and by name, shape ``(2, docs)``.
     """
     by_id, by_name = tables
-    own = np.zeros((2, len(live)), np.int64)  # place of each item by its id, and by its name
-    own[0, by_id.docs] = np.arange(len(by_id.docs))
-    own[1, by_name.docs] = np.arange(len(by_id.docs), len(by_id.docs) + len(by_name.docs))
     columns = []
     base = 0
     for part in parts:
@@ -328,7 +326,7 @@ def _edges(parts: Sequence[Part], live: Bools, item: Numbers, tables: tuple[_Tab
         low, high, is_name = _runs(edges, by_id, by_name)
         target, doc = edges.targets.astype(np.int64), edges.docs.astype(np.int64) + part.base
         first, last, named, kind = low[target], high[target], is_name[target], edges.kinds & (UNSURE - 1)
-        place = own[named.astype(np.int64), item[doc]]
+        place = own[named.astype(np.int64), doc]
         sure = edges.kinds < UNSURE
         kept = live[doc] & (sure | ((last > first) & ~(named & (last - first > 1))))
         kept &= (kind < _MENTIONS) | (place < first) | (place >= last)
@@ -378,8 +376,8 @@ def _gone(parts: Sequence[Part], edges: Arrays) -> Arrays:
     }
 
 
-def _masks(arrays: Arrays, live: Bools) -> Arrays:
-    """Return the masks of :data:`MASKS` as packed bits."""
+def _masks(arrays: Arrays, live: Bools, own: Ints) -> Arrays:
+    """Return the masks of :data:`MASKS` as packed bits, given the places of the item of each document."""
     size, docs, low, high = len(live), arrays["edge.doc"], arrays["edge.low"], arrays["edge.high"]
     places, item, wins = arrays["place.doc"], arrays["item"], arrays["wins"]
     dangling = mask(docs[low == high], size)
@@ -387,11 +385,9 @@ def _masks(arrays: Arrays, live: Bools) -> Arrays:
     rows = np.flatnonzero(wins[docs])
     counts = np.bincount(low[rows], minlength=len(places) + 1) - np.bincount(high[rows], minlength=len(places) + 1)
     counts = np.cumsum(counts)[:-1]
-    place = np.zeros((2, size), np.int64)  # place of each item by its id, and by its name
-    half = len(places) // 2
-    place[0, places[:half]], place[1, places[half:]] = np.arange(half), np.arange(half, len(places))
-    for own in (each[item[docs[rows]]] for each in place):
-        counts -= np.bincount(own[(low[rows] <= own) & (own < high[rows])], minlength=len(places))
+    for place in own[:, docs[rows]]:
+        mine = place[(low[rows] <= place) & (place < high[rows])]
+        counts -= np.bincount(mine, minlength=len(places))
     referred = mask(places[counts > 0], size)
     orphan = live & ~referred[item]
     found = {"orphan": orphan, "dangling": dangling, "referring": mask(docs, size), "referred": wins & ~orphan}

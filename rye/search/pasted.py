@@ -1,8 +1,8 @@
-"""Pasted text: which queries are text rather than language, and what they are read as.
+"""Pasted text: which queries that are no correct ones are read as plain words.
 
-Nobody means punctuation that stands alone as something to look for, so it is left out of every query. Shell commands,
-addresses, paths and running text hold characters that are operators of the language. They are tried as written, and as
-plain words where that is an error or finds nothing, or where an item holds the text word for word.
+Shell commands, addresses and running text hold characters that are operators of the language. A query that parses
+means what it says; one that does not, and looks copied, is read as words. Punctuation that stands alone is left out of
+every query.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
 from rye.query import ast
-from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_PHRASE
+from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_PHRASE, cut
 from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS, canonical
 
 WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
 
 SHOUTED = 4
-"""Words in capitals alone from which on they are text, such as ``HTTP 404 NOT FOUND``, also where no item has it."""
+"""Words in capitals alone from which on a query looks copied, such as ``HTTP 404 NOT FOUND``."""
 
 _NAMES = """
 7z [ ansible ansible-playbook apt apt-get awk aws az base64 bash brew bun bundle cargo cat cd chmod chown clang
@@ -71,13 +71,12 @@ def without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
 
 
 def shortened(text: str) -> tuple[str, str]:
-    """Return a query of at most :data:`MAX_CHARS` characters, cut between words, and a warning if it was longer."""
-    if len(text) <= MAX_CHARS:
-        return text, ""
-    kept = text[:MAX_CHARS]
-    if not text[MAX_CHARS].isspace():
-        kept = kept.rpartition(" ")[0] or kept
-    return kept, f"the query has {len(text):,} characters; only the first {len(kept):,} were searched"
+    """Return a query within the limit of characters, and a warning if it was longer."""
+    kept = cut(text)
+    return (
+        kept,
+        "" if kept == text else f"the query has {len(text):,} characters; only the first {len(kept):,} were searched",
+    )
 
 
 def without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from rye.errors import QueryError
-from rye.query import as_words, dump, fold, leaves, loosen, parse, to_dict, walk
+from rye.query import as_words, children, dump, fold, loosen, parse, to_dict, walk
 from rye.query.ast import (
     And,
     Boost,
@@ -211,7 +211,7 @@ def test_spans_nest_and_term_queries_parse_where_they_stand(text: str) -> None:
         fold(ast, lambda node, below: node.span if all(inside(span, node.span) for span in below) else (-1, -1))[0] >= 0
     )
     fields = [node.span for node in walk(ast) if isinstance(node, Field | Exists)]
-    for leaf in leaves(ast):
+    for leaf in (node for node in walk(ast) if not children(node)):
         start, end = leaf.span
         alone = start == 0 or text[start - 1].isspace() or text[start - 1] == "("
         if alone and end > start and not any(inside(leaf.span, span) for span in fields):

@@ -18,7 +18,7 @@ SHARED_LETTERS = "〆ー〱〲〳〴〵〻〼々〇"
 INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u2060\u2063\ufe0f\ufeff"
 """Characters that nobody sees: soft hyphen, zero-width space, joiners, word joiner, byte order mark and the like."""
 
-_OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= |> <> << >> ~> =~ !~ @> <@"
+_OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= <> << >> ~> =~ !~ @> <@"
 OPERATORS = _OPERATORS.split()
 """Operators of programming languages that can be searched for."""
 
@@ -246,16 +246,14 @@ def joined_form(text: str) -> str | None:
 
 def analyze(values: Sequence[str]) -> FieldText:
     """Return what a field holds; ``values`` has one entry for a plain field, any number for one of many values."""
-    found: dict[str, set[int]] = {}
+    found: dict[str, list[int]] = {}
     length = 0
     position = 0
     for value in values:
         start = position
         for chunk in chunks(value):
-            for number, part in enumerate(chunk.parts):
-                found.setdefault(part, set()).add(position + number)
-            for number, form in chunk.joined:
-                found.setdefault(form, set()).add(position + number)
+            for number, term in {*enumerate(chunk.parts), *chunk.joined}:
+                found.setdefault(term, []).append(position + number)
             position += len(chunk.parts)
             length += len(chunk.parts)
         if position > start:

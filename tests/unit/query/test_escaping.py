@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rye.query import is_field_name, leaves, parse
+from rye.query import is_field_name, parse, walk
 from rye.query.ast import And, Compare, Field, Fuzzy, Node, Phrase, Range, Wildcard, Word
 
 
@@ -83,7 +83,7 @@ def test_every_word_can_be_printed_in_every_place(text: str, context: str) -> No
     """The canonical text escapes what needs it there, and reads back the same."""
     escaped = re.sub(r"^\w|[\W_]", r"\\\g<0>", text)
     ast = parse(context.format(escaped)).ast
-    assert text in {leaf.text for leaf in leaves(ast) if isinstance(leaf, Word | Fuzzy)}
+    assert text in {leaf.text for leaf in walk(ast) if isinstance(leaf, Word | Fuzzy)}
     assert parse(str(ast)).ast == ast
 
 

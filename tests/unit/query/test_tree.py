@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rye.query import as_words, children, dump, fold, leaves, loosen, parse, to_dict, walk
+from rye.query import as_words, children, dump, fold, loosen, parse, to_dict, walk
 from rye.query.ast import (
     And,
     Boost,
@@ -50,7 +50,7 @@ def test_walk_yields_parents_first_in_the_order_of_the_text() -> None:
     """And leaves are those with nothing below."""
     nodes = list(walk(parse("a (b OR -c)").ast))
     assert [type(node) for node in nodes] == [And, Word, Or, Word, Not, Word]
-    assert [str(leaf) for leaf in leaves(parse(FULL).ast)] == [
+    assert [str(leaf) for leaf in walk(parse(FULL).ast) if not children(leaf)] == [
         *["a", '"b c"~2', "d*", "e~1", "f", '"g h"', "i", "j", "k:*", "l:>=2", "m:[1 TO *}", "*"]
     ]
 

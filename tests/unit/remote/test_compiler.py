@@ -194,5 +194,5 @@ def test_the_dictionary_is_asked_as_the_part_expands() -> None:
     assert lookup(Pattern("ab", How.FUZZY)) == {"term": {"word": "ab"}}
     fuzzy = lookup(Pattern("deploy", How.FUZZY, start="d"))["bool"]["filter"]
     assert fuzzy[0]["fuzzy"]["word"]["fuzziness"] == 2
-    assert not fuzzy[0]["fuzzy"]["word"]["transpositions"]
+    assert fuzzy[0]["fuzzy"]["word"]["transpositions"]
     assert fuzzy[1] == {"prefix": {"word": "d"}}

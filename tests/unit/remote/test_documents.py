@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.errors import ArgumentError
-from rye.index import analysis
 from rye.index.schema import ItemPlace, version
 from rye.items import ItemType, parse
 from rye.remote.cluster import Address, shown
 from rye.remote.documents import date_key, document, number_key, settings, terms_of, version_key
+from tests.support.naive_analysis import analyze
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 VERSIONS = st.from_regex(r"v?[0-9]{1,3}(\.[0-9]{1,3}){0,3}(-[0-9a-zA-Z]{1,3}(\.[0-9a-zA-Z]{1,3})?)?", fullmatch=True)
@@ -40,18 +40,14 @@ def test_version_keys_are_in_the_order_of_versions(one: str, other: str) -> None
     assert (version_key(first) == version_key(second)) == (first == second)
 
 
-@given(st.text(max_size=60))
+@given(st.text(max_size=60) | st.lists(st.sampled_from(["->", "C++", "🌿", "readAll", "-v", "x"])).map(" ".join))
 def test_what_the_cluster_splits_are_the_terms_of_the_text(text: str) -> None:
     """At their positions, joined forms at that of their first part."""
     sent, size = terms_of(text)
     given_terms = [(term, at) for at, group in enumerate(sent.split()) for term in group.split("|")]
-    expected, base = list[tuple[str, int]](), 0
-    for chunk in analysis.chunks(analysis.normalize(text)):
-        tokens = analysis.analyze_chunk(chunk)
-        expected += [(token.term, base + token.offset) for token in tokens]
-        base += max((token.offset for token in tokens), default=-1) + 1
-    assert sorted(given_terms) == sorted(expected)
-    assert size == base == len(sent.split())
+    expected = analyze([text])
+    assert sorted(given_terms) == sorted((term, at) for term, places in expected.positions.items() for at in places)
+    assert size == expected.length
 
 
 def test_every_field_of_a_document_is_in_the_mapping() -> None:
