@@ -17,6 +17,7 @@ from rye import Registry
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, UnavailableError
 from rye.index.schema import TEXT_FIELDS
 from rye.remote import cluster
+from rye.remote.documents import FORMAT
 from tests.support.mcp_server import called, refused, with_client
 from tests.support.spacesim import SpaceSim, furnish
 
@@ -24,7 +25,7 @@ pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 
 Reply = tuple[int, dict[str, str], bytes]
 META = {
-    "format": 1,
+    "format": FORMAT,
     "count": 3,
     "average": [1.0] * len(TEXT_FIELDS),
     "keys": ["type"],
