@@ -25,10 +25,10 @@ from rye.index.arrays import (
     Arrays,
     Ints,
     Numbers,
+    Packed,
     ends_of,
-    pack,
-    pack_strings,
     pack_table,
+    packed_arrays,
     ranked,
     smallest,
 )
@@ -45,26 +45,29 @@ _FILTER_BITS = 8
 """Bits of the filter for each string, at least."""
 
 
-def compress_strings(name: str, texts: Sequence[str]) -> Arrays:
+def compress_strings(name: str, ordered: Packed) -> Arrays:
     """Return the arrays ``name.*`` of a compressed table of strings in byte order."""
-    offsets, buffer = pack(texts)
-    borders = [*offsets[:-1:BLOCK].tolist(), len(buffer)]
-    blocks = [zlib.compress(buffer[start:stop], 1) for start, stop in pairwise(borders)]
+    offsets, buffer = ordered
+    count, starts = len(offsets) - 1, offsets[:-1:BLOCK]
+    blocks = [zlib.compress(buffer[start:stop], 1) for start, stop in pairwise([*starts.tolist(), len(buffer)])]
     # the filter: a power of two of bits, so that the lowest bits of a hash are its place
-    bits = np.zeros(1 << max(_FILTER_BITS * len(texts) - 1, _FILTER_BITS - 1).bit_length(), bool)
-    bits[np.fromiter(map(zlib.crc32, buffer.split(b"\n")[:-1]), np.int64, len(texts)) & (len(bits) - 1)] = True
+    bits = np.zeros(1 << max(_FILTER_BITS * count - 1, _FILTER_BITS - 1).bit_length(), bool)
+    bits[np.fromiter(map(zlib.crc32, buffer.split(b"\n")[:-1]), np.int64, count) & (len(bits) - 1)] = True
+    heads = b"".join(
+        buffer[start:stop] for start, stop in zip(starts.tolist(), offsets[1::BLOCK].tolist(), strict=True)
+    )
     return {
-        f"{name}.count": np.asarray([len(texts)], np.int64),
-        **pack_strings(f"{name}.head", texts[::BLOCK]),
+        f"{name}.count": np.asarray([count], np.int64),
+        **packed_arrays(f"{name}.head", (ends_of(offsets[1::BLOCK] - starts), heads)),
         f"{name}.ends": smallest(np.cumsum([0, *map(len, blocks)])),
         f"{name}.blocks": np.frombuffer(b"".join(blocks), np.uint8),
         f"{name}.filter": np.packbits(bits, bitorder="little"),
     }
 
 
-def pack_keywords(ordered: Sequence[str], owners: Ints, docs: Ints) -> Arrays:
+def pack_keywords(ordered: Packed, owners: Ints, docs: Ints) -> Arrays:
     """Return the arrays ``entry.*`` of keyword terms in byte order and of ``(term, document)`` pairs in order."""
-    counts = np.bincount(owners, minlength=len(ordered))
+    counts = np.bincount(owners, minlength=len(ordered[0]) - 1)
     postings = {"entry.postings": smallest(ends_of(counts)), "entry.doc": smallest(docs)}
     return compress_strings("entry", ordered) | postings
 
@@ -107,10 +110,14 @@ class CompressedStrings(SortedStrings):
         """Return several strings."""
         return [self[i] for i in ids.tolist()]
 
+    def unpacked(self) -> Strings:
+        """Return the same table, not compressed."""
+        return self._part(0, len(self._heads))
+
     @cached_property
     def everything(self) -> list[str]:
         """All strings, decoded once."""
-        return self._part(0, len(self._heads)).everything
+        return self.unpacked().everything
 
     def lower_bound(self, key: bytes) -> int:
         """Return the index of the first string that is not less than ``key``."""

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import Array, Arrays, Ints, smallest
+from rye.index.arrays import Array, Arrays, Ints, pack, smallest
 from rye.index.docvalues import CompressedStrings, compress_strings
 from rye.index.references import keys_of, name_of
 from rye.index.relations import KIND_NUMBER, Edge
@@ -142,7 +142,7 @@ def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> 
         "edge.kind": kinds.astype(np.uint8),
         "edge.line": smallest(lines),
         "edge.target": smallest(rank[numbers]),
-        **compress_strings("target", texts),
+        **compress_strings("target", pack(texts)),
         **lookups,
         "edge.left_out": np.asarray([left_out], np.int64),
     }

@@ -13,20 +13,20 @@ there are few, and each document is merged only logarithmically often.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from rye._process import check_cancelled
-from rye.index.arrays import Arrays, Bools, Ints, Numbers, Packed, ends_of, ranges, ranked, smallest, unique, united
-from rye.index.docvalues import CompressedStrings, pack_keywords
+from rye.index.arrays import Arrays, Bools, Ints, Numbers, Packed, ends_of, ranges, smallest, unique, united
+from rye.index.docvalues import pack_keywords
 from rye.index.edges import EdgeWriter
 from rye.index.postings import Piece, TermPiece, Totals, pack_terms, slot_keys
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Segment
-from rye.index.segment_builder import Columns, dictionary_arrays, write_segment
+from rye.index.segment_builder import Columns, derived_arrays, write_segment
 from rye.index.terms import Strings
 
 BLOCK = 1 << 18
@@ -78,8 +78,6 @@ def merge(
     docs = sum(map(len, keeps))
     ordered, pieces, totals = merge_postings(segments, renumber)
     arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=docs, folder=path.parent)
-    arrays |= dictionary_arrays(ordered)
-    check_cancelled()
     arrays |= keywords() or merge_keywords(segments, renumber)
     check_cancelled()
     edges, columns = EdgeWriter(), Columns()
@@ -87,7 +85,8 @@ def merge(
         edges.take(segment.edges, numbers)
         columns.take(segment, keep)
     lengths = [segment.lengths[:, keep] for segment, keep in zip(segments, keeps, strict=True)]
-    arrays |= edges.arrays() | columns.arrays() | {"doc.lengths": smallest(np.concatenate(lengths, axis=1))}
+    arrays |= edges.arrays() | columns.arrays() | derived_arrays(ordered, columns)
+    arrays |= {"doc.lengths": smallest(np.concatenate(lengths, axis=1))}
     write_segment(path, arrays, docs, tf_bits)
     return docs
 
@@ -96,23 +95,6 @@ def renumbered(several: Sequence[Bools]) -> list[Ints]:
     """Return the new number of every document of several segments, given which are live; -1 for those deleted."""
     bases = ends_of([int(live.sum()) for live in several]).tolist()
     return [np.where(live, np.cumsum(live) - 1 + base, -1) for live, base in zip(several, bases, strict=False)]
-
-
-def _union(tables: Sequence[CompressedStrings], used: Sequence[Bools]) -> tuple[list[str], list[Ints]]:
-    """Return the strings in use in any of several tables, in byte order, and per table old number → new, or -1."""
-    kept = [
-        [text for text, keep in zip(table.everything, flags.tolist(), strict=True) if keep]
-        for table, flags in zip(tables, used, strict=True)
-    ]
-    check_cancelled()
-    ordered, numbers = ranked(list(chain.from_iterable(kept)))  # new number of every string kept, table by table
-    check_cancelled()
-    maps = []
-    for flags, own in zip(used, np.split(numbers, np.cumsum(list(map(len, kept)))), strict=False):
-        new = np.full(len(flags), -1, np.int64)
-        new[flags] = own
-        maps.append(new)
-    return ordered, maps
 
 
 class _Source(NamedTuple):
@@ -252,13 +234,16 @@ def _borders(counts: Ints) -> list[int]:
 
 def merge_keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
     """Return the arrays of keyword terms of segments whose documents get these numbers."""
-    documents, owners, used = [], [], []
+    documents, owners, tables = [], [], []
     for segment, new in zip(segments, renumber, strict=True):
         docs = new[segment.keyword_owners.astype(np.int64)]  # per (term, document) pair of the source
-        owners.append(np.repeat(np.arange(len(segment.keywords)), np.diff(segment.keyword_bounds))[docs >= 0])
+        owner = np.repeat(np.arange(len(segment.keywords)), np.diff(segment.keyword_bounds))[docs >= 0]
+        used = np.bincount(owner, minlength=len(segment.keywords)) > 0
+        owners.append((np.cumsum(used) - 1)[owner])
         documents.append(docs[docs >= 0])
-        used.append(np.bincount(owners[-1], minlength=len(segment.keywords)) > 0)
-    ordered, maps = _union([segment.keywords for segment in segments], used)
+        tables.append(segment.keywords.unpacked().chosen(np.flatnonzero(used)))
+    ordered, maps = _united(tables)
+    check_cancelled()
     numbers = np.concatenate([new[owner] for new, owner in zip(maps, owners, strict=True)])
     order = np.argsort(numbers, kind="stable")
     return pack_keywords(ordered, numbers[order], np.concatenate(documents)[order])

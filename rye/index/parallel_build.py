@@ -208,7 +208,7 @@ def _read_piece(root: Root, folder: Path, piece: _Piece) -> _Read:
     if not len(builder):
         return _Read("", same, problems)
     run = folder / f"run-{uuid.uuid4().hex}.ryx"  # swept away if it is left behind
-    builder.write(run, lasting=False)
+    builder.write(run, interim=True)
     return _Read(run.name, same, problems)
 
 

@@ -32,7 +32,6 @@ from rye.index.arrays import (
     pack,
     pack_strings,
     ranges,
-    ranked,
     smallest,
     united,
 )
@@ -103,19 +102,23 @@ class Columns:
             **pack_strings("id", self.ids),
             **pack_paths(self.paths, self.types, self.ids),
             **self.evidence.arrays(),
-            **rank_arrays(self.ids, self.types, self.paths),
         }
 
 
-def dictionary_arrays(ordered: Packed) -> Arrays:
-    """Return what a segment has of its terms beside their postings."""
+def derived_arrays(ordered: Packed, columns: Columns) -> Arrays:
+    """Return the arrays that follow from the terms and the documents: stems, signatures of terms, ranks."""
     terms = Strings(ordered[0], memoryview(ordered[1]))
-    return stem_arrays(terms) | signature_arrays(terms)
+    ranks = rank_arrays(columns.ids, columns.types, columns.paths)
+    return stem_arrays(terms) | signature_arrays(terms) | ranks
 
 
 def write_segment(path: Path, arrays: container.Parts, docs: int, tf_bits: int, *, lasting: bool = True) -> None:
     """Write a segment to a new file."""
     container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS), "tf_bits": tf_bits}, lasting=lasting)
+
+
+_NOT_DERIVED = derived_arrays(pack([]), Columns())
+"""Derived arrays of no terms and no documents."""
 
 
 class _Tokens(NamedTuple):
@@ -286,7 +289,7 @@ class DocumentWriter:
         for key, values in zip(OWN_KEYS, own, strict=True):  # nearly all are distinct, so they are not interned
             owners.append(np.flatnonzero(np.fromiter(map(bool, values), bool, len(values))))
             texts.append(keyword_terms(key, [value for value in values if value]))
-        ordered, numbers = ranked([*self._keywords, *chain.from_iterable(texts)])
+        ordered, numbers = united([pack([*self._keywords, *chain.from_iterable(texts)])])
         shared = numbers[np.concatenate(self._numbers)]
         # one number per pair, term above document, so that one sort orders both and equal neighbours are repetitions
         pairs = (np.concatenate([shared, numbers[len(self._keywords) :]]) << 32) | np.concatenate(owners)
@@ -323,11 +326,17 @@ class SegmentBuilder:
         self._documents.add(items, places, evidence)
         self._rows, self._waiting = [], 0
 
-    def write(self, path: Path, *, lasting: bool = True) -> int:
-        """Write the segment to a new file and return how many documents it holds; ``lasting`` outlives a power cut."""
+    def write(self, path: Path, *, interim: bool = False) -> int:
+        """Write the segment to a new file and return how many documents it holds.
+
+        An interim segment is only ever merged. It may be lost in a power cut, and its derived arrays are empty: they
+        are made of the merged one.
+        """
         self._analyze()
         terms, texts, tf_bits = self._postings.arrays(path.parent)
         check_cancelled()
-        arrays = texts | dictionary_arrays(terms) | self._documents.keywords_and_edges()
-        write_segment(path, arrays | self._documents.columns.arrays(), len(self), tf_bits, lasting=lasting)
+        columns = self._documents.columns
+        arrays = texts | self._documents.keywords_and_edges() | columns.arrays()
+        arrays |= _NOT_DERIVED if interim else derived_arrays(terms, columns)
+        write_segment(path, arrays, len(self), tf_bits, lasting=not interim)
         return len(self)

@@ -126,7 +126,7 @@ def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
 
 def _spill(pieces: Sequence[tuple[Sequence[Row], Path]]) -> None:
     for rows, run in pieces:
-        _builder(rows).write(run, lasting=False)
+        _builder(rows).write(run, interim=True)
 
 
 def _builder(rows: Sequence[Row]) -> SegmentBuilder:

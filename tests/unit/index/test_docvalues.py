@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.arrays import Arrays, pack_strings
+from rye.index.arrays import Arrays, pack, pack_strings
 from rye.index.container import DamagedError
 from rye.index.docvalues import BLOCK, CompressedStrings, Paths, compress_strings, pack_paths
 from rye.index.schema import SEPARATOR, TYPE_NAMES
@@ -35,7 +35,7 @@ TABLES = st.one_of(st.sets(WORDS, max_size=9), st.integers(0, 300).map(lambda n:
 def test_a_compressed_table_answers_as_a_plain_one(words: set[str], asked: str) -> None:
     """Lookups, prefixes, globs, ranges and access are those of the same strings uncompressed."""
     ordered = sorted(f"k{SEPARATOR}{word}" for word in words)
-    table = compressed(compress_strings("t", ordered), "t")
+    table = compressed(compress_strings("t", pack(ordered)), "t")
     plain = strings(pack_strings("t", ordered), "t")
     assert table.everything == plain.everything == ordered
     assert len(table) == len(plain)
@@ -52,7 +52,7 @@ def test_a_compressed_table_answers_as_a_plain_one(words: set[str], asked: str) 
 
 def test_a_damaged_block_raises() -> None:
     """A block that zlib cannot unpack is damage, by whatever method it is read."""
-    arrays = compress_strings("t", [f"{at:04}" for at in range(3 * BLOCK)])
+    arrays = compress_strings("t", pack([f"{at:04}" for at in range(3 * BLOCK)]))
     arrays["t.blocks"] = np.zeros_like(arrays["t.blocks"])
     table = compressed(arrays, "t")
     for ask in (lambda: table[0], lambda: table.find("0001"), lambda: table.matching("*1*"), lambda: table.everything):
