@@ -344,6 +344,14 @@ def stoppable(cancelled: Cancelled | None) -> Iterator[None]:
         _CANCELLED.reset(token)
 
 
+def release_memory() -> None:
+    """Give free memory back to the system where the C library can (glibc), as it keeps much between large arrays."""
+    import ctypes
+
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def check_cancelled() -> None:
     """Stop here if the work has been cancelled.
 

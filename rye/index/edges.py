@@ -92,7 +92,7 @@ class EdgeWriter:
         kept = docs >= 0
         used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
         # a target is copied once, however many edges lead to it
-        texts = edges.texts.everything if len(used) else []
+        texts = edges.texts.unpacked().everything if len(used) else []
         bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
         targets = ((texts[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds)
         numbers = np.asarray([_number(self._targets, each) for each in targets], np.int64)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye._process import check_cancelled
+from rye._process import check_cancelled, release_memory
 from rye.index.arrays import Arrays, Bools, Ints, Numbers, Packed, ends_of, ranges, smallest, unique, united
 from rye.index.docvalues import pack_keywords
 from rye.index.edges import EdgeWriter
@@ -76,16 +76,23 @@ def merge(
     keeps = [np.flatnonzero(live) for _, live in parts]  # per source: old numbers of the live documents, ascending
     renumber = renumbered([live for _, live in parts])
     docs = sum(map(len, keeps))
+    # what takes most memory first: references, then postings
+    edges, columns = EdgeWriter(), Columns()
+    for segment, numbers in zip(segments, renumber, strict=True):
+        edges.take(segment.edges, numbers)
+    references = edges.arrays()
+    release_memory()
+    check_cancelled()
     ordered, pieces, totals = merge_postings(segments, renumber)
     arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=docs, folder=path.parent)
-    arrays |= keywords() or merge_keywords(segments, renumber)
+    release_memory()
+    arrays |= references | (keywords() or merge_keywords(segments, renumber))
+    release_memory()
     check_cancelled()
-    edges, columns = EdgeWriter(), Columns()
-    for segment, keep, numbers in zip(segments, keeps, renumber, strict=True):
-        edges.take(segment.edges, numbers)
+    for segment, keep in zip(segments, keeps, strict=True):
         columns.take(segment, keep)
     lengths = [segment.lengths[:, keep] for segment, keep in zip(segments, keeps, strict=True)]
-    arrays |= edges.arrays() | columns.arrays() | derived_arrays(ordered, columns)
+    arrays |= columns.arrays() | derived_arrays(ordered, columns)
     arrays |= {"doc.lengths": smallest(np.concatenate(lengths, axis=1))}
     write_segment(path, arrays, docs, tf_bits)
     return docs

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from rye._process import Worker, await_answer, check_cancelled, cores, serve, spread, start_workers
+from rye._process import Worker, await_answer, check_cancelled, cores, release_memory, serve, spread, start_workers
 from rye.errors import ItemError
 from rye.index import container
 from rye.index.arrays import Arrays
@@ -32,7 +32,7 @@ from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import RUNS
-from rye.spaces import ItemFile, Root
+from rye.spaces import Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item
 from rye.trust.list import ListedFile
@@ -78,7 +78,7 @@ class BuildTask(NamedTuple):
 
     Attributes:
         root: The space root.
-        files: The files, in the order of their documents.
+        paths: The paths of the files below the root, in the order of their documents.
         sizes: How many bytes each has.
         digests: By path, the SHA-256 of the bytes of what is indexed already.
         folder: Where the segments of pieces are written.
@@ -87,7 +87,7 @@ class BuildTask(NamedTuple):
     """
 
     root: Root
-    files: Sequence[ItemFile]
+    paths: Sequence[str]
     sizes: Sequence[int]
     digests: Mapping[str, str]
     folder: Path
@@ -104,9 +104,9 @@ class BuildResult(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """Some files to read, and the digests of those that are indexed already."""
+    """The paths of some files to read, and the digests of those that are indexed already."""
 
-    files: Sequence[ItemFile]
+    paths: Sequence[str]
     digests: Mapping[str, str]
 
 
@@ -129,13 +129,13 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
     Raises:
         CancelledError: It has been cancelled; workers are ended, and nothing that was written for it is left.
     """
-    work = len(task.files) + sum(task.sizes) // BYTES_OF_A_FILE
+    work = len(task.paths) + sum(task.sizes) // BYTES_OF_A_FILE
     count = min(cores() if processes is None else processes, max(1, work * 2 // task.thresholds.alone_below))
     pieces = _pieces(task, count)
     if len(pieces) <= 1:
         builder = SegmentBuilder()
-        same, problems = _read(task.root, _Piece(task.files, task.digests), builder, task.report)
-        task.report(len(task.files))
+        same, problems = _read(task.root, _Piece(task.paths, task.digests), builder, task.report)
+        task.report(len(task.paths))
         yield BuildResult(builder.write if len(builder) else None, frozenset(same), tuple(problems))
         return
     try:
@@ -144,7 +144,8 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
             tasks = (partial(_read_piece, task.root, task.folder, piece) for piece in pieces)
             for result in spread(tasks, call, workers, ahead=_AHEAD):
                 results.append(result)
-                task.report(sum(len(piece.files) for piece in pieces[: len(results)]))
+                task.report(sum(len(piece.paths) for piece in pieces[: len(results)]))
+        release_memory()
         runs = [task.folder / result.run for result in results if result.run]
         # another worker helps to join: one that has read files keeps much of the memory that this took
         with start_workers(min(count - 1, 1) if runs else 0, __name__, call) as workers:
@@ -160,18 +161,17 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
 
 def _pieces(task: BuildTask, processes: int) -> list[_Piece]:
     """Cut files into pieces of the size that one process may read, and several for each if there are several."""
-    files, digests = task.files, task.digests
+    paths, digests = task.paths, task.digests
     most_bytes = min(task.thresholds.piece_bytes, BYTES_AT_ONCE // processes)
-    most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
+    most = -(-len(paths) // (processes * PIECES_EACH)) if processes > 1 else len(paths)
     borders, size = [0], 0  # where pieces begin; bytes in the piece that grows
     for at, more in enumerate(task.sizes):
         if at > borders[-1] and (at - borders[-1] >= most or size + more > most_bytes):
             borders.append(at)
             size = 0
         size += more
-    pieces = [files[start:stop] for start, stop in pairwise([*borders, len(files)])]
-    paths = [[file.rel_path for file in piece if file.rel_path in digests] for piece in pieces]
-    return [_Piece(piece, {path: digests[path] for path in some}) for piece, some in zip(pieces, paths, strict=True)]
+    pieces = (paths[start:stop] for start, stop in pairwise([*borders, len(paths)]))
+    return [_Piece(piece, {path: digests[path] for path in piece if path in digests}) for piece in pieces]
 
 
 def _read(
@@ -181,21 +181,21 @@ def _read(
     same: list[str] = []
     problems: list[Problem] = []
     skills: dict[str, tuple[ListedFile, ...]] = {}
-    for done, file in enumerate(piece.files):
+    for done, path in enumerate(piece.paths):
         check_cancelled()
         if report is not None:
             report(done)
         try:
-            read = read_item(root, file.rel_path, file.item_type, file.item_id, skills=skills)
+            read = read_item(root, *root.file(path)[:3], skills=skills)
         except ItemError as error:
-            problems.append(Problem(file.rel_path, error.code, error.message))
+            problems.append(Problem(path, error.code, error.message))
             continue
-        of_others = root.has_skills or is_detached(file.rel_path)  # the evidence depends on other files, too
-        if not of_others and piece.digests.get(file.rel_path) == read.evidence.content_digest:
-            same.append(file.rel_path)
+        of_others = root.has_skills or is_detached(path)  # the evidence depends on other files, too
+        if not of_others and piece.digests.get(path) == read.evidence.content_digest:
+            same.append(path)
         else:
-            place = ItemPlace(root.space, root.bundle, file.rel_path, *root.describe(file.rel_path))
-            near = root.client and partial(beside, root.client, file.rel_path)
+            place = ItemPlace(root.space, root.bundle, path, *root.describe(path))
+            near = root.client and partial(beside, root.client, path)
             edges = edges_of(read.item, read.suffix, read.data, beside=near)
             builder.add(read.item, place, read.evidence, edges)
     return same, problems

@@ -294,7 +294,7 @@ class _Changes(NamedTuple):
 
     Attributes:
         files: All of them as they are now.
-        to_read: Those added or changed.
+        to_read: The paths of those added or changed.
         sizes: Their sizes in bytes.
         added, removed: How many were.
         changed: The paths of changed ones.
@@ -304,7 +304,7 @@ class _Changes(NamedTuple):
     """
 
     files: Files
-    to_read: tuple[ItemFile, ...]
+    to_read: tuple[str, ...]
     sizes: tuple[int, ...]
     added: int
     removed: int = 0
@@ -321,7 +321,7 @@ def _compare_files(root: Root, base: Snapshot | None, after: Files) -> _Changes:
         DamagedError: The base turns out not to be readable.
     """
     if base is None:
-        return _Changes(after, tuple(map(root.file, after.paths)), after.sizes(), len(after))
+        return _Changes(after, after.paths, after.sizes(), len(after))
     # was: for each file now, its place in the files before, -1 for a new one; the paths left in numbers were removed
     before = base.file_list.files
     numbers = dict(zip(before.paths, range(len(before)), strict=True))
@@ -329,7 +329,7 @@ def _compare_files(root: Root, base: Snapshot | None, after: Files) -> _Changes:
     is_new = was < 0
     differs = is_new.copy()  # per file now: whether it is new, or any of its four stats changed
     differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
-    to_read = tuple(root.file(after.paths[number]) for number in np.flatnonzero(differs).tolist())
+    to_read = tuple(after.paths[number] for number in np.flatnonzero(differs).tolist())
     added = int(is_new.sum())
     changed = frozenset(after.paths[number] for number in np.flatnonzero(differs & ~is_new).tolist())
     documents = _documents(root, base, changed | numbers.keys())

@@ -43,7 +43,8 @@ def stem_arrays(terms: Strings) -> Arrays:
     text = b"\n".join(stems)
     # stems that are the same have one hash, so they are neighbours in its order, but for the few of another stem there
     order = np.argsort(hashed, kind="stable")
-    pairs = np.flatnonzero(fresh(hashed[order])[1:] == 0)
+    ascending = hashed[order]
+    pairs = np.flatnonzero(fresh(ascending)[1:] == 0)
     one, other = order[pairs], order[pairs + 1]
     units = np.frombuffer(text, np.uint8)
     blocks = range(0, len(pairs), _PAIRS)
@@ -52,8 +53,10 @@ def stem_arrays(terms: Strings) -> Arrays:
     )
     several = np.zeros(len(hashed), bool)
     several[one[same]] = several[other[same]] = True
-    for collision in unique(hashed[one[~same]]).tolist():
-        group = order[slice(*np.searchsorted(hashed[order], [collision, collision + 1]))].tolist()
+    collisions = unique(hashed[one[~same]])
+    bounds = (ascending.searchsorted(collisions, side).tolist() for side in ("left", "right"))
+    for start, stop in zip(*bounds, strict=True):
+        group = order[start:stop].tolist()
         found_in = [text[ends[at] : ends[at + 1] - 1] for at in group]
         several[[at for at, stem in zip(group, found_in, strict=True) if found_in.count(stem) > 1]] = True
     kept = order[(several | np.concatenate(differs))[order]]

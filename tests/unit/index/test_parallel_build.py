@@ -50,7 +50,15 @@ def work(root: Root, folder: Path, reported: list[int] | None = None, *, thresho
     folder.mkdir(exist_ok=True)
     files, _ = spaces.list_items(root)
     sizes = [(root.path / file.rel_path).stat().st_size for file in files]
-    return BuildTask(root, files, sizes, {}, folder, ([] if reported is None else reported).append, thresholds)
+    return BuildTask(
+        root,
+        [file.rel_path for file in files],
+        sizes,
+        {},
+        folder,
+        ([] if reported is None else reported).append,
+        thresholds,
+    )
 
 
 def arrays(path: Path) -> dict[str, tuple[str, bytes]]:
@@ -90,10 +98,10 @@ def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path) -> None:
     for most in (300, 1):
         small = SMALL._replace(piece_bytes=most)
         asked = work(root, tmp_path / "b", thresholds=small)
-        size = dict(zip(asked.files, asked.sizes, strict=True))
+        size = dict(zip(asked.paths, asked.sizes, strict=True))
         pieces = runs._pieces(asked, 1)
-        assert [file for piece in pieces for file in piece.files] == list(asked.files)
-        assert all(len(piece.files) == 1 or sum(map(size.__getitem__, piece.files)) <= most for piece in pieces)
+        assert [path for piece in pieces for path in piece.paths] == list(asked.paths)
+        assert all(len(piece.paths) == 1 or sum(map(size.__getitem__, piece.paths)) <= most for piece in pieces)
         assert segment(root, tmp_path / "b", 1, thresholds=small)[0] == alone[0]
 
 
@@ -163,7 +171,7 @@ from rye import spaces
 from rye.index import parallel_build as runs
 root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})
-files = spaces.list_items(root)[0]
+files = [file.rel_path for file in spaces.list_items(root)[0]]
 work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None, runs.Thresholds(alone_below=8))
 with runs.build(work, processes=3) as found:
     found.write(folder / "segment")

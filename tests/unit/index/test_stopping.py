@@ -110,7 +110,7 @@ def test_helpers_end_with_the_build_that_is_stopped(
 ) -> None:
     """Amid a build in pieces no helper is left running, and no run; the next build is whole."""
     root = Root(Space.PROJECT, sim.root("project"))
-    files, _ = list_items(root)
+    files = [file.rel_path for file in list_items(root)[0]]
     folder = tmp_path / "index"
     folder.mkdir()
     thresholds = Thresholds(alone_below=ITEMS // 2)
