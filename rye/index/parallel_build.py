@@ -243,9 +243,10 @@ def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) ->
 def _write_keywords(path: Path, runs: Sequence[Path]) -> bool:
     """Write the keyword terms of segments to a file; this is done in a worker."""
     segments = list(map(Segment, runs))
-    container.write(
-        path, merge_keywords(segments, renumbered([each.all_live() for each in segments])), {}, lasting=False
-    )
+    arrays = merge_keywords(segments, renumbered([each.all_live() for each in segments]))
+    container.write(path, arrays, {}, lasting=False)
+    del segments, arrays
+    release_memory()  # the worker has no more to do, while its parent goes on
     return True
 
 

@@ -29,6 +29,8 @@ TYPED, BY_NAME = 1, 2
 
 TYPE_BITS = 2
 
+_CACHED = 1 << 13
+
 _SUFFIXES = frozenset(suffix for each in EXTENSIONS.values() for suffix in each)
 _TYPE = "|".join(TYPE_NAMES)
 _REFERENCE = re.compile(rf"({_TYPE}):(.+)")
@@ -60,7 +62,7 @@ def name_of(item_id: str) -> str:
     return item_id.rpartition("/")[2]
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_CACHED)
 def lookups(text: str, item_type: str, folder: str, prefer: str = "") -> tuple[Lookup, ...]:
     """Return what a reference may name, best first.
 
@@ -153,13 +155,13 @@ def _by_name(name: str, kind: str = "") -> Lookup:
     return Lookup(BY_NAME | (TYPED if kind else 0), key_of(name, TYPE_NUMBER[kind] if kind else 0))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_CACHED)
 def id_lookups(text: str) -> tuple[Lookup, ...]:
     """Return what a word with a slash in running text may name: an item by its id, or by its path in a space."""
     return tuple(each for each in lookups(text, "tool", "") if not each.how & BY_NAME)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_CACHED)
 def span_lookups(text: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
     """Return what a word marked as code may name, which is more often a function or a file than an item.
 
@@ -185,7 +187,7 @@ MAX_IMPORT_ROOTS = 8
 """Folders that a module may count from: the importing tool's own, those above it, and at last the folder of tools."""
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_CACHED)
 def import_lookups(path: str, folder: str, item_type: str = "tool") -> tuple[Lookup, ...]:
     """Return the items that an import may name, best first: of Python ``a.b``, ``.b`` and ``..b``, else ``./b.js``.
 
