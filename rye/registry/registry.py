@@ -309,6 +309,7 @@ class Registry:
             lambda: self._vectors.meaning_for_auto(reader),
             lambda: self._vectors.meaning(state.everywhere),
             boosts=state.ranking.boosts,
+            reranker=lambda: self._vectors.reranker,
         )
 
     def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from rye._process import Cancelled, stoppable
-from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, is_there, open_embedder
+from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, has_minilm, is_there, open_embedder
 from rye.embedding.choice import URLS, VARIABLE
 from rye.embedding.probe import ModelChangedError, embed_with_probe
 from rye.errors import UnavailableError
@@ -30,6 +30,7 @@ from rye.index.vectors import (
     vector_reports,
 )
 from rye.search.meaning import Meaning
+from rye.search.rerank import Reranker
 from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
 from rye.spaces.layout import Layout
@@ -141,6 +142,17 @@ class VectorIndexes:
             return isinstance(self._named, GuardedEmbedder) or is_there(self._choice[0])
         except UnavailableError:  # the settings are at fault, which whatever needs the embedder reports
             return True
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """What re-ranks hits by meaning: MiniLM where it is installed, beside the default embedder."""
+        if isinstance(self._named, GuardedEmbedder) or self._choice[0].kind != "wordllama" or not has_minilm():
+            return None
+        try:
+            return Reranker(open_embedder(Choice("minilm")), self._seconds)
+        except UnavailableError as error:
+            self._warnings.append(f"not re-ranked: {error.message}")
+            return None
 
     @cached_property
     def _settings(self) -> Choice:

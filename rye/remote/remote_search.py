@@ -32,11 +32,11 @@ from rye.search.facets import FACETS, Facet
 from rye.search.fields import Overrides, weights_for
 from rye.search.order import Answer
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage
 from rye.search.predicates import States
 from rye.search.relax import Dictionary
 from rye.search.request import Request, bind_filters
 from rye.search.results import Replaced, SearchResponse
+from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage
 from rye.search.score import Evaluation
 from rye.trust import TrustSet
 
@@ -192,7 +192,7 @@ class RemoteSearch(Search):
             if len(whole):
                 found, named = found | self._these(whole), unique(named, whole)
         if len(named):
-            if (plan.words or plan.as_sentence) and found:
+            if plan.words and found:
                 found = found | self._these(named)
             exact = self._among(named, found)
         hidden: dict[str, int] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rye.errors import QueryError
+from rye.errors import QueryError, UnavailableError
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS
@@ -21,23 +21,34 @@ from rye.search.bound import asks_relations, asks_verdict
 from rye.search.docset import Docs
 from rye.search.facets import Facet, count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
-from rye.search.hints import Hints, answerable, explain_stage
 from rye.search.meaning import Meaning, no_meaning
 from rye.search.named_items import ItemNames, named_inside, referred_to
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.pasted import shortened, verbatim, without_invisible
-from rye.search.plan import ANY_LIMIT, AS_WRITTEN, FEW, Plan, Stage, did_you_mean, in_field, make_plan
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
 from rye.search.request import Request, bind_filters, require_field
+from rye.search.rerank import Reranker
 from rye.search.results import Replaced, SearchResponse, SearchWarning
+from rye.search.rewrite import (
+    ANY_LIMIT,
+    AS_WRITTEN,
+    Plan,
+    Stage,
+    in_field,
+    read_query,
+    verbatim,
+    visible_query,
+)
 from rye.search.score import Evaluation, Matchers
 from rye.search.semantic import SemanticScores, SemanticSearch
-from rye.search.settle import Settler, as_misnamed
+from rye.search.suggest import FEW, Notes, answerable, did_you_mean, explain_stage
 from rye.trust import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
+AUTO_WORDS = 3
+"""Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
+
 _NAMED = 3
 """Hidden items that a warning names because the query is their id or name."""
 
@@ -57,6 +68,7 @@ class SearchContext:
         meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
         meaning_at_once: Likewise, for mode ``auto``; raises also where too many vectors are missing.
         meaning_everywhere: Likewise those of ``everywhere``.
+        reranker: Returns what re-ranks hits by meaning; None where no second model is installed.
     """
 
     reader: Reader
@@ -69,15 +81,15 @@ class SearchContext:
     meaning_at_once: Callable[[], Meaning] = no_meaning
     meaning_everywhere: Callable[[], Meaning] = no_meaning
     boosts: Mapping[str, float] = field(default_factory=dict)
+    reranker: Callable[[], Reranker | None] = lambda: None
 
 
 class Search:
     """One search, from request to response."""
 
     def __init__(self, request: Request, context: SearchContext) -> None:
-        visible, unseen = without_invisible(request.query)
-        text, cut = shortened(visible) if request.relax else (visible, "")
-        self.request = request._replace(query=text) if unseen or cut else request
+        text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
+        self.request = request if text == request.query else request._replace(query=text)
         self.context, self.reader = context, context.reader
         self.names: ItemNames = context.reader
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
@@ -85,10 +97,9 @@ class Search:
         self._dictionary = self.dictionary(request.level)
         self._filters: list[bound.Bound] | None = None
         self._matchers: Matchers = {}  # stages have most in common
-        self._dropped = list(unseen)
-        self._warnings: list[str] = [cut] if cut else []
         self._replaced: list[Replaced] = []
         self._suggestion = ""
+        self._has_no_embedder = False
         self._relaxed: Relaxed | None = None
 
     def run(self) -> SearchResponse:
@@ -107,16 +118,15 @@ class Search:
 
     def _check(self, text: str) -> None:
         """Raise the error of another query under the same options, if it has one."""
-        plan = make_plan(self.request._replace(query=text))
+        plan = read_query(self.request._replace(query=text, relax=False), self.metadata_keys)
         self.evaluate(plan.main, plan)
 
     def _run(self) -> SearchResponse:
         request = self.request
-        plan = make_plan(request)
+        plan = self.read()
         if request.facets:
             require_facets(request.facets, self.metadata_keys())
         allowed = self.allowed()
-        plan = self.settled(plan, allowed)
         answer = self.answer(plan, allowed)
         total = answer.reachable()
         suggestion = self._suggestion
@@ -125,9 +135,11 @@ class Search:
         elif not answer.near and ((total <= FEW and not answer.exact) or answer.stage not in AS_WRITTEN):
             more = 0 if answer.stage == "fuzzy" else total
             suggestion = did_you_mean(request.query, plan, self.dictionary(None), total=more, count=self._count)
-        self._warnings += explain_stage(answer, plan, total, self._relax)
+        self._warnings += explain_stage(answer, plan, self._relax)
         self.note_cuts(answer.evaluation)
-        self._warnings += Hints(request, plan, total, self.holds, self._count, self.allowed)
+        self._warnings += Notes(request, plan, total, self.holds, self._count, self.allowed)
+        if self._has_no_embedder:
+            self._warnings.append("only words were searched, not meaning: there is no embedder")
         return self.respond(
             answer,
             request.query,
@@ -211,18 +223,14 @@ class Search:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
         return mode.fusion.fusion if near.hybrid else "embedding"
 
-    def settled(self, plan: Plan, allowed: Docs) -> Plan:
-        """Return the plan to evaluate: the query as written, as a question if that finds nothing, or as plain words."""
-        try:
-            by_name = ":" in self.request.query or self.request.mode.name != "keyword"
-            if by_name and not (self.request.lenient or plan.words):  # else no field can be unknown
-                bind(plan.main, self._context(self.request.query, plan.main))
-        except QueryError as error:
-            plan = as_misnamed(self.request, plan, error, self.metadata_keys())
-        return self._settler(allowed).settle(plan)
-
-    def _settler(self, allowed: Docs) -> Settler:
-        return Settler(self.request, self.evaluate, allowed)
+    def read(self) -> Plan:
+        """Return how the query is read; a warning says why where it is searched as plain words."""
+        plan = read_query(self.request, self.metadata_keys)
+        if error := plan.fault:
+            answerable(error, self._check)
+            meant = f"; did you mean {error.suggestion}?" if error.suggestion != "*" else ""
+            self._warnings.append(f"the query is searched as plain words: {error.message}{meant}")
+        return plan
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(self._unknown, lambda: self._relax(plan).query)
@@ -243,7 +251,7 @@ class Search:
         exact = _NOTHING
         if len(named):
             these = Docs(size, numbers=named)
-            found = found | these if found and (plan.words or plan.as_sentence) else found
+            found = found | these if found and plan.words else found
             exact = (found & these).numbers
         return self._ordered(stage.name, evaluation, found, exact=exact)
 
@@ -300,7 +308,7 @@ class Search:
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
-        request = self.request = self._settler(allowed).in_mode(plan, self.context.can_embed)
+        request = self.request = self._in_mode(plan, allowed)
         if request.mode.name == "keyword":
             return None
         semantic = self.semantic(plan)
@@ -313,12 +321,48 @@ class Search:
         if near.hybrid and found and plan.words:
             exact = unique(exact, self.named(asked, plan))
         found |= Docs(self.reader.size, numbers=exact)
+        if request.sort_by == "score" and (reranker := self.context.reranker()):
+            near = self._reranked(near, found, reranker)
         answer = self._ordered(request.mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not request.mode.narrows:
             self._warnings.append(semantic.fallback_warning(near.why_no_hit()))
             return None
         self._suggestion = semantic.suggestion()
         return answer
+
+    def _reranked(self, near: SemanticScores, found: Docs, reranker: Reranker) -> SemanticScores:
+        """Return scores in which a second model has compared the best hits that are shown with the query."""
+        docs = (found if self.request.include_superseded else self.hide(found)[0]).numbers
+        hydrator, total = self.page_builder(near.evaluation).hydrator, near.fused.total.copy()
+        try:
+            done = reranker.rerank(near.text, docs, near.scores(docs), digest=self._digest, text=hydrator.beginning)
+        except UnavailableError as error:
+            self._warnings.append(f"not re-ranked: {error.message}")
+            return near
+        total[np.searchsorted(near.docs, docs)] = done.scores
+        return near._replace(fused=near.fused._replace(total=total), reranked=done)
+
+    def _digest(self, doc: int) -> str:
+        part, local = self.reader.locate(doc)
+        return part.segment.evidence.content_digest(local)
+
+    def _in_mode(self, plan: Plan, allowed: Docs) -> Request:
+        """Return the request in the mode that answers: ``auto`` is hybrid for a sentence where there is an embedder.
+
+        Else it is keyword, as for what an item has word for word. Other orders, a prefix and a level are about words:
+        of what is a little near they would show anything.
+        """
+        request, name = self.request, "keyword"
+        if not request.is_auto:
+            return request
+        is_sentence = sum(plan.words.values()) >= AUTO_WORDS and plan.is_prose() and not plan.fault
+        about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
+        if is_sentence and not about_words:
+            if not self.context.can_embed():
+                self._has_no_embedder = True
+            elif not (phrase := verbatim(request.query)) or not self.evaluate(phrase, plan).docs() & allowed:
+                name = "hybrid"
+        return request._replace(mode=request.mode._replace(name=name))
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""

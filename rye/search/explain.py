@@ -22,12 +22,12 @@ from rye.items.scope import Scope
 from rye.query import ast
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.engine import Search, SearchContext
-from rye.search.hints import explain_stage
 from rye.search.named_items import referred_to
-from rye.search.plan import AS_WRITTEN, make_plan
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
+from rye.search.rewrite import AS_WRITTEN
 from rye.search.semantic import SemanticScores
+from rye.search.suggest import explain_stage
 from rye.spaces.signed import read_item
 
 MISS_REASONS: Mapping[str, str] = {
@@ -205,7 +205,7 @@ class Explainer(Search):
     def __init__(self, request: Request, context: SearchContext) -> None:
         super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)
         allowed = self.allowed()
-        self.plan = self.settled(make_plan(self.request), allowed)
+        self.plan = self.read()
         self.found = self.answer(self.plan, allowed)
         self.total = self.found.reachable()
         self._semantic = self.semantic(self.plan) if self.found.near else None
@@ -234,7 +234,7 @@ class Explainer(Search):
             hit = self._result(index)
             reasons = [] if hit else [MissReason("unreadable", "", self._warnings[-1])]
         above, below = (None, None) if hit is None or index is None else self._neighbours(hit, index)
-        self._warnings += explain_stage(found, self.plan, self.total, self._relax)
+        self._warnings += explain_stage(found, self.plan, self._relax)
         self.note_cuts(found.evaluation)
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],

@@ -16,8 +16,8 @@ from rye.index.arrays import Ints, unique
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.items.scope import spellings
 from rye.query import ast
-from rye.search.plan import SENTENCE
 from rye.search.relax import Dictionary
+from rye.search.rewrite import SENTENCE
 
 _ENDS = "?!.,;: "
 _MARKS = frozenset('"\\')

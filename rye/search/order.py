@@ -12,8 +12,8 @@ from rye.index.docvalues import name_key
 from rye.index.reader import Floats, Reader
 from rye.search.docset import Docs
 from rye.search.page import Hit
-from rye.search.plan import ANY_LIMIT
 from rye.search.request import Request
+from rye.search.rewrite import ANY_LIMIT
 from rye.search.score import Evaluation
 from rye.search.semantic import SemanticScores
 

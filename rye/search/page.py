@@ -19,6 +19,7 @@ from rye.items import ItemType
 from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.match import Matcher
 from rye.search.predicates import States
+from rye.search.rerank import text_of
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.search.semantic import HitScores
@@ -156,6 +157,11 @@ class Hydrator(NamedTuple):
         finally:
             files.close()
         return [self._judged(doc, found[doc], warnings) for doc in docs]
+
+    def beginning(self, doc: int) -> str:
+        """Return what a second model reads of a document; nothing if its file cannot be read."""
+        found = self._read(doc, read_file)
+        return "" if isinstance(found, str) else text_of(found[2].item)
 
     def _read(self, doc: int, read: Read) -> tuple[Part, str, ReadItem] | str:
         part, path, kind, item_id = _file_of(self.reader, doc)

@@ -34,7 +34,6 @@ from rye.search.marks import Ranges, mark
 from rye.search.order import ranked
 from rye.search.page import Hydrated
 from rye.search.passage import passage
-from rye.search.plan import make_plan
 from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
@@ -119,8 +118,7 @@ class SectionSearch:
             ArgumentError: An argument does not fit the items.
         """
         request, search = self.request.search, self._search
-        plan, allowed = make_plan(search.request), search.allowed()
-        plan = search.settled(plan, allowed)
+        plan, allowed = search.read(), search.allowed()
         semantic = search.semantic(plan)
         near = self._by_meaning(semantic, allowed)
         evaluation = near.evaluation if near else search.evaluate(semantic.worded, plan)

@@ -22,10 +22,11 @@ from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
 from rye.search.meaning import Meaning
-from rye.search.plan import SENTENCE, Plan
 from rye.search.relax import Relaxed
 from rye.search.request import Request
+from rye.search.rerank import BY_MODEL, Reranked
 from rye.search.results import ClauseTrace, HybridMatch
+from rye.search.rewrite import SENTENCE, Plan
 from rye.search.score import Evaluation
 
 _HEADER_LENGTH = 120
@@ -127,6 +128,7 @@ class SemanticScores(NamedTuple):
         docs: Shape ``(n,)``: the documents, ascending.
         fused: Their scores.
         none_left: Why there is no document, if there is none.
+        reranked: What a second model made of the scores, if there is one.
     """
 
     text: str
@@ -137,6 +139,7 @@ class SemanticScores(NamedTuple):
     docs: Ints
     fused: FusedScores
     none_left: str = ""
+    reranked: Reranked | None = None
 
     def hits(self) -> Docs:
         """Return the documents that meet all conditions."""
@@ -158,6 +161,7 @@ class SemanticScores(NamedTuple):
             by_meaning=float(self.fused.by_meaning[at]),
             by_words=float(self.fused.by_words[at]),
             section=self.similarities.section(doc),
+            second=self.reranked.cosines.get(doc) if self.reranked else None,
         )
 
     def why_no_hit(self) -> str:
@@ -184,6 +188,7 @@ class HitScores(NamedTuple):
         keyword: Its keyword score.
         by_meaning, by_words: What each contributes to its score.
         section: Ordinal of the most similar section; -1 without a vector.
+        second: Its cosine by the second model; None if that did not compare it.
     """
 
     whole: SemanticScores
@@ -192,6 +197,7 @@ class HitScores(NamedTuple):
     by_meaning: float
     by_words: float
     section: int
+    second: float | None = None
 
     def hybrid_match(self, item: Item) -> HybridMatch | None:
         """Return how a hit of a hybrid search came about; None in semantic mode."""
@@ -229,8 +235,10 @@ class HitScores(NamedTuple):
         Args:
             traces: Those of the keyword score, which are scaled to what it contributes.
         """
+        reranked = self.whole.reranked
+        factor = reranked.factor if reranked else 1.0
         sum_of_words = sum(trace.contribution for trace in traces)
-        share = self.by_words / sum_of_words if sum_of_words > 0 else 0.0
+        share = factor * self.by_words / sum_of_words if sum_of_words > 0 else 0.0
         scaled = [
             replace(
                 trace,
@@ -242,10 +250,17 @@ class HitScores(NamedTuple):
             if share > 0
         ]
         similarity, whole = self.similarity or 0.0, self.whole
-        most = self.by_meaning / similarity if similarity > 0 else 0.0
+        part = factor * self.by_meaning
+        most = part / similarity if similarity > 0 else 0.0
         near = int(reaches(whole.fused.similarity, whole.threshold).sum())
-        by_meaning = ClauseTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, self.by_meaning, most, most)
-        return (by_meaning, *scaled)
+        by_meaning = ClauseTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, part, most, most)
+        if reranked is None or self.second is None:
+            return (by_meaning, *scaled)
+        count, weight = len(reranked.cosines), BY_MODEL
+        second = ClauseTrace(
+            whole.text, "second model", count, 1.0, 1.0, self.second, weight * self.second, weight, weight
+        )
+        return (second, by_meaning, *scaled)
 
 
 class SemanticSearch:
@@ -273,7 +288,7 @@ class SemanticSearch:
         self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
         self._relaxed, self._unknown = relaxed, unknown
-        words = tuple(plan.words)
+        words = tuple(plan.words) if plan.is_prose() else ()
         self._is_sentence = len(words) > SENTENCE
         self.required = ast.Everything() if words else required_part(plan.main)
         self.worded = plan.main

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from rye.search.engine import Search, SearchContext
 from rye.search.facets import count_facets, read_facets
-from rye.search.plan import make_plan
 from rye.search.request import make_request
+from rye.search.rewrite import read_query
 from tests.benchmarks import report
 from tests.benchmarks.asking import KINDS, Query, queries
 from tests.benchmarks.corpus import SHORT, Corpus
@@ -43,7 +43,7 @@ def ask(world: SearchContext, query: Query) -> dict[str, float]:
 
     def run() -> Any:
         search = Search(make_request(text_of(query), options), world)
-        return search, search.answer(make_plan(search.request), search.allowed())
+        return search, search.answer(read_query(search.request), search.allowed())
 
     (search, answer), took = timed(run)
     found = {"matches": float(answer.total), "query": took}

@@ -22,8 +22,8 @@ from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Store
 from rye.items import Item, ItemType
 from rye.search.engine import Search, SearchContext
-from rye.search.plan import make_plan
 from rye.search.request import make_request
+from rye.search.rewrite import read_query
 from rye.spaces import Root, Space
 from rye.trust import Evidence, TrustSet
 from tests.benchmarks.asking import DISTANCE, Query
@@ -141,5 +141,5 @@ def _ask(world: SearchContext, query: Query) -> Answer:
     rye.query._parse.cache_clear()
     filters = {"type": query.item_type} if query.item_type else None
     search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
-    answer = search.answer(make_plan(search.request), search.allowed())
+    answer = search.answer(read_query(search.request), search.allowed())
     return Answer(answer.total, tuple(answer.docs[query.offset : query.offset + 10].tolist()))

@@ -15,7 +15,6 @@ from tests.support.naive_filters import check_filters, passes, scope_test
 from tests.support.naive_pasted import (
     as_text,
     is_misnamed,
-    may_be_text,
     verbatim,
 )
 from tests.support.naive_prose import SENTENCE, Sentence, bag_of, with_content, without_punctuation
@@ -146,10 +145,7 @@ def holds_phrase(corpus: Corpus, node: ast.Node, reached: Sequence[bool], option
 
 
 def settled(corpus: Corpus, query: ast.Node | None, options: NaiveOptions) -> tuple[str, ast.Node]:
-    """Return the first stage and its query: as text where it is an error or names no field, else as written."""
-    if query is None and not may_be_text(options.text):
-        message = "the query is an error, and no text"
-        raise ValueError(message)
+    """Return the first stage and its query: as plain words where it is an error or names no field, else as written."""
     if query is None or (options.relax and is_misnamed(query, corpus.metadata_keys)):
         return "text", as_text(options.text)
     return "all", query

@@ -92,7 +92,6 @@ def test_a_truncated_word_is_taken_for_a_typo_only_where_that_finds_as_much(ask:
 @pytest.mark.parametrize(
     ("text", "other"),
     [
-        ("rye list", "list rye, all list"),
         ("root: ${base_dir}", "base dir of a root"),
         ("lib/base", "lib base lib base lib base"),
     ],
@@ -109,7 +108,7 @@ def test_what_has_a_text_word_for_word_comes_first(ask: Ask, root: Root, text: s
 @pytest.mark.parametrize("text", ["NEAR/5", "OR", "AND", '"""Deploy a build'])
 def test_what_can_be_no_operator_is_text(ask: Ask, text: str) -> None:
     """And the answer says so; told to be strict, it is the error that it was."""
-    assert "read as text" in str(ask(text).warnings[0])
+    assert "searched as plain words" in str(ask(text).warnings[0])
     with pytest.raises(QueryError):
         ask(text, relax=False)
 
@@ -126,7 +125,6 @@ def test_the_last_stage_is_capped(ask: Ask, root: Root) -> None:
     lay(root.path, {f"knowledge/n{number}.md": "# Word\n\nalpha\n" for number in range(14)})
     answer = ask("alpha qqqqqqqq", limit=4, offset=8)
     assert (answer.stage, answer.total, len(answer.results), answer.next_offset) == ("any", 10, 2, None)
-    assert "10 of 14" in answer.warnings[-1]
 
 
 def test_what_equals_the_query_comes_first(ask: Ask) -> None:
@@ -162,7 +160,6 @@ def test_the_ten_of_a_sentence_are_the_best_whatever_is_withdrawn_or_their_order
     found = ask(sentence, **asked)
     assert (found.stage, found.total, ids(found)[-1]) == ("any", 10, "past")
     assert max(found.results, key=lambda hit: hit.score).id == "past"
-    assert "the best 10 of 14 are listed" in found.warnings[-1]
     assert dict(found.facets["type"].values) == {"tool": 9, "knowledge": 1}
     assert ids(ask(sentence, limit=4, offset=8, **asked)) == ids(found)[8:]
     by_name = ask(sentence, sort_by="name", **asked)
@@ -337,7 +334,7 @@ def test_a_question_finds_what_it_asks_for(ask: Ask) -> None:
     for text in ("How do I first build and then deploy?", "release orchestrator?", "Orchestrator?"):
         found = ask(text)
         assert ids(found), text
-        assert "a question mark at the end of a word is punctuation" in found.warnings[0]
+        assert not any("question" in warning for warning in found.warnings)
     assert (sorted(ids(ask("deplo?"))), ask("deplo?").warnings) == (sorted(ids(ask("deploy"))), ())
     assert ids(ask("release orchestrator?", relax=False)) == []
     for text in ("ops/deploy-all?", "what of ops/deploy-all?", "ops/deploy-all?   "):
@@ -361,7 +358,6 @@ def test_type_and_id_name_one_item(ask: Ask) -> None:
         for lenient in (False, True):
             asked = ask(text, lenient=lenient)
             assert next((hit.id, hit.exact) for hit in asked.results) == ("ops/deploy-all", True), text
-    assert "left out of the query: 'tool:' at 8" in ask("explain tool:ops/deploy-all").warnings[0]
 
 
 def test_an_item_named_among_a_few_words_comes_first_where_they_find_others(ask: Ask) -> None:

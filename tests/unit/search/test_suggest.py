@@ -11,8 +11,9 @@ from rye import query
 from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
-from rye.search.plan import Plan, did_you_mean, make_plan
 from rye.search.relax import Dictionary
+from rye.search.rewrite import Plan, read_query
+from rye.search.suggest import did_you_mean
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, request
 
@@ -31,7 +32,7 @@ def over(tmp_path: Path) -> Reader:
 
 def meant(over: Reader, text: str) -> str:
     """Return the suggestion for a query, counted over everything."""
-    plan = make_plan(request(text))
+    plan = read_query(request(text))
     found = evaluation(over, plan.main)
 
     def count(node: ast.Node, _plan: Plan) -> int:

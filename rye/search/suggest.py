@@ -1,25 +1,37 @@
-"""Hints: what a query may have meant that is correct in the language and yet says something else than it seems to."""
+"""What a query may have meant: corrections that find more, and warnings on what it says beside what it seems to."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rye.errors import QueryError
+from rye.errors import ArgumentError, QueryError
+from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.parameters import SearchOptions, parameters_of
-from rye.query import ast, parse, walk
+from rye.query import ast, loosen, parse, walk
 from rye.query.limits import MAX_PHRASE
 from rye.search.docset import Docs
-from rye.search.fields import canonical, nearest
+from rye.search.fields import TEXT_FIELDS, canonical, nearest
 from rye.search.order import Answer
-from rye.search.plan import SENTENCE, Plan
-from rye.search.relax import Relaxed
+from rye.search.relax import Dictionary, Relaxed
 from rye.search.request import Request
+from rye.search.rewrite import SENTENCE, Plan
 
+FEW = 2
+"""At most this many hits may come from items that quote a word cut short, rather than from what was meant."""
+
+_LEAST_CUT = 4
+"""Letters of a word that may be one cut short."""
+
+_FAR_MORE = 5
+"""Times as many hits that the completed word must have to be suggested."""
+
+_OPTION = re.compile(r"(?<!\S)--?[A-Za-z0-9][\w-]*(?![\w:-])")
+"""An option of a shell command, which the language reads as an exclusion."""
 _SPACES = tuple(name for name in parameters_of(SearchOptions)["space"].choices if name != "all")
 _VALUES = {"type": tuple(TYPE_NAMES), "space": _SPACES}
 """Keyword fields of which all values are known."""
@@ -30,7 +42,7 @@ _SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<p
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class Notes:
     """A search that has been answered.
 
     Attributes:
@@ -131,7 +143,7 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
     for candidate in (error.suggestion, str(ast.Phrase(" ".join(words)))):
         try:
             check(candidate)
-        except QueryError:
+        except (QueryError, ArgumentError):
             continue
         if candidate:
             error.suggestion = candidate
@@ -139,17 +151,71 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
     error.suggestion = "*"
 
 
-def explain_stage(answer: Answer, plan: Plan, total: int, read: Callable[[Plan], Relaxed]) -> Iterator[str]:
+def explain_stage(answer: Answer, plan: Plan, read: Callable[[Plan], Relaxed]) -> Iterator[str]:
     """Yield a warning for each relaxation that was needed; ``read`` returns how stage ``any`` read the words."""
-    if answer.stage == "fuzzy":
+    if answer.stage == "text" and not plan.fault:
+        yield "no item matches the query as written; showing items with its words"
+    elif answer.stage == "fuzzy":
         yield "no item contains every word; showing items with similar words"
     elif answer.stage == "substring":
         yield "no item contains every word; showing items that contain them as parts of words"
     elif answer.stage == "any":
         yield from read(plan).messages()
-        rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
         if len(plan.words) == 1:
-            yield f"no item contains the whole word; showing items that contain a part of it{rest}"
+            yield "no item contains the whole word; showing items that contain a part of it"
         else:
             few = "few items contain" if answer.partial else "no item contains"
-            yield f"{few} every word; showing the best partial matches{rest}"
+            yield f"{few} every word; showing the best partial matches"
+
+
+def did_you_mean(
+    text: str, plan: Plan, dictionary: Dictionary, *, total: int, count: Callable[[ast.Node, Plan], int]
+) -> str:
+    """Return a query that finds more than ``total`` hits, or a command in quotes that finds any, or nothing.
+
+    ``count`` returns how many hits a query has under the same scope and filters. The options of a command are
+    exclusions in the language: ``df -h`` finds no item with an ``h``.
+    """
+    quoted = ast.Phrase(text)
+    if not plan.words and _OPTION.search(text) and 1 < len(analysis.parts(text)) <= MAX_PHRASE and count(quoted, plan):
+        return str(quoted)
+    corrected = _corrected(plan.main, dictionary)
+    if corrected != plan.main and count(corrected, plan) > total:
+        return str(corrected)
+    if plan.words or total:
+        return _completed(plan, total, count)
+    return _in_words(text, plan, count)
+
+
+def _completed(plan: Plan, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
+    """Return a word with a wildcard behind it where that finds far more: few items quote a word that was cut short."""
+    word = plan.main.text if isinstance(plan.main, ast.Word) else ""
+    if not (word.isalpha() and len(word) >= _LEAST_CUT and 0 < total <= FEW):
+        return ""
+    completed = ast.Wildcard(f"{word}*")
+    return str(completed) if count(completed, plan) > _FAR_MORE * total else ""
+
+
+def _in_words(text: str, plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
+    """Return a query with operators as plain words, where a search for these finds anything.
+
+    Whoever quotes part of a sentence asks for a phrase and does not know it, and who pastes a command excludes.
+    """
+    words = loosen(plan.main) or tuple(map(ast.Word, analysis.parts(text) if _OPTION.search(text) else ()))
+    return " ".join(map(str, words)) if len(words) > 1 and count(ast.Or(words), plan) else ""
+
+
+def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:
+    match node:
+        case ast.Word(text=text) if not dictionary.knows(text):
+            parts = analysis.parts(text)
+            near = dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
+            return replace(node, text=near) if near else node
+        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
+            return replace(node, operands=tuple(_corrected(operand, dictionary) for operand in operands))
+        case ast.Not(operand=operand) | ast.Boost(operand=operand):
+            return replace(node, operand=_corrected(operand, dictionary))
+        case ast.Field(name=name, operand=operand) if canonical(name) in TEXT_FIELDS:
+            return replace(node, operand=_corrected(operand, dictionary.within(canonical(name))))
+        case _:
+            return node

@@ -1,0 +1,137 @@
+"""Re-ranking: the best hits of a search by meaning are compared with the query by a slower, more exact model.
+
+The score of one of the first :data:`DEPTH` hits, which a second model compares with the query, becomes::
+
+    0.5 · cosine(query, title + description + beginning of the text) + 0.36 · score / best score
+
+and that of any other hit the second term alone, so that hits stay in the order of their scores. Vectors are made for
+these hits only and kept by the digest of their bytes. Time is limited: hits are embedded from the first one on, and
+those for which no time is left keep their places behind the others.
+
+The weights were chosen on labelled queries for tools and abstracts; ``tests/benchmarks/RANKING.md`` has the figures.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+import numpy as np
+
+from rye.embedding import Embedder
+from rye.embedding import Floats as Rows
+from rye.embedding.protocol import query_vector
+from rye.index.arrays import Ints
+from rye.index.reader import Floats
+from rye.items.model import Item, ItemType
+
+DEPTH = 50
+"""Hits that are compared."""
+
+CHARS = 1_000
+"""Characters of an item that the second model reads."""
+
+SECONDS = 0.4
+"""For about how long one search makes vectors, at most."""
+
+BY_MODEL, BY_SCORE = 0.5, 0.36
+"""What the cosine and the score of the first stage count for."""
+
+_AT_A_TIME = 16
+"""Texts that are embedded before the time is looked at."""
+
+_KEPT = 4_096
+"""Vectors that are kept in one process: 6 MB with 384 dimensions."""
+
+
+class Reranked(NamedTuple):
+    """New scores of hits.
+
+    Attributes:
+        scores: Shape ``(hits,)``: in the order of the hits given.
+        cosines: By document: the cosine of each that was compared, 0 instead of a negative one.
+        factor: What the score of the first stage was multiplied by.
+    """
+
+    scores: Floats
+    cosines: dict[int, float]
+    factor: float
+
+
+class Reranker:
+    """Compares hits with a query by a second model; safe to use from threads.
+
+    Args:
+        embedder: The model.
+        seconds: For about how long a search may embed texts, if that is less than :data:`SECONDS`.
+    """
+
+    def __init__(self, embedder: Embedder, seconds: float) -> None:
+        self._embedder = embedder
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[str, Rows] = OrderedDict()
+
+    def rerank(
+        self,
+        query: str,
+        docs: Ints,
+        scores: Floats,
+        *,
+        digest: Callable[[int], str],
+        text: Callable[[int], str],
+    ) -> Reranked:
+        """Return new scores of hits.
+
+        Args:
+            query: The text of the query.
+            docs: Shape ``(hits,)``: the documents.
+            scores: Shape ``(hits,)``: their scores, at least 0.
+            digest: Returns the SHA-256 of the bytes of a document, in hexadecimal digits.
+            text: Returns what the model reads of a document; empty where its file cannot be read.
+
+        Raises:
+            UnavailableError: The model cannot be used.
+        """
+        best = np.argsort(-scores, kind="stable")[:DEPTH]
+        asked = query_vector(self._embedder, query)
+        rows = self._embed(docs[best].tolist(), digest, text)
+        cosines = np.maximum(np.asarray([row @ asked for row in rows], np.float64), 0.0)
+        factor = BY_SCORE / (float(scores.max(initial=0.0)) or 1.0)
+        new = factor * scores
+        new[best[: len(rows)]] += BY_MODEL * cosines
+        return Reranked(new, dict(zip(docs[best].tolist(), cosines.tolist(), strict=False)), factor)
+
+    def _embed(self, docs: Sequence[int], digest: Callable[[int], str], text: Callable[[int], str]) -> list[Rows]:
+        """Return the vectors of the first documents: of as many as are known, or made before the time is over."""
+        keys = [digest(doc) for doc in docs]
+        with self._lock:
+            known = {key: self._vectors[key] for key in keys if key in self._vectors}
+        missing = [(key, doc) for key, doc in zip(keys, docs, strict=True) if key not in known]
+        until = time.monotonic() + min(self._seconds, SECONDS)
+        for at in range(0, len(missing), _AT_A_TIME):
+            if time.monotonic() >= until:
+                break
+            some = missing[at : at + _AT_A_TIME]
+            known |= zip((key for key, _ in some), self._embedder.embed([text(doc) for _, doc in some]), strict=True)
+        with self._lock:
+            for key in keys:
+                if key in known:
+                    self._vectors[key] = known[key]
+                    self._vectors.move_to_end(key)
+            while len(self._vectors) > _KEPT:
+                self._vectors.popitem(last=False)
+        return [known[key] for key in takewhile(known.__contains__, keys)]
+
+
+def text_of(item: Item) -> str:
+    """Return what the second model reads of an item: its title or name, description, and the beginning of its text.
+
+    The text of a tool is code, which the model does not know.
+    """
+    body = "" if item.type == ItemType.TOOL else item.body[:CHARS]
+    return f"{item.title or item.name}\n{item.description}\n{body}"[:CHARS]

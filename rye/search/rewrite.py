@@ -1,0 +1,417 @@
+"""How a query is read: its text and options → the queries to try, decided once, before anything is evaluated.
+
+A query that parses means what it says. One that does not, or that names a field which is like no other, is searched as
+plain words, with a warning. Plain words are then tried in stages, from strict to broad; the first with a hit answers.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from rye import query
+from rye._text import unseen, visible
+from rye.errors import QueryError
+from rye.index import analysis
+from rye.index.schema import TYPE_NAMES
+from rye.index.terms import escape
+from rye.parameters import ParameterError
+from rye.query import ast
+from rye.query.limits import MAX_CHARS, MAX_FUZZY, MAX_LEAVES, MAX_PHRASE, cut
+from rye.search.bind import Context, bind
+from rye.search.fields import TEXT_FIELDS, canonical, looked_for
+from rye.search.relax import FUNCTION_WORDS
+from rye.search.request import Request
+
+ANY_LIMIT = 10
+"""Hits that the last stage, ``any``, gives at most; a sentence of which fewer items have all words goes on to it."""
+
+AS_WRITTEN = ("all", "text")
+"""The first stage: every word as it is written, in a query or in plain words."""
+
+SENTENCE = 4
+"""More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
+
+_WORD = re.compile(r"\S+")
+_SYMBOL = re.compile(r"[/\\:=$&|<>{}()\[\]]|(?<!\S)-")
+
+Keys: TypeAlias = Callable[[], frozenset[str]]
+"""Returns the metadata keys of the items."""
+
+_Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]
+
+
+class Stage(NamedTuple):
+    """One query to try.
+
+    Attributes:
+        name: Its label.
+        ast: The query.
+        enough: The hits from which on it answers; the last stage answers with any.
+        wider: The stage that answers in its place where it has more hits.
+    """
+
+    name: str
+    ast: ast.Node
+    enough: int = 1
+    wider: Stage | None = None
+
+
+class Plan(NamedTuple):
+    """The queries to evaluate.
+
+    Attributes:
+        main: What the query says.
+        fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
+        bag: The words of a bare bag of words, or of a query that may be a question, and how often each stands there:
+            they may name items. Empty for any other query.
+        words: Those that may relax: none or all of them.
+        forgiving: Whether typos in them may be forgiven.
+        dropped: What lenient parsing left out.
+        warnings: Options that had nothing to act on, and entries of ``fields`` that are searched as plain words.
+        prefixed: What the first stage looks for instead of ``main`` in a prefix search.
+        fault: Why the query is searched as plain words, if it is.
+    """
+
+    main: ast.Node
+    fixed: tuple[tuple[str, ast.Parsed], ...]
+    bag: Mapping[ast.Word, int]
+    words: Mapping[ast.Word, int]
+    forgiving: bool
+    dropped: tuple[ast.Dropped, ...]
+    warnings: tuple[str, ...]
+    prefixed: ast.Node | None = None
+    fault: QueryError | None = None
+
+    def is_prose(self) -> bool:
+        """Return whether the query is words, quoted words and question marks alone."""
+        return query.loosen(self.main) is not None
+
+    def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
+        """Yield the queries to try, from strict to broad; the first with enough hits answers.
+
+        ``unknown`` says whether no item has a word; ``read`` returns what stage ``any`` looks for.
+        """
+        sentence = len(self.words) > SENTENCE
+        enough = ANY_LIMIT if sentence else 1
+        main = self.prefixed or self.main
+        yield Stage("text" if self.fault else "all", _with_content(main) if self.words else main, enough)
+        if not self.words:
+            return
+        if query.as_words(self.main) is None:
+            yield Stage("text", _with_content(_and(self.words)))
+        lacking = [word for word in self.words if unknown(word.text)]
+        substring = None
+        if not sentence:
+            content = [word for word in self.words if not _is_function_word(word)] or [*self.words]
+            if not any(analysis.has_signs(word.text) for word in content):
+                pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in content]
+                substring = Stage("substring", _and(pieces))
+        if self.forgiving and (lacking or not sentence):
+            targets = lacking or self.words
+            # a number is no slip: another one means something else
+            slips = [word for word in targets if not any(map(str.isdigit, word.text))]
+            words = [ast.Fuzzy(word.text, span=word.span) if word in slips else word for word in self.words]
+            if slips:
+                yield Stage("fuzzy", _with_content(_and(words)), enough, wider=substring)
+        if substring:
+            yield substring
+        if len(self.words) > 1 or any(_has_parts(word.text) for word in self.words):
+            yield Stage("any", read())
+
+
+def read_query(request: Request, keys: Keys = frozenset) -> Plan:
+    """Return how a query and its ``fields``, ``fuzzy`` and ``proximity`` dictionaries are read.
+
+    Args:
+        request: What was asked.
+        keys: Returns the metadata keys of the items.
+
+    Raises:
+        QueryError: An unknown field that is like a known one, another fault in what a field is asked for, or any fault
+            where ``relax`` is off.
+        ArgumentError: ``proximity`` does not fit the query.
+    """
+    try:
+        parsed = _parse(request.query, request, keys)
+    except QueryError as error:
+        if not request.relax or error.details.get("nearest"):
+            raise
+        plain = _plain_words(request.query)
+        return _plan(request, plain.ast, plain.dropped, keys)._replace(fault=error)
+    main = parsed.ast
+    if not request.relax or _is_near(request, main) or query.as_words(main) is not None:
+        return _plan(request, main, parsed.dropped, keys)
+    asked = _as_question(main, request)
+    if _is_question(asked, main, request):
+        return _plan(request, asked, parsed.dropped, keys)
+    plan = _plan(request, main, parsed.dropped, keys)
+    if asked == main:
+        return plan
+    bag = _plan(request, asked, (), keys).bag
+    return plan._replace(bag=bag, words=bag)
+
+
+def _check_fields(text: str, node: ast.Node, keys: Keys) -> None:
+    """Raise the error of an unknown field; any other fault is found when the query is evaluated."""
+    try:
+        bind(node, Context(text, node, keys))
+    except QueryError as error:
+        if error.code == "unknown-field":
+            raise
+
+
+def visible_query(text: str, *, shorten: bool) -> tuple[str, list[ast.Dropped], list[str]]:
+    """Return a query without invisible characters, cut if it is too long; reports and a warning say what is gone."""
+    text, unseen_ones = _without_invisible(text)
+    kept = cut(text) if shorten else text
+    if kept == text:
+        return text, [*unseen_ones], []
+    warning = f"the query has {len(text):,} characters; only the first {len(kept):,} were searched"
+    return kept, [*unseen_ones], [warning]
+
+
+def verbatim(text: str) -> ast.Node | None:
+    """Return a search for words as they stand in a text; what has them so scores higher.
+
+    Of a few plain words, nothing says that they belong together. A path is looked for in the joined forms of paths.
+    """
+    parts = analysis.parts(text)
+    if not 1 < len(parts) <= MAX_PHRASE:
+        return None
+    words = text.split()
+    if len(words) == 1 and len(analysis.chunks(analysis.normalize(text))) == 1:
+        return ast.Wildcard(f"*{escape(analysis.joined(parts))}*") if "/" in text else None
+    return ast.Phrase(text) if len(words) > SENTENCE or _SYMBOL.search(text) else None
+
+
+def _parse(text: str, request: Request, keys: Keys) -> ast.Parsed:
+    """Parse a query, and leave out punctuation that stands alone and characters that nobody sees.
+
+    Raises:
+        QueryError: It does not parse, or names an unknown field.
+    """
+    shown, unseen_ones = _without_invisible(text)
+    parsed = query.parse(shown, lenient=request.lenient)
+    if ":" in shown and not request.lenient:
+        _check_fields(shown, parsed.ast, keys)
+    main, dropped = _without_punctuation(parsed.ast)
+    left_out = (*unseen_ones, *parsed.dropped, *dropped)
+    return parsed._replace(ast=main, dropped=left_out) if left_out else parsed
+
+
+def _without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
+    if text.isascii() or not (places := list(unseen(text))):
+        return text, ()
+    found = "".join(dict.fromkeys(char for _, char in places))
+    names = ", ".join(unicodedata.name(char, f"U+{ord(char):04X}").lower() for char in found)
+    return visible(text), (ast.Dropped(places[0][0], found, f"{names} was taken out, because nobody sees it"),)
+
+
+def _without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
+    """Leave out words that are nothing but punctuation, with a report on each; nothing is found if nothing is left.
+
+    The value of a field and an operand of NEAR are asked for by name, so these stay.
+    """
+    if (words := query.as_words(node)) and all(word.text.isalnum() for word in words):
+        return node, ()
+    cleaned, dropped = ast.fold(node, _clean)
+    return cleaned or ast.Not(ast.Everything()), dropped
+
+
+def _clean(node: ast.Node, below: Sequence[_Cleaned]) -> _Cleaned:
+    kept = [one for one, _ in below if one is not None]
+    dropped = tuple(each for _, left in below for each in left)
+    match node:
+        case ast.Word(text=text) | ast.Wildcard(pattern=text) if not (text.isalnum() or analysis.searchable(text)):
+            return None, (ast.Dropped(node.span[0], text, "punctuation alone is not looked for"),)
+        case ast.And() | ast.Or() if len(kept) < 2:
+            return (kept[0] if kept else None), dropped
+        case ast.And() | ast.Or():
+            return replace(node, operands=tuple(kept)), dropped
+        case ast.Not() | ast.Boost() if not kept:
+            return None, dropped
+        case _ if len(kept) < len(below):
+            return node, ()
+        case _:
+            return query.with_children(node, kept), dropped
+
+
+def _plain_words(text: str) -> ast.Parsed:
+    """Return the words of a text, without any operator, and a report if there are too many."""
+    found = (ast.Word(each[0], each.span()) for each in _WORD.finditer(text[:MAX_CHARS]))
+    words = [word for word in found if analysis.searchable(word.text)]
+    left_out = (
+        [ast.Dropped(words[MAX_LEAVES].span[0], "…", f"{MAX_LEAVES} words at most")] if words[MAX_LEAVES:] else []
+    )
+    return ast.Parsed(text, _and(words[:MAX_LEAVES]) if words else ast.Everything(), tuple(left_out))
+
+
+def _as_question(node: ast.Node, request: Request) -> ast.Node:
+    """Return a query without the question marks that end its words; among words alone ``type:id`` is the id, too."""
+    plain = _without_types(node)
+    if len(_operands(plain)) < 2 or query.loosen(plain) is None:
+        plain = node
+    bare, _ = query.without_question_marks(plain, request.query)
+    return node if isinstance(bare, ast.Everything) else bare
+
+
+def _is_question(asked: ast.Node, written: ast.Node, request: Request) -> bool:
+    """Return whether a query is a question; if not, it is first tried as written.
+
+    One of more than :data:`SENTENCE` words is. Of fewer words, a question mark is punctuation by itself, in a search by
+    meaning, and where it is the only one and ends several words; else it is a wildcard.
+    """
+    words = sum(isinstance(one, ast.Word) for one in _operands(asked))
+    if words > SENTENCE:
+        return True
+    _, marks = query.without_question_marks(written, request.query)
+    ended = len(marks) == 1 and words > 1 and request.query.rstrip().endswith("?")
+    by_meaning = request.mode.name in ("semantic", "hybrid")
+    has_types = len(_operands(written)) > 1 and _without_types(written) != written
+    alone = len(_operands(asked)) < len(_operands(written))
+    return alone or (bool(marks) and not has_types and (ended or by_meaning))
+
+
+def _is_near(request: Request, node: ast.Node) -> bool:
+    """Return whether the option ``proximity`` is given and has two words to act on."""
+    return request.proximity is not None and len(list(looked_for(node))) > 1
+
+
+def _operands(node: ast.Node) -> tuple[ast.Node, ...]:
+    return node.operands if isinstance(node, ast.And) else (node,)
+
+
+def _without_types(node: ast.Node) -> ast.Node:
+    """Return a query with ``type:id`` among its words read as the id."""
+    match node:
+        case ast.And(operands=operands):
+            return replace(node, operands=tuple(map(_without_types, operands)))
+        case ast.Field(name=kind, operand=ast.Word() | ast.Wildcard()) if kind.casefold() in TYPE_NAMES:
+            return replace(node.operand, span=node.span)
+        case _:
+            return node
+
+
+def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped], keys: Keys) -> Plan:
+    """Apply what else the request says to a query as it was read."""
+    dropped, warnings = list(left_out), list[str]()
+    proximity = request.proximity if _is_near(request, main) else None
+    if proximity is None and request.proximity is not None:
+        warnings.append("proximity had no effect: the query has fewer than two words")
+    prefixed = _with_prefix(main, request.query) if request.options["prefix"] else None
+    bag: Mapping[ast.Word, int] = {}
+    if proximity is not None:
+        main, prefixed = _near(main, proximity), prefixed and _near(prefixed, proximity)
+    elif not request.fuzzy:
+        is_prose = sum(isinstance(one, ast.Word) for one in _operands(main)) > SENTENCE  # which may quote something
+        found = query.loosen(main) if request.lenient or is_prose else query.as_words(main)
+        bag = Counter(found or ())
+    fixed = tuple(
+        (name, _field_query(request, name, text, keys, warnings=warnings)) for name, text in request.fields.items()
+    )
+    dropped += [one for _, more in fixed for one in more.dropped]
+    if request.fuzzy:
+        before, distance = (main, fixed), request.fuzzy_distance
+        if distance is not None and distance > MAX_FUZZY:
+            warnings.append(f"fuzzy forgives {MAX_FUZZY} letters at most: distance {distance} is read as {MAX_FUZZY}")
+            distance = MAX_FUZZY
+        main, prefixed = fuzzed(main, distance), prefixed and fuzzed(prefixed, distance)
+        fixed = tuple((name, one._replace(ast=_fuzz_field(name, one.ast, distance))) for name, one in fixed)
+        if (main, fixed) == before and (fixed or not isinstance(main, ast.Everything)):
+            warnings.append("fuzzy had no effect: the query has no plain word in a text field")
+    words = bag if request.relax else {}
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), prefixed)
+
+
+def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
+    """Return a query that takes the word its text ends in also as a prefix; None where it ends in no word."""
+    match node:
+        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
+            last = _with_prefix(operands[-1], text)
+            return last and replace(node, operands=(*operands[:-1], last))
+        case ast.Field(name=name, operand=ast.Word(text=word, span=span)) if canonical(name) == "is":
+            return replace(node, operand=ast.Wildcard(f"{escape(word)}*", span)) if span[1] == len(text) else None
+        case ast.Field(operand=operand):
+            last = _with_prefix(operand, text)
+            return last and replace(node, operand=last)
+        case ast.Word(text=word, span=span) if span[1] == len(text):
+            return ast.Or((node, ast.Wildcard(f"{escape(word)}*", span)), span)
+        case _:
+            return None
+
+
+def _has_parts(text: str) -> bool:
+    """Return whether a word may be looked for by its parts: it has several, or one and a sign."""
+    return len(parts := analysis.parts(text)) > 1 or (bool(parts) and analysis.has_signs(text))
+
+
+def _is_function_word(node: ast.Node) -> bool:
+    return isinstance(node, ast.Word | ast.Fuzzy) and node.text.casefold() in FUNCTION_WORDS
+
+
+def _with_content(node: ast.Node) -> ast.Node:
+    """Return an AND of words without its function words, unless it has no others."""
+    content = [one for one in _operands(node) if not _is_function_word(one)]
+    return _and(content) if content and len(content) < len(_operands(node)) else node
+
+
+def _and(nodes: Iterable[ast.Node]) -> ast.Node:
+    operands = tuple(nodes)
+    return operands[0] if len(operands) == 1 else ast.And(operands, (operands[0].span[0], operands[-1].span[1]))
+
+
+def _field_query(request: Request, name: str, text: str, keys: Keys, *, warnings: list[str]) -> ast.Parsed:
+    """Parse one entry of ``fields``; an error names it, because its text is not the caller's query."""
+    try:
+        return _parse(text, request, keys)
+    except QueryError as error:
+        in_field(error, name)
+        if not (request.relax and canonical(name) in TEXT_FIELDS) or error.details.get("nearest"):
+            raise
+        warnings.append(f"{error.message}; it is searched as plain words")
+        return _plain_words(text)
+
+
+def in_field(error: QueryError, name: str) -> QueryError:
+    """Name the entry of ``fields`` in an error's message; its caret is drawn under that entry's text."""
+    error.message = f"fields[{name!r}]: {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def fuzzed(node: ast.Node, distance: int | None) -> ast.Node:
+    """Make every plain word fuzzy, except on fields that are compared as a whole."""
+    match node:
+        case ast.Word(text=text, span=span):
+            return ast.Fuzzy(text, distance, span)
+        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
+            return replace(node, operands=tuple(fuzzed(operand, distance) for operand in operands))
+        case ast.Field(name=name, operand=operand):
+            return replace(node, operand=_fuzz_field(name, operand, distance))
+        case ast.Not(operand=operand) | ast.Boost(operand=operand):
+            return replace(node, operand=fuzzed(operand, distance))
+        case _:
+            return node
+
+
+def _fuzz_field(name: str, node: ast.Node, distance: int | None) -> ast.Node:
+    """Make every plain word that a field must match fuzzy, where the field is text."""
+    return fuzzed(node, distance) if canonical(name) in TEXT_FIELDS else node
+
+
+def _near(node: ast.Node, distance: int) -> ast.Node:
+    """Turn the words, wildcards and phrases of an AND into a chain of NEAR; other conditions stay beside it."""
+    allowed = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
+    chained = tuple(one for one in _operands(node) if any(looked_for(one)))
+    beside = tuple(one for one in _operands(node) if not any(looked_for(one)))
+    choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in chained]
+    if len(chained) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
+        near = ast.Near(chained, (distance,) * (len(chained) - 1), node.span)
+        return ast.And((near, *beside), node.span) if beside else near
+    rest = f"at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
+    raise ParameterError("bad-proximity", [("proximity",)], "needs", rest, hint="write NEAR into the query: a NEAR/5 b")

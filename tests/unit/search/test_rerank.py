@@ -1,0 +1,81 @@
+"""A second model puts the best hits in a new order, for as many of them as it has time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.embedding import Floats
+from rye.items.model import Item, ItemId, ItemType
+from rye.search.rerank import BY_MODEL, BY_SCORE, CHARS, DEPTH, Reranker, text_of
+
+
+class Angles:
+    """An embedder whose texts are angles in degrees; counts what it embeds."""
+
+    model, threshold, dimensions = "angles", 0.0, 2
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return the direction of each angle."""
+        self.embedded += texts
+        radians = np.radians(np.asarray(texts, np.float64))
+        return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the direction of an angle."""
+        return np.asarray(Angles().embed([text])[0], np.float32)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 180)), max_size=2 * DEPTH))
+def test_scores_are_those_of_the_formula(hits: list[tuple[float, int]]) -> None:
+    """The best are compared, a negative cosine counts as none, and no hit overtakes one that was compared unfairly."""
+    scores = np.asarray([score for score, _ in hits])
+    docs = np.arange(len(hits)) + 7
+    found = Reranker(Angles(), 60.0).rerank("0", docs, scores, digest=str, text=lambda doc: str(hits[doc - 7][1]))
+    order = sorted(range(len(hits)), key=lambda at: -hits[at][0])
+    expected = BY_SCORE * scores / (max(scores, default=0) or 1)
+    for at in order[:DEPTH]:
+        cosine = max(np.cos(np.radians(hits[at][1])), 0)
+        expected[at] += BY_MODEL * cosine
+        assert found.cosines[at + 7] == pytest.approx(cosine, abs=1e-6)
+    assert found.scores == pytest.approx(expected, abs=1e-6)
+    assert len(found.cosines) == min(len(hits), DEPTH)
+    rest = [found.scores[at] for at in order[DEPTH:]]
+    assert rest == sorted(rest, reverse=True)
+    assert max(rest, default=0) <= min((found.scores[at] for at in order[:DEPTH]), default=0) + 1e-12
+
+
+def test_the_same_bytes_are_embedded_once() -> None:
+    """Whatever the document is called; other bytes are embedded anew."""
+    model = Angles()
+    reranker = Reranker(model, 60.0)
+    for digests in ("ab", "ba", "ac"):
+        reranker.rerank("0", np.arange(2), np.ones(2), digest=digests.__getitem__, text=lambda _: "30")
+    assert model.embedded == ["30"] * 3
+
+
+def test_without_time_hits_keep_their_order() -> None:
+    """None is compared, so each has its share of the first score."""
+    found = Reranker(Angles(), 0.0).rerank("0", np.arange(3), np.asarray([1.0, 4.0, 2.0]), digest=str, text=str)
+    assert found.cosines == {}
+    assert found.scores == pytest.approx(BY_SCORE * np.asarray([0.25, 1.0, 0.5]))
+
+
+def test_the_model_reads_titles_descriptions_and_beginnings_but_no_code() -> None:
+    """Up to a length."""
+    item = Item(
+        type=ItemType.KNOWLEDGE, id=ItemId("a/b"), name="b", title="Title", description="What it is.", body="text " * 999
+    )
+    assert text_of(item).startswith("Title\nWhat it is.\ntext text")
+    assert len(text_of(item)) == CHARS
+    assert (
+        text_of(Item(type=ItemType.TOOL, id=ItemId("a/b"), name="b", description="Does it.", body="import os"))
+        == "b\nDoes it.\n"
+    )
