@@ -107,6 +107,7 @@ EXECUTING = frozenset(
 
 EXCUSED: Mapping[tuple[str, str], str] = {
     ("rye/verify/git.py", "subprocess"): "asks git what the last commit holds; no shell, no word of a file",
+    ("rye/_process.py", "ctypes"): "asks the C library of this process to give free memory back; loads no file",
     ("rye/_process.py", "multiprocessing"): "copies this process; nothing is sent that way",
     ("rye/cli/programs.py", "subprocess"): "starts the user's own editor and pager; no shell, no program of a checkout",
     ("rye/_process.py", "subprocess"): "starts this very Python on rye itself, to work on every core",

@@ -217,18 +217,13 @@ COMMANDS: Mapping[str, _Table] = {
         | _of(*_BY_MEANING)
     ),
     "similar": _ITEM | parameters_of(SimilarOptions) | _PATHS | _of(*_BY_MEANING, forms=("as_json", "as_ids", "form")),
-    "why": _named(query=_argument("The query", completes="query"))
-    | _ITEM
+    "why": _named(
+        query=_argument("The query", completes="query"),
+        item=Parameter("type:id, or an id that only one type has", flags="argument", completes="item"),
+    )
     | parameters_of(WhyOptions)
     | _DATES
     | _of(*_BY_MEANING),
-    "query": (
-        _named(
-            text=_words("The query", required=True, completes="query"),
-            lenient=_flag("Leave out what cannot be read instead of refusing it"),
-        )
-        | _of()
-    ),
     "show": (
         _ITEM
         | _named(

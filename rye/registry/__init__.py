@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rye.keyring.private import KeyFacts, Keyring, Passphrase, Rotated
     from rye.keyring.sign_items import SignReport, sign_bundle
     from rye.keyring.trust_list import TrustedKey, TrustReport
-    from rye.query import dump, parse, to_dict
-    from rye.query.ast import Parsed
     from rye.registry.live import Changed, Live
     from rye.registry.load import CopiedItem, copy_item
     from rye.registry.new_files import NewFiles, import_files, new_item
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from rye.registry.well_known import SkillsExport, export_skills
     from rye.remote.publish import PublishReport
     from rye.search.clauses import Clause
-    from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
+    from rye.search.explain import Contrast, Neighbour, QueryReading, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
     from rye.search.fields import KEYWORD_FIELDS, TEXT_FIELDS
     from rye.search.results import (
@@ -93,20 +91,20 @@ __all__ = [
     "REASONS", "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Adviser", "BundleSigners", "Changed", "Choice",
     "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
-    "LoadedItem", "Neighbour", "NewFiles", "Parsed", "Passphrase", "Policy", "Progress", "PublishReport",
-    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
+    "LoadedItem", "Neighbour", "NewFiles", "Passphrase", "Policy", "Progress", "PublishReport",
+    "QueryReading", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
     "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
     "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus",
     "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
     "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all", "check_audience",
     "check_project",
-    "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "dump", "export_skills",
+    "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "export_skills",
     "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys",
     "import_files", "last_moment", "list_folder", "list_items", "load_policy", "may_be_skill", "new_item",
-    "parse", "parse_scope",
+    "parse_scope",
     "read_key_file", "read_signers_of", "refuse_key_text", "refuse_links", "sign_bundle", "sign_list", "skill_uri",
-    "split_name", "start_verification", "system_clock", "to_dict", "trust_bundle", "user_space",
+    "split_name", "start_verification", "system_clock", "trust_bundle", "user_space",
     "write_atomically",
     "write_secret",
 ]
@@ -127,8 +125,6 @@ _NAMES = {
     "rye.keyring.sign_items": "SignReport sign_bundle",
     "rye.keyring.changes": "TrustChange change_all",
     "rye.keyring.trust_list": "TrustReport TrustedKey",
-    "rye.query": "dump parse to_dict",
-    "rye.query.ast": "Parsed",
     "rye.registry.live": "Changed Live",
     "rye.registry.load": "CopiedItem copy_item",
     "rye.registry.new_files": "NewFiles import_files new_item",
@@ -141,7 +137,7 @@ _NAMES = {
     "rye.registry.watch": "Watch",
     "rye.registry.well_known": "SkillsExport export_skills",
     "rye.search.clauses": "Clause",
-    "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
+    "rye.search.explain": "Contrast Neighbour QueryReading SimilarityReport Why contrast",
     "rye.search.facets": "Facet",
     "rye.search.fields": "KEYWORD_FIELDS TEXT_FIELDS",
     "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",

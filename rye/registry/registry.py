@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
     from rye.remote.publish import PublishReport
-    from rye.search.explain import Why
+    from rye.search.explain import QueryReading, Why
     from rye.search.results import SectionResponse
     from rye.spaces.lists import ListReport
     from rye.verify.policy import Policy
@@ -236,6 +236,28 @@ class Registry:
         """
         request = make_request(query, options, WhyOptions)
         return self._with_state(lambda state: why_of(state, request, item, self._context))
+
+    @takes(WhyOptions)
+    def read_query(self, query: str, **options: Unpack[WhyOptions]) -> QueryReading:
+        """Return how a query is read: its tree, the stages that were tried, and what became of it.
+
+        Args:
+            query: As for :meth:`search`, and so are all other arguments.
+
+        Raises:
+            QueryError: The query is at fault.
+            ArgumentError: Another argument is.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        from rye.search.explain import read_of
+
+        request = make_request(query, options, WhyOptions)
+
+        def work(state: State) -> QueryReading:
+            found = read_of(request, self._context(state, request))
+            return replace(found, warnings=(*state.warnings, *found.warnings))
+
+        return self._with_state(work)
 
     @takes(SimilarOptions)
     def similar(self, item: str, **options: Unpack[SimilarOptions]) -> SearchResponse:

@@ -13,7 +13,7 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.engine import Search
-from rye.search.facets import values_of
+from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.match import Matcher
 from rye.search.phrase import Effort
@@ -159,9 +159,9 @@ class ClauseExplainer:
         if name == "signer":
             return _listed([name for name in self.search.states.signers(np.asarray([self.doc])) if name])
         part, local = self.search.reader.locate(self.doc)
-        found = values_of(part.segment, name).of(local)
+        found = Values.of_key(part.segment, name).of(local)
         if name == "updated" and not found:
-            found = values_of(part.segment, "created").of(local)
+            found = Values.of_key(part.segment, "created").of(local)
         return _listed(found)
 
     def _related(self, name: str) -> str:

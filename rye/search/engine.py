@@ -182,7 +182,7 @@ class Search:
         if found := self._by_meaning(plan, allowed):
             return found
         answers, named = list[Answer](), self.named(allowed, plan)
-        for stage in self._stages(plan):  # the first with enough hits after all filters answers
+        for stage in self.stages(plan):  # the first with enough hits after all filters answers
             partial = bool(answers and answers[-1].total)
             answers.append(self.answer_stage(stage, plan, allowed, named)._replace(partial=partial))
             if answers[-1].total >= stage.enough:
@@ -232,7 +232,8 @@ class Search:
             self._warnings.append(f"the query is searched as plain words: {error.message}{meant}")
         return plan
 
-    def _stages(self, plan: Plan) -> Iterator[Stage]:
+    def stages(self, plan: Plan) -> Iterator[Stage]:
+        """Return the queries to try in turn."""
         return plan.stages(self._unknown, lambda: self._relax(plan).query)
 
     def _unknown(self, word: str) -> bool:

@@ -19,7 +19,7 @@ from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES
 from rye.items.model import ItemType
 from rye.items.scope import Scope
-from rye.query import ast
+from rye.query import ast, dump, to_dict
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.engine import Search, SearchContext
 from rye.search.named_items import referred_to
@@ -199,6 +199,66 @@ class Why(Report):
         return {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__} | {"found": self.found}
 
 
+@dataclass(frozen=True, slots=True)
+class QueryReading(Report):
+    """How a query is read, and what became of it.
+
+    Attributes:
+        query: As given.
+        canonical: What it says, in its canonical form; of plain words, the words.
+        tree: The same as lines, a node each.
+        ast: The same as JSON.
+        fault: Why it is searched as plain words; empty where it parses.
+        search_type: ``keyword``, ``semantic`` or ``hybrid``: the mode that answered.
+        stages: Of a keyword search, the queries that were tried: the stage of each, and its canonical form.
+        total: How many hits paging can reach.
+        did_you_mean: A query that finds more, or empty.
+        warnings: Those of the search.
+    """
+
+    query: str
+    canonical: str
+    tree: str
+    ast: Mapping[str, Any]
+    fault: str
+    search_type: str
+    stages: tuple[tuple[str, str], ...]
+    total: int
+    did_you_mean: str
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields but the tree as lines; a stage is an object."""
+        data = {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__ if name != "tree"}
+        return data | {"stages": [{"stage": stage, "query": text} for stage, text in self.stages]}
+
+
+def read_of(request: Request, context: SearchContext) -> QueryReading:
+    """Return how a query is read, after searching for it.
+
+    Raises:
+        QueryError: As a search.
+        ArgumentError: As a search.
+    """
+    search = Search(request._replace(offset=0, limit=1), context)
+    found = search.run()
+    plan = search.read()
+    tried = [(stage.name, str(stage.ast)) for stage in search.stages(plan)] if found.search_type == "keyword" else []
+    last = next((at for at, (stage, _) in enumerate(tried) if stage == found.stage), -1)
+    return QueryReading(
+        query=request.query,
+        canonical=str(plan.main),
+        tree=dump(plan.main),
+        ast=to_dict(plan.main),
+        fault=plan.fault.message if plan.fault else "",
+        search_type=found.search_type,
+        stages=tuple(tried[: last + 1]),
+        total=found.total,
+        did_you_mean=found.did_you_mean,
+        warnings=found.warnings,
+    )
+
+
 class Explainer(Search):
     """One search, asked about single items; the page that its request names does not matter."""
 
@@ -257,7 +317,7 @@ class Explainer(Search):
     def _readings(self) -> Iterator[ast.Node]:
         """Yield the query as the answering stage reads it, then the entries of ``fields``."""
         if self._semantic is None:
-            yield from (stage.ast for stage in self._stages(self.plan) if stage.name == self.found.stage)
+            yield from (stage.ast for stage in self.stages(self.plan) if stage.name == self.found.stage)
         else:
             yield self._semantic.worded if self.request.mode.name == "hybrid" else self._semantic.required
         yield from (ast.Field(name, parsed.ast) for name, parsed in self.plan.fixed)
@@ -361,7 +421,7 @@ class Explainer(Search):
 
     def _looser_stage(self, doc: int) -> Iterator[MissReason]:
         """Yield the first looser stage that finds a document, unless all stages were tried."""
-        found, stages = self.found, list(self._stages(self.plan))
+        found, stages = self.found, list(self.stages(self.plan))
         names = [stage.name for stage in stages]
         for stage in stages[names.index(found.stage) + 1 :] if found.total else ():
             if self.evaluate(stage.ast, self.plan).docs().mask[doc]:

@@ -10,16 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rye._report import Report
 from rye.errors import ArgumentError
-from rye.index.arrays import Bools, Ints, Numbers, ranges
+from rye.index.arrays import Bools, Ints, Numbers
 from rye.index.reader import Part, Reader
 from rye.index.schema import FIELD_BITS, SEPARATOR, TYPE_NAMES
 from rye.index.segment import Segment
@@ -52,86 +50,53 @@ _ASKED = re.compile(r"(?P<name>[^:,]+)(?::(?P<most>\d{1,9}))?")
 _HINT = f"name them like 'type' or 'tag:25', which lists 25 values (1 to {MAX_FACET_VALUES})"
 
 
-_COMMON = 8
-"""A column of the table is filled for at least one document in this many."""
-
-
-class Values:
+class Values(NamedTuple):
     """The values of one key in one segment, ascending and numbered from 0.
 
-    The first values of every document are a row of a table; what few documents have beyond its width stands behind one
-    another: the hybrid format of Bell and Garland (Implementing Sparse Matrix-Vector Multiplication on
-    Throughput-Oriented Processors, 2009).
+    Attributes:
+        segment: The segment.
+        key: The key.
+        first: The number of the first value's keyword term.
+        bounds, owners: The documents with value ``v`` are ``owners[bounds[v] : bounds[v + 1]]``; each has some.
     """
 
-    def __init__(self, segment: Segment, key: str) -> None:
-        # owners[borders[v]:borders[v + 1]] are the documents with value v; that is turned into the values of each.
-        first, borders, owners = segment.keyword_postings(key)
-        self._entries, self._first, self._prefix = segment.keywords, first, len(key) + len(SEPARATOR)
-        self._size = len(borders) - 1
-        lengths = np.bincount(owners, minlength=segment.docs)  # how many values each document has
-        self._without: Bools = lengths == 0
-        numbers = self._by_document(owners, np.diff(borders))
-        reach = np.cumsum(np.bincount(lengths)[::-1])[::-1]  # how many documents have as many values, or more
-        width = int(np.count_nonzero(reach[1:] * _COMMON >= segment.docs))
-        self._table = np.full((segment.docs, width), self._size, numbers.dtype)
-        self._rest, self._bounds = numbers[:0], np.zeros(segment.docs + 1, np.int64)
-        if width < len(reach) - 1:
-            # place: of each value among those of its document; the first `width` go into the table
-            place = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-            numbers, self._rest = numbers[place < width], numbers[place >= width]
-            np.cumsum(np.maximum(lengths - width, 0), out=self._bounds[1:])
-        self._table[np.arange(width) < lengths[:, None]] = numbers
-        self._more: Bools = lengths > width
-        self._everywhere = not self._without.any()
+    segment: Segment
+    key: str
+    first: int
+    bounds: Ints
+    owners: Numbers
 
-    def _by_document(self, owners: Numbers, sizes: Ints) -> Numbers:
-        """Return the numbers of the values of each document in turn, given the documents of each value in turn."""
-        bits = self._size.bit_length()
-        # A document and a value are one number, so that one sort of numbers does it; the low bits are the value.
-        pairs = owners.astype(np.min_scalar_type(len(self._without) << bits)) << bits
-        pairs |= np.repeat(np.arange(self._size, dtype=pairs.dtype), sizes)
-        pairs.sort()
-        pairs &= (1 << bits) - 1
-        return pairs.astype(np.min_scalar_type(self._size))
-
-    def __len__(self) -> int:
-        return self._size
+    @classmethod
+    def of_key(cls, segment: Segment, key: str) -> Values:
+        """Return the values of a key."""
+        return cls(segment, key, *segment.keyword_postings(key))
 
     def names(self, numbers: Ints) -> list[str]:
         """Return some of the values."""
-        return [entry[self._prefix :] for entry in self._entries.take(numbers + self._first)]
+        start = len(self.key) + len(SEPARATOR)
+        return [entry[start:] for entry in self.segment.keywords.take(numbers + self.first)]
 
-    @cached_property
-    def place(self) -> Mapping[str, int]:
-        """The number of each value."""
-        return {name: at for at, name in enumerate(self.names(np.arange(self._size)))}
+    def find(self, name: str) -> int:
+        """Return the number of a value, or -1."""
+        at = self.segment.keywords.find(f"{self.key}{SEPARATOR}{name}")
+        return at - self.first if at >= 0 else -1
 
     def of(self, doc: int) -> list[str]:
         """Return the values of one document."""
-        row = np.concatenate([self._table[doc], self._rest[self._bounds[doc] : self._bounds[doc + 1]]])
-        return self.names(row[row < self._size].astype(np.int64))
+        return self.names(np.searchsorted(self.bounds, np.flatnonzero(self.owners == doc), side="right") - 1)
 
-    def count(self, docs: Ints) -> tuple[Ints, int]:
-        """Return how many of some documents have each value, and how many have none."""
-        found: Numbers = self._table.take(docs, axis=0).ravel()
-        counts = tally(found, self._size + 1)[: self._size]
-        if len(self._rest):
-            having = docs[self._more.take(docs)]
-            rest = self._rest[ranges(self._bounds.take(having), self._bounds.take(having + 1))]
-            counts += np.bincount(rest, minlength=self._size)
-        return counts, 0 if self._everywhere else int(np.count_nonzero(self._without.take(docs)))
+    def tally(self, chosen: Bools) -> tuple[Ints, int]:
+        """Return how many of some documents have each value, and how many have none.
 
-
-_kept: WeakKeyDictionary[Segment, dict[str, Values]] = WeakKeyDictionary()
-
-
-def values_of(segment: Segment, key: str) -> Values:
-    """Return the values of a key by document, made once for each segment that is open."""
-    kept = _kept.setdefault(segment, {})
-    if key not in kept:
-        kept[key] = Values(segment, key)
-    return kept[key]
+        Args:
+            chosen: Shape ``(docs,)``: the documents.
+        """
+        has_any = np.zeros(len(chosen), bool)
+        has_any[self.owners] = True
+        without = int(np.count_nonzero(chosen & ~has_any))
+        if not len(self.owners):
+            return np.zeros(0, np.int64), without
+        return np.add.reduceat(chosen[self.owners], self.bounds[:-1], dtype=np.int64), without
 
 
 class Wanted(NamedTuple):
@@ -248,19 +213,21 @@ def _by_entry(key: str, split: Sequence[tuple[Part, Ints]], most: int) -> Facet:
     rows = []
     missing = 0
     for part, docs in split:
-        values = values_of(part.segment, key)
-        counts, without = values.count(docs)
+        values = Values.of_key(part.segment, key)
+        chosen = np.zeros(part.segment.docs, bool)
+        chosen[docs] = True
+        counts, without = values.tally(chosen)
         rows.append((values, counts))
         missing += without
     if not rows:
         return Facet(())
-    rows.sort(key=lambda row: -len(row[0]))
+    rows.sort(key=lambda row: -len(row[1]))
     main, totals = rows[0]
     further: Counter[str] = Counter()
     for values, counts in rows[1:]:
         some = counts.nonzero()[0]
         for name, count in zip(values.names(some), counts[some].tolist(), strict=True):
-            at = main.place.get(name, -1)
+            at = main.find(name)
             if at >= 0:
                 totals[at] += count
             else:

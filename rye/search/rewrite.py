@@ -87,6 +87,10 @@ class Plan(NamedTuple):
     prefixed: ast.Node | None = None
     fault: QueryError | None = None
 
+    def in_words(self) -> Plan:
+        """Return the plan of its words alone."""
+        return self._replace(main=_and(self.words))
+
     def is_prose(self) -> bool:
         """Return whether the query is words, quoted words and question marks alone."""
         return query.loosen(self.main) is not None

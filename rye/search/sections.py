@@ -119,6 +119,8 @@ class SectionSearch:
         """
         request, search = self.request.search, self._search
         plan, allowed = search.read(), search.allowed()
+        if plan.words and not plan.is_prose() and not search.evaluate(plan.main, plan).docs() & allowed:
+            plan = plan.in_words()
         semantic = search.semantic(plan)
         near = self._by_meaning(semantic, allowed)
         evaluation = near.evaluation if near else search.evaluate(semantic.worded, plan)

@@ -189,24 +189,26 @@ def test_an_error_without_json_is_for_people(shop: Workshop) -> None:
 
 def test_a_broken_query_shows_the_caret_and_a_working_one(shop: Workshop) -> None:
     """The place, the remedy, and a query that parses."""
-    for command in ("search", "query"):
-        done = shop.process(command, "server (run OR")
+    for command in ("search", "why"):
+        done = shop.process(command, "server (run OR", "--no-relax")
         assert (done.status, done.out) == (2, "")
         assert "\n  server (run OR\n" in done.err
         assert "^" in done.err
         suggestion = done.err.partition("\ntry: ")[2].strip()
-        assert shop.process("query", suggestion).status == 0
+        assert shop.process("why", suggestion).status in (0, 1)
 
 
 def test_query_shows_how_a_query_is_read(shop: Workshop) -> None:
-    """The canonical form parses to itself; JSON gives the tree; lenient says what it dropped."""
-    canonical = shop.process("query", "a", "AND", "(b OR c)").out.splitlines()[0]
-    assert canonical == "a (b OR c)"
-    tree = json.loads(shop.process("query", "a", "b", "--json").out)
-    assert set(tree) == {"query", "canonical", "ast", "dropped"}
-    lenient = shop.process("query", "--lenient", "a (b")
-    assert lenient.status == 0
+    """The canonical form parses to itself; JSON gives the tree and the stages; lenient says what it dropped."""
+    canonical = shop.process("why", "server AND (b OR c)").out.splitlines()[0]
+    assert canonical == "server (b OR c)"
+    read = json.loads(shop.process("why", "server zzzz", "--json").out)
+    assert (read["canonical"], read["ast"]["type"]) == ("server zzzz", "and")
+    assert [stage["stage"] for stage in read["stages"]] == ["all", "fuzzy", "substring", "any"]
+    lenient = shop.process("why", "--lenient", "server (b")
     assert lenient.err.startswith("warning: ")
+    broken = json.loads(shop.process("why", "server (run", "--json").out)
+    assert "never closed" in broken["fault"]
 
 
 def test_show_gives_facts_and_content(shop: Workshop) -> None:

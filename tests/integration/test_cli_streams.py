@@ -46,7 +46,7 @@ def test_hostile_item_text_is_escaped_wherever_it_is_shown(shop: Workshop) -> No
         (("show", "demo/deploy"), 0),
         (("verify",), 1),
         (("--help",), 0),
-        (("query", "a b"), 0),
+        (("why", "*"), 0),
     ],
 )
 def test_a_closed_pipe_is_no_error(shop: Workshop, args: tuple[str, ...], status: int) -> None:
@@ -65,7 +65,7 @@ def test_a_full_disk_is_an_error(shop: Workshop) -> None:
     """An answer that could not be written is no success."""
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "rye", "query", "a"],
+            [sys.executable, "-m", "rye", "why", "a"],
             cwd=shop.project,
             env=dict(shop.env),
             stdout=full,
@@ -163,7 +163,7 @@ def test_an_interrupt_ends_quietly(shop: Workshop) -> None:
     code = (
         "import sys, time\nfrom rye.cli import main\nfrom rye.cli.commands import COMMANDS\n"
         "def wait(**_):\n    print('ready', flush=True)\n    time.sleep(30)\n"
-        "COMMANDS['query'].command.callback = wait\nsys.exit(main(['query', 'x']))"
+        "COMMANDS['why'].command.callback = wait\nsys.exit(main(['why', 'x']))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], env=dict(shop.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -345,7 +345,7 @@ def test_the_text_of_a_search_is_a_header_and_a_line_per_hit(shared: Session) ->
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"query": "a AND (b"}, "unclosed-paren"),
+        ({"query": "a AND (b", "options": {"relax": False}}, "unclosed-paren"),
         ({"query": "titel:read"}, "unknown-field"),
         ({"query": 5}, "bad-query"),
         ({}, "missing-argument"),

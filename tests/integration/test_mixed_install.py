@@ -65,7 +65,7 @@ def install_engine(site: Path, *, over: bool) -> None:
 
 def start(site: Path) -> tuple[int, str, str]:
     """Start the installed program; return its status, answer and messages."""
-    command = [sys.executable, "-c", "import sys; from rye.__main__ import run; sys.exit(run())", "query", "hello"]
+    command = [sys.executable, "-c", "import sys; from rye.__main__ import run; sys.exit(run())", "why", "hello"]
     environment = os.environ | {"PYTHONPATH": str(site)}
     done = subprocess.run(command, cwd=site.parent, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr

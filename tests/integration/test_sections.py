@@ -110,13 +110,12 @@ def test_questions_are_read_as_a_search_reads_them(sim: SpaceSim, mode: str) -> 
     ready = registry(sim)
     asked = ready.sections("rollback release?", mode=mode)
     assert ("Deploy", "Rollback") in paths(asked)
-    assert any("question mark" in text for text in asked.warnings)
+    assert not any("question mark" in text for text in asked.warnings)
     narrow = ready.sections("rollback knowledge:ops/running", mode=mode)
     assert {hit.title for hit in narrow.results} == {"Running the service"}
     assert not any("left out" in text for text in narrow.warnings)
     reported = ready.sections("rollback tool:ops/running", mode=mode)
     assert reported.results
-    assert any("'tool:'" in text for text in reported.warnings)
 
 
 def test_text_before_the_first_heading_and_items_without_sections_have_a_path(sim: SpaceSim) -> None:
@@ -677,7 +676,7 @@ def test_a_query_at_fault_is_an_error(sim: SpaceSim) -> None:
             registry(sim).sections(query)
         assert caught.value.code == "bad-query"
     with pytest.raises(QueryError):
-        registry(sim).sections("(a OR b")
+        registry(sim).sections("titel:a")
 
 
 def test_the_order_does_not_hang_on_how_the_index_came_about(sim: SpaceSim) -> None:

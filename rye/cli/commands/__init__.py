@@ -49,7 +49,6 @@ _PLACES: Mapping[str, str] = {
     "similar": "search.similar",
     "list": "items.list_command",
     "stats": "items.stats",
-    "query": "search.query",
     "index": "service.index",
     "publish": "service.publish",
     "init": "create.init",
@@ -92,7 +91,8 @@ refs: Show what an item refers to, and what refers to it.
     rye refs knowledge:rye/ci                 # both, one step away
     rye refs rye/ci --direction in --depth 3  # what depends on it, near or far
     rye refs rye/ci --format mermaid          # a drawing to put into Markdown; dot for Graphviz
-why: Explain why an item is a hit of a query, or is not.
+why: Explain how a query is read, or why an item is a hit of it.
+    rye why 'file* NOT temporary'                 # its tree, the stages that were tried, and its hits
     rye why 'verify signatures' knowledge:rye/ci  # rank, words, shares of the score, and neighbours
     rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
     rye why deploy rye/ci --scope tool --json     # the options of rye search work too
@@ -106,9 +106,6 @@ list: List items with version, verdict and description.
 stats: Count items by space, type, verdict and signer.
     rye stats                         # of all spaces
     rye stats --space project --json  # of the project, for a program
-query: Explain how a query is read, or where it is wrong.
-    rye query 'file* NOT temporary'        # its canonical form and its tree
-    rye query --lenient '(create OR make'  # what lenient parsing makes of a broken one
 index: Show, rebuild or clear the search index.
     rye index status   # where the index of each space is and how large
     rye index rebuild  # read every file again

@@ -1,4 +1,4 @@
-"""The commands that take a query: ``rye search``, ``sections``, ``similar``, ``why`` and ``query``."""
+"""The commands that take a query: ``rye search``, ``sections``, ``similar`` and ``why``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
 
     The words of QUERY are joined by spaces. Without any, everything in scope is listed; on a terminal, rye searches as
     you type: Enter shows the marked item, Esc leaves. The knowledge item rye/query-language describes the query
-    language, and `rye query` shows how a query is read.
+    language, and `rye why QUERY` shows how a query is read.
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
@@ -112,39 +112,22 @@ def similar(item: str, **options: Any) -> int:
 
 
 @click.command("why", cls=SearchCommand, params=params_of("why"))
-def why(query: str, item: str, **options: Any) -> int:
-    """Explain why ITEM (a type:id, or an id alone) is a hit of QUERY and at which rank, or why it is not a hit.
+def why(query: str, item: str | None, **options: Any) -> int:
+    """Explain how QUERY is read, or why ITEM (a type:id, or an id alone) is a hit of it, or is not.
 
-    The options that decide which items are hits are those of `rye search`.
+    Without ITEM, the tree of the query is shown, the stages that were tried, and how many hits it has. The options that
+    decide which items are hits are those of `rye search`.
 
-    Exit status: 0 it is a hit, 1 it is not, or there is no such item, 2 error.
+    Exit status: 0 it is a hit, or there are hits, 1 it is not, there are none, or there is no such item, 2 error.
     """
     place = Place.take(options)
     arguments = arguments_of(WhyOptions, options)
-    found = ask_about_item(place, lambda registry: registry.why(query, item, **arguments))
-    from rye.cli.render.search import render_why
+    from rye.cli.render.search import render_reading, render_reading_notes, render_why
 
+    if item is None:
+        read = ask(place, lambda registry: registry.read_query(query, **arguments))
+        answer(read, render_reading, render_reading_notes, as_json=options["as_json"])
+        return 0 if read.total else 1
+    found = ask_about_item(place, lambda registry: registry.why(query, item, **arguments))
     answer(found, render_why, as_json=options["as_json"])
     return 0 if found.found else 1
-
-
-@command("query", params=params_of("query"))
-def query(text: tuple[str, ...], **options: Any) -> int:
-    """Show the canonical form and the tree of the query TEXT, or its error with a caret.
-
-    No item is read: only a search knows whether a field exists.
-
-    Exit status: 0 it parses, 2 it does not.
-    """
-    from rye.registry import dump, parse, to_dict
-
-    parsed = parse(" ".join(text), lenient=options["lenient"])
-    if options["as_json"]:
-        dropped = [{"position": drop.position, "text": drop.text, "reason": drop.reason} for drop in parsed.dropped]
-        say_json({"query": parsed.text, "canonical": str(parsed.ast), "ast": to_dict(parsed.ast), "dropped": dropped})
-    else:
-        from rye.cli.render.search import render_dropped, render_parsed
-
-        lines = render_parsed(parsed, dump(parsed.ast), Terminal.of(sys.stdout))
-        show(lines, render_dropped(parsed, Terminal.of(sys.stderr)))
-    return 0

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         ClauseTrace,
         Contrast,
         Facet,
-        Parsed,
+        QueryReading,
         SearchResponse,
         SearchResult,
         SectionHit,
@@ -140,6 +140,13 @@ def render_notes(response: SearchResponse | SectionResponse, terminal: Terminal)
     """Yield the messages about the search: warnings, hidden hits, a suggestion, the next page."""
     yield from warning_lines(response.warnings, terminal, stale=response.stale)
     yield from (note_line(label, text, terminal) for label, text in search_notes(response.to_dict(), "cli"))
+
+
+def render_reading_notes(reading: QueryReading, terminal: Terminal) -> Iterator[str]:
+    """Yield the warnings of a search, and what may have been meant."""
+    yield from warning_lines(reading.warnings, terminal)
+    if reading.did_you_mean:
+        yield note_line("did you mean", reading.did_you_mean, terminal)
 
 
 def _facts(hit: SearchResult, terminal: Terminal) -> list[str]:
@@ -355,15 +362,13 @@ def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) 
         yield _INDENT + terminal.dim(f"… {hit.original_chars - len(hit.text):,} more characters")
 
 
-def render_parsed(parsed: Parsed, tree: str, terminal: Terminal) -> Iterator[str]:
-    """Yield the canonical form, an empty line, and the tree as the query room draws it."""
-    yield terminal.style(inline(str(parsed.ast)), bold=True)
+def render_reading(reading: QueryReading, terminal: Terminal) -> Iterator[str]:
+    """Yield the canonical form of a query, its tree, and the stages that were tried."""
+    yield terminal.style(inline(reading.canonical) or "*", bold=True)
     yield ""
-    yield block(tree.rstrip("\n"))
-
-
-def render_dropped(parsed: Parsed, terminal: Terminal) -> Iterator[str]:
-    """Yield a warning for each part of the query that lenient parsing dropped or changed."""
-    for drop in parsed.dropped:
-        what = f"{inline(drop.text)!r} " if drop.text else ""
-        yield note_line("warning", f"at {drop.position}: {what}{drop.reason}", terminal)
+    yield block(reading.tree.rstrip("\n"))
+    yield ""
+    for stage, text in reading.stages if len(reading.stages) > 1 else ():
+        yield f"  {inline(stage):<10}{inline(text)}"
+    answered = reading.stages[-1][0] if reading.stages else reading.search_type
+    yield terminal.style(f"{plural(reading.total, 'hit')} -- {inline(answered)}", "green" if reading.total else "red")

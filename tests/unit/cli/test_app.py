@@ -27,12 +27,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let ``rye query`` raise this."""
+    """Let ``rye why`` raise this."""
 
     def raises(*_args: object, **_options: object) -> int:
         raise error
 
-    monkeypatch.setattr(COMMANDS["query"].command, "callback", raises)
+    monkeypatch.setattr(COMMANDS["why"].command, "callback", raises)
 
 
 def test_importing_the_room_is_cheap() -> None:
@@ -70,7 +70,7 @@ def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -
 def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
-        "search sections show open refs why similar list stats query index publish init new import sign verify "
+        "search sections show open refs why similar list stats index publish init new import sign verify "
         "keys trust export mcp serve completion help"
     )
     assert list(COMMANDS) == names.split()
@@ -208,7 +208,7 @@ def test_whatever_is_raised_becomes_a_sentence_and_a_status(
     screen = io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
     failing(monkeypatch, error)
-    assert main(["query", "x"]) == status
+    assert main(["why", "x"]) == status
     assert screen.getvalue().startswith(shown)
     assert bool(screen.getvalue()) is bool(shown)
     assert "Traceback" not in screen.getvalue()
@@ -218,7 +218,7 @@ def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: 
     """RYE_DEBUG=1 is for who repairs rye; the status stays 2."""
     failing(monkeypatch, ZeroDivisionError("oops"))
     monkeypatch.setenv("RYE_DEBUG", "1")
-    assert main(["query", "x"]) == 2
+    assert main(["why", "x"]) == 2
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -239,9 +239,9 @@ def test_errors_are_objects_for_programs(
 def test_json_behind_the_double_dash_is_a_word(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``rye query -- --json`` asks about the text ``--json``; its error is for a person."""
+    """``rye why -- --json`` asks about the text ``--json``; its error is for a person."""
     failing(monkeypatch, NotFoundError("n", "none"))
-    assert main(["query", "--", "--json"]) == 2
+    assert main(["why", "--", "--json"]) == 2
     assert capsys.readouterr().err == "error[n]: none\n"
 
 

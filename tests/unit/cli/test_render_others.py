@@ -14,14 +14,14 @@ from rye.cli.render.index import render_rebuilt, render_status
 from rye.cli.render.items import render_item
 from rye.cli.render.keys import render_signed
 from rye.cli.render.parts import render_error, table
-from rye.cli.render.search import render_dropped, render_parsed
+from rye.cli.render.search import render_reading, render_reading_notes
 from rye.cli.terminal import PLAIN, Terminal, cells, warning_lines
 from rye.errors import ArgumentError, QueryError
 from rye.index.refresh import RefreshReport
 from rye.index.vectors import VectorReport
 from rye.keyring.sign_items import SignedItem, SignReport
-from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import SpaceStatus
+from rye.search.explain import QueryReading
 from rye.surface.text import remedy, signed_by, size, without_marks
 from rye.trust import REASONS
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
@@ -125,14 +125,14 @@ def test_every_reason_has_a_remedy_that_can_be_shown() -> None:
         assert any(advice) is bool(reason.remedy)
 
 
-def test_a_parsed_query_shows_its_canonical_form_and_its_tree() -> None:
-    """First the line that parses back, then the tree as the query room draws it."""
-    parsed = Parsed("a", Word("a"), (Dropped(2, ")", "nothing opens it"), Dropped(4, "", HOSTILE)))
-    assert list(render_parsed(parsed, "word a\n", PLAIN)) == ["a", "", "word a"]
-    assert list(render_dropped(parsed, PLAIN)) == [
-        "warning: at 2: ')' nothing opens it",
-        f"warning: at 4: {ESCAPED}",
-    ]
+def test_the_reading_of_a_query_shows_its_canonical_form_its_tree_and_the_stages() -> None:
+    """First the line that parses back, then the tree as the query room draws it; stages where several were tried."""
+    stages = (("all", "a b"), ("any", "a OR b"))
+    reading = QueryReading("a  b", "a b", "word a\n", {}, "", "keyword", stages, 3, "a c", (HOSTILE,))
+    shown = ["a b", "", "word a", "", "  all       a b", "  any       a OR b", "3 hits -- any"]
+    assert list(render_reading(reading, PLAIN)) == shown
+    assert list(render_reading(replace(reading, stages=stages[:1]), PLAIN)) == [*shown[:4], "3 hits -- all"]
+    assert list(render_reading_notes(reading, PLAIN)) == [f"warning: {ESCAPED}", "did you mean: a c"]
 
 
 def test_the_state_of_the_index_is_a_table() -> None:

@@ -35,12 +35,13 @@ def test_values_are_those_of_the_items(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         items = [item(f"item{number}", tags=tuple(tags)) for number, tags in enumerate(lists)]
         (part,) = reader(Path(folder), items).parts
-        values = Values(part.segment, "tags")
+        values = Values.of_key(part.segment, "tags")
         assert [values.of(doc) for doc in range(len(lists))] == [sorted(tags) for tags in lists]
-        names = values.names(np.arange(len(values)))
-        counts, without = values.count(np.asarray(sorted(some), np.int64))
+        names = values.names(np.arange(len(values.bounds) - 1))
+        found = [values.find(name) for name in (*names, "none")]
+        counts, without = values.tally(np.isin(np.arange(len(lists)), sorted(some)))
     assert names == sorted({tag for tags in lists for tag in tags})
-    assert values.place == {name: at for at, name in enumerate(names)}
+    assert found == [*range(len(names)), -1]
     expected = Counter(tag for doc in some for tag in lists[doc])
     assert {name: count for name, count in zip(names, counts.tolist(), strict=True) if count} == expected
     assert without == sum(not lists[doc] for doc in some)

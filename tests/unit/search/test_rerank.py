@@ -71,7 +71,12 @@ def test_without_time_hits_keep_their_order() -> None:
 def test_the_model_reads_titles_descriptions_and_beginnings_but_no_code() -> None:
     """Up to a length."""
     item = Item(
-        type=ItemType.KNOWLEDGE, id=ItemId("a/b"), name="b", title="Title", description="What it is.", body="text " * 999
+        type=ItemType.KNOWLEDGE,
+        id=ItemId("a/b"),
+        name="b",
+        title="Title",
+        description="What it is.",
+        body="text " * 999,
     )
     assert text_of(item).startswith("Title\nWhat it is.\ntext text")
     assert len(text_of(item)) == CHARS

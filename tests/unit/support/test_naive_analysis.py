@@ -65,7 +65,7 @@ def test_values_of_one_field_stand_apart() -> None:
 def test_terms_are_cut_at_255_characters() -> None:
     """Of a longer part, and of a longer joined form, the first 255 characters are the term."""
     found = analyze(("x" * 300, "y" * 200 + "-" + "z" * 100))
-    assert {term[0]: len(term) for term in found.positions} == {"x": 255, "y": 255, "z": 100}
+    assert {term[0]: len(term) for term in sorted(found.positions, key=len)} == {"x": 255, "y": 255, "z": 100}
     assert "y" * 200 + "z" * 55 in found.positions
 
 

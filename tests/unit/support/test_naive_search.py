@@ -155,8 +155,8 @@ def test_keyword_fields_hold_whole_values() -> None:
     ("query", "code"),
     [
         (Field("titel", Word("x")), "unknown-field"),
-        (Exists("nothing"), "unknown-field"),
-        (And((Field("a", Word("x")), Not(Word("z")))), "unknown-field"),
+        (Exists("titel"), "unknown-field"),
+        (And((Field("titel", Word("x")), Not(Word("z")))), "unknown-field"),
         (Field("title", And((Word("x"), Field("tags", Word("y"))))), "nested-field"),
         (Field("title", Compare("version", ">", "1")), "nested-field"),
         (Field("title", Word("++")), "no-searchable-text"),
