@@ -17,6 +17,7 @@ from rye.embedding.choice import URLS, VARIABLE
 from rye.embedding.probe import ModelChangedError, embed_with_probe
 from rye.errors import UnavailableError
 from rye.index.cache_folder import files_in
+from rye.index.digest_vectors import DigestVectors
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
 from rye.index.vectors import (
@@ -30,7 +31,7 @@ from rye.index.vectors import (
     vector_reports,
 )
 from rye.search.meaning import Meaning
-from rye.search.rerank import Reranker
+from rye.search.rerank import RECIPE, Reranker
 from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
 from rye.spaces.layout import Layout
@@ -149,7 +150,12 @@ class VectorIndexes:
         if isinstance(self._named, GuardedEmbedder) or self._choice[0].kind != "wordllama" or not has_minilm():
             return None
         try:
-            return Reranker(open_embedder(Choice("minilm")), self._seconds)
+            embedder = open_embedder(Choice("minilm"))
+            # of all roots, that of rye's own items is the same in every project
+            folder = self._folder_of(self._layout.roots[-1])
+            return Reranker(
+                embedder, self._seconds, DigestVectors(folder, f"{embedder.model} of {RECIPE}", embedder.dimensions)
+            )
         except UnavailableError as error:
             self._warnings.append(f"not re-ranked: {error.message}")
             return None

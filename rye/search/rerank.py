@@ -5,8 +5,8 @@ The score of one of the first :data:`DEPTH` hits, which a second model compares 
     0.5 · cosine(query, title + description + beginning of the text) + 0.36 · score / best score
 
 and that of any other hit the second term alone, so that hits stay in the order of their scores. Vectors are made for
-these hits only and kept by the digest of their bytes. Time is limited: hits are embedded from the first one on, and
-those for which no time is left keep their places behind the others.
+these hits only and kept by the digest of their bytes, also for later processes. Time is limited: hits are embedded from
+the first one on, and those for which no time is left keep their places behind the others.
 
 The weights were chosen on labelled queries for tools and abstracts; ``tests/benchmarks/RANKING.md`` has the figures.
 """
@@ -26,6 +26,7 @@ from rye.embedding import Embedder
 from rye.embedding import Floats as Rows
 from rye.embedding.protocol import query_vector
 from rye.index.arrays import Ints
+from rye.index.digest_vectors import DigestVectors
 from rye.index.reader import Floats
 from rye.items.model import Item, ItemType
 
@@ -41,11 +42,14 @@ SECONDS = 0.4
 BY_MODEL, BY_SCORE = 0.5, 0.36
 """What the cosine and the score of the first stage count for."""
 
+RECIPE = "title, description, beginning: 1"
+"""Names what :func:`text_of` returns; a change of it makes all vectors anew."""
+
 _AT_A_TIME = 16
 """Texts that are embedded before the time is looked at."""
 
 _KEPT = 4_096
-"""Vectors that are kept in one process: 6 MB with 384 dimensions."""
+"""Vectors that are kept: 3 MB on disk and 6 MB in memory with 384 dimensions."""
 
 
 class Reranked(NamedTuple):
@@ -68,13 +72,15 @@ class Reranker:
     Args:
         embedder: The model.
         seconds: For about how long a search may embed texts, if that is less than :data:`SECONDS`.
+        kept: The vectors that earlier processes have made.
     """
 
-    def __init__(self, embedder: Embedder, seconds: float) -> None:
+    def __init__(self, embedder: Embedder, seconds: float, kept: DigestVectors) -> None:
         self._embedder = embedder
         self._seconds = seconds
+        self._kept = kept
         self._lock = threading.Lock()
-        self._vectors: OrderedDict[str, Rows] = OrderedDict()
+        self._vectors: OrderedDict[str, Rows] = OrderedDict(kept.read())
 
     def rerank(
         self,
@@ -120,11 +126,13 @@ class Reranker:
             known |= zip((key for key, _ in some), self._embedder.embed([text(doc) for _, doc in some]), strict=True)
         with self._lock:
             for key in keys:
-                if key in known:
+                if key in known and known[key].any():  # zeros: there was no text to read
                     self._vectors[key] = known[key]
                     self._vectors.move_to_end(key)
             while len(self._vectors) > _KEPT:
                 self._vectors.popitem(last=False)
+            if missing and missing[0][0] in known:
+                self._kept.write(self._vectors)
         return [known[key] for key in takewhile(known.__contains__, keys)]
 
 

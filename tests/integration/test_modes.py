@@ -14,7 +14,9 @@ import pytest
 from rye import Registry, SearchResponse
 from rye.cli import main
 from rye.errors import ArgumentError, QueryError, UnavailableError
+from rye.index.digest_vectors import DigestVectors
 from rye.registry import vectors
+from rye.search.rerank import Reranker
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -609,3 +611,23 @@ def test_the_command_reads_least_scores_with_or_without_the_sign(sim: SpaceSim, 
     """Percent may be written as one writes it."""
     places = ["--project", str(sim.project), "--cache-dir", str(sim.cache), "--embedder", "none"]
     assert main(["search", "restoring", "--mode", "hybrid", "--min-keyword-score", percent, *places]) == 0
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_second_model_reranks_and_explanations_show_its_share(registry: Registry, tmp_path: Path, mode: str) -> None:
+    """Hits stay in the order of their scores, of which the parts are the sum; no hit is lost or found by it."""
+    before = registry.search("restoring lost files", mode=mode, threshold=0.0)
+    kept = DigestVectors(tmp_path / "kept", "hashed:2", 48)
+    registry._vectors.__dict__["reranker"] = Reranker(Hashed("hashed:2"), 60.0, kept)
+    found = registry.search("restoring lost files", mode=mode, threshold=0.0, explain=True)
+    assert {hit.path for hit in found.results} == {hit.path for hit in before.results}
+    scores = [hit.score for hit in found.results]
+    assert scores == sorted(scores, reverse=True)
+    for hit in found.results:
+        assert hit.explain
+        assert hit.explain[0].field == "second model"
+        assert sum(trace.contribution for trace in hit.explain) == pytest.approx(hit.score, abs=1e-4)
+    assert len(kept.read()) == len({Path(hit.path).read_bytes() for hit in found.results})
+    first = found.results[0]
+    why = registry.why("restoring lost files", f"{first.type}:{first.id}", mode=mode, threshold=0.0)
+    assert (why.rank, why.hit and why.hit.score) == (1, first.score)

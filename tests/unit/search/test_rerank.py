@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.embedding import Floats
+from rye.index.digest_vectors import DigestVectors
 from rye.items.model import Item, ItemId, ItemType
 from rye.search.rerank import BY_MODEL, BY_SCORE, CHARS, DEPTH, Reranker, text_of
+
+NOWHERE = DigestVectors(Path(os.devnull) / "nowhere", "angles", 2)
+"""Keeps nothing."""
 
 
 class Angles:
@@ -33,12 +39,19 @@ class Angles:
         return np.asarray(Angles().embed([text])[0], np.float32)
 
 
+def digest_of(doc: int) -> str:
+    """Return a digest for a document."""
+    return f"{doc:064x}"
+
+
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 180)), max_size=2 * DEPTH))
 def test_scores_are_those_of_the_formula(hits: list[tuple[float, int]]) -> None:
     """The best are compared, a negative cosine counts as none, and no hit overtakes one that was compared unfairly."""
     scores = np.asarray([score for score, _ in hits])
     docs = np.arange(len(hits)) + 7
-    found = Reranker(Angles(), 60.0).rerank("0", docs, scores, digest=str, text=lambda doc: str(hits[doc - 7][1]))
+    found = Reranker(Angles(), 60.0, NOWHERE).rerank(
+        "0", docs, scores, digest=digest_of, text=lambda doc: str(hits[doc - 7][1])
+    )
     order = sorted(range(len(hits)), key=lambda at: -hits[at][0])
     expected = BY_SCORE * scores / (max(scores, default=0) or 1)
     for at in order[:DEPTH]:
@@ -55,15 +68,36 @@ def test_scores_are_those_of_the_formula(hits: list[tuple[float, int]]) -> None:
 def test_the_same_bytes_are_embedded_once() -> None:
     """Whatever the document is called; other bytes are embedded anew."""
     model = Angles()
-    reranker = Reranker(model, 60.0)
-    for digests in ("ab", "ba", "ac"):
-        reranker.rerank("0", np.arange(2), np.ones(2), digest=digests.__getitem__, text=lambda _: "30")
+    reranker = Reranker(model, 60.0, NOWHERE)
+    for docs in ((1, 2), (2, 1), (1, 3)):
+        reranker.rerank("0", np.asarray(docs), np.ones(2), digest=digest_of, text=lambda _: "30")
     assert model.embedded == ["30"] * 3
+
+
+def test_later_processes_embed_nothing_again(tmp_path: Path) -> None:
+    """Vectors are kept by model and digest; a file of another model, or a damaged one, is as good as none."""
+    docs, kept = np.arange(5), DigestVectors(tmp_path / "new", "angles", 2)
+    first = Reranker(Angles(), 60.0, kept).rerank(
+        "9", docs, np.ones(5), digest=digest_of, text=lambda doc: str(doc * 9)
+    )
+    model = Angles()
+    again = Reranker(model, 60.0, kept).rerank("9", docs, np.ones(5), digest=digest_of, text=str)
+    assert model.embedded == []
+    assert again.scores == pytest.approx(first.scores, abs=1e-4)
+    assert DigestVectors(tmp_path / "new", "others", 2).read() == {}
+    assert [path.suffix for path in (tmp_path / "new").iterdir()] == [kept.path.suffix]
+    kept.path.write_bytes(kept.path.read_bytes()[:-9])
+    assert kept.read() == {}
+    kept.write(first_vectors := {digest_of(1): np.asarray([1, 0], np.float32)})
+    assert list(kept.read()) == list(first_vectors)
+    assert DigestVectors(tmp_path / "new", "angles", 3).read() == {}
 
 
 def test_without_time_hits_keep_their_order() -> None:
     """None is compared, so each has its share of the first score."""
-    found = Reranker(Angles(), 0.0).rerank("0", np.arange(3), np.asarray([1.0, 4.0, 2.0]), digest=str, text=str)
+    found = Reranker(Angles(), 0.0, NOWHERE).rerank(
+        "0", np.arange(3), np.asarray([1.0, 4.0, 2.0]), digest=digest_of, text=str
+    )
     assert found.cosines == {}
     assert found.scores == pytest.approx(BY_SCORE * np.asarray([0.25, 1.0, 0.5]))
 
