@@ -65,9 +65,9 @@ def test_the_inspector_searches(sim: SpaceSim) -> None:
 
 def test_the_inspector_shows_errors(sim: SpaceSim) -> None:
     """A refused call is a result that says so, and passes the check of the schema, too."""
-    found = inspect(sim, "tools/call", "--tool-name", "rye_search", "--tool-arg", "query=a AND (b")
+    found = inspect(sim, "tools/call", "--tool-name", "rye_search", "--tool-arg", "query=titel:deploy")
     assert found["isError"] is True
-    assert found["structuredContent"]["error"]["suggestion"] == "a b"
+    assert found["structuredContent"]["error"]["suggestion"] == "title:deploy"
 
 
 def test_the_inspector_reads_resources_and_prompts(sim: SpaceSim) -> None:
