@@ -142,11 +142,13 @@ def test_pasted_text_is_answered_as_its_reading_says(case: Case, text: str, data
                 ask(sim.registry(), replace(case, options=options), text)
             return
         docs = sim.docs(NOW)
-        compare(
-            ask(sim.registry(), replace(case, options=options), text),
-            naive.search(docs, written, options=options),
-            docs,
-        )
+        try:
+            expected = naive.search(docs, written, options=options)
+        except QueryError:  # a slip of the name of a field
+            with pytest.raises(QueryError):
+                ask(sim.registry(), replace(case, options=options), text)
+            return
+        compare(ask(sim.registry(), replace(case, options=options), text), expected, docs)
 
 
 @st.composite
