@@ -5,7 +5,7 @@ comment. Any other block is one query and what is expected of it::
 
     ? deploy OR release            the query; as a JSON string after ``??`` where it has line breaks or blank ends
     = deploy OR release            its canonical text
-      Or                           its tree, as ``rye query`` shows it
+      Or                           its tree, as ``rye why`` shows it
         Word "deploy"
         Word "release"
 

@@ -149,7 +149,7 @@ def test_a_poor_encoding_is_no_error(shop: Workshop) -> None:
 
 def test_a_missing_standard_output_is_an_error_without_traceback(shop: Workshop) -> None:
     """``rye … >&-`` says that nobody can read the answer."""
-    line = 'exec "$0" -m rye query a >&-'
+    line = 'exec "$0" -m rye why a >&-'
     done = subprocess.run(
         ["sh", "-c", line, sys.executable], cwd=shop.project, env=dict(shop.env), stderr=subprocess.PIPE, check=False
     )
