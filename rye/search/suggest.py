@@ -32,6 +32,7 @@ _FAR_MORE = 5
 
 _OPTION = re.compile(r"(?<!\S)--?[A-Za-z0-9][\w-]*(?![\w:-])")
 """An option of a shell command, which the language reads as an exclusion."""
+
 _SPACES = tuple(name for name in parameters_of(SearchOptions)["space"].choices if name != "all")
 _VALUES = {"type": tuple(TYPE_NAMES), "space": _SPACES}
 """Keyword fields of which all values are known."""
@@ -43,7 +44,7 @@ _SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<p
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A search that has been answered.
+    """Warnings about an answered search: what in its query, scope or filters cannot be what was meant.
 
     Attributes:
         request: What was asked.
@@ -62,7 +63,7 @@ class Notes:
     allowed: Callable[[Mapping[str, Any]], Docs]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield each hint as a sentence."""
+        """Yield each warning as a sentence."""
         yield from self._values()
         if found := _SCOPE.fullmatch(self.request.query.strip()):
             path = found["path"].replace(".", "/")
