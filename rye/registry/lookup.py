@@ -20,7 +20,7 @@ from rye.spaces.walk import aliased
 
 if TYPE_CHECKING:
     from rye.registry.state import State
-    from rye.search.engine import SearchContext
+    from rye.search.context import SearchContext
     from rye.search.explain import Why
     from rye.search.request import Request
 

@@ -41,7 +41,8 @@ from rye.parameters import (
 from rye.registry.lookup import check_space, check_type, find_item, keys_of, why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes, as_choice
-from rye.search.engine import Search, SearchContext
+from rye.search.context import SearchContext
+from rye.search.local import LocalSearch
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
@@ -315,7 +316,7 @@ class Registry:
         return self._with_state(answered)
 
     def _searched(self, request: Request) -> Callable[[State], SearchResponse]:
-        return lambda state: Search(request, self._context(state, request)).run()
+        return lambda state: LocalSearch(request, self._context(state, request)).run()
 
     def _context(self, state: State, request: Request) -> SearchContext:
         reader = state.reader(request.space)

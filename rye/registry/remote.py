@@ -20,7 +20,8 @@ from rye.remote.cluster import Address, Cluster
 from rye.remote.generation import Generation
 from rye.remote.hits import FetchedHits
 from rye.remote.publish import Publisher, PublishReport
-from rye.remote.remote_search import RemoteSearch
+from rye.remote.remote_search import ClusterBackend, refuse
+from rye.search.engine import Search
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
@@ -101,8 +102,9 @@ class RemoteRegistry:
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
-                search = RemoteSearch(request, generation, ranking.weights, trust=trust, now=now, scratch=scratch)
-                found.append(search.run())
+                refuse(request, generation.snapshot)
+                backend = ClusterBackend(generation, ranking.weights, trust=trust, now=now, scratch=scratch)
+                found.append(Search(request, backend).run())
         told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)

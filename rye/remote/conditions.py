@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from rye.errors import UnavailableError
 from rye.index.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, period, version
 from rye.index.terms import escape
+from rye.items.scope import Scope
 from rye.remote.documents import date_key, number_key, version_key
 from rye.search import bound
 from rye.search.expand import automatic_distance
@@ -84,17 +85,26 @@ def filter_clause(node: bound.Filter) -> Clause:
         case bound.Similar(name=name, text=text, distance=distance):
             far, start = automatic_distance(text) if distance is None else distance, f"{name}{SEPARATOR}"
             return fuzzy("entry", start + text, far, len(start)) if far else {"term": {"entry": start + text}}
+        case bound.Within(scope=scope):
+            return _scope(scope)
         case bound.Changed(since=since, before=before):
             span = {"gte": since, "lt": before}
             return {"range": {"time": {end: at for end, at in span.items() if at is not None}}}
-        case bound.HasState(name=name) if name in HIDDEN_STATES:
-            return is_state(name)
         case bound.HasState(name=name):
-            return {"term": {"shadow": name}}
+            return is_state(name) if name in HIDDEN_STATES else {"term": {"shadow": name}}
         case bound.Between():
             return _between(node)
     message = f"{type(node).__name__} follows references"
     raise AssertionError(message)
+
+
+def _scope(scope: Scope) -> Clause:
+    own: Clause = {"term": {"type": scope.item_type}} if scope.item_type else EVERYTHING
+    if not scope.prefix:
+        return own
+    start = f"key{SEPARATOR}{scope.item_type}:"
+    itself: Clause = {"term": {"entry": f"{start}{scope.itself}"}} if scope.itself else NOTHING
+    return all_of([own, any_of([{"prefix": {"entry": f"{start}{scope.prefix}"}}, itself])])
 
 
 def _literal(glob: str) -> str | None:

@@ -22,7 +22,6 @@ from rye.remote.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, c
 from rye.search import bound
 from rye.search.bind import words_of
 from rye.search.bound import TermQuery, patterns
-from rye.search.docset import Docs
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
 from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
@@ -178,38 +177,36 @@ class Generation:
             ]
 
 
-class Found(Docs):
+class Found:
     """A set of items of a generation: a clause, counted when first asked unless ``count`` is known."""
 
-    __slots__ = ("_of", "clause")
+    __slots__ = ("_count", "_of", "clause")
 
     def __init__(self, generation: Generation, clause: Clause, count: int = -1) -> None:
-        super().__init__(0, numbers=_NOTHING)
         self._of = generation
         self._count = 0 if clause == NOTHING else count
         self.clause = clause
+
+    def is_counted(self, count: int) -> None:
+        """Note how many items there are, where a search has told."""
+        self._count = count
 
     def __len__(self) -> int:
         if self._count < 0:
             self._count = self._of.counts([self.clause])[0]
         return self._count
 
-    def __and__(self, other: Docs) -> Found:
-        return Found(self._of, all_of([self.clause, clause_of(other)]))
+    def __bool__(self) -> bool:
+        return len(self) > 0
 
-    def __or__(self, other: Docs) -> Found:
-        return Found(self._of, any_of([self.clause, clause_of(other)]))
+    def __and__(self, other: Found) -> Found:
+        return Found(self._of, all_of([self.clause, other.clause]))
+
+    def __or__(self, other: Found) -> Found:
+        return Found(self._of, any_of([self.clause, other.clause]))
 
     def __invert__(self) -> Found:
         return Found(self._of, none_of(self.clause))
-
-
-def clause_of(docs: Docs) -> Clause:
-    """Return the clause of a set; all sets of a search on a cluster have one."""
-    if not isinstance(docs, Found):
-        message = "a set of numbers is none of the cluster"
-        raise TypeError(message)
-    return docs.clause
 
 
 def marked(marks: Sequence[str]) -> Clause:
@@ -283,3 +280,15 @@ class RemoteNames:
     def path_of(self, doc: int) -> str:
         """Return the path of an item below its root."""
         return self._facts[doc][2]
+
+    def as_matches(self, items: Ints) -> Found:
+        """Return items as a set."""
+        return Found(self._of, marked([self.marks[item] for item in items.tolist()]), len(items))
+
+    def among(self, items: Ints, matches: Found) -> Ints:
+        """Return which of some items are in a set."""
+        if not len(items):
+            return items
+        within = all_of([self.as_matches(items).clause, matches.clause])
+        marks = {mark for (mark,) in self._of.fields([within], ("mark",), len(items))[0]}
+        return np.asarray([item for item in items.tolist() if self.marks[item] in marks], np.int64)

@@ -1,4 +1,4 @@
-"""A search on a cluster: the steps of :mod:`rye.search.engine`, with sets of items that are clauses.
+"""The backend over one generation of a registry on a cluster: sets of items are clauses.
 
 The cluster says which items match and in which order. The bytes of the page come with it; they are parsed, inspected
 and judged here, and their scores are computed from them, with the frequencies of the whole registry.
@@ -6,7 +6,7 @@ and judged here, and their scores are computed from them, with the frequencies o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,29 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from rye.index.arrays import Ints, unique
+from rye.index.arrays import Ints
 from rye.index.reader import Reader
-from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR
-from rye.items.scope import EVERY_SCOPE, Scope
-from rye.query import ast
+from rye.index.schema import BUILT_IN_KEYS, SEPARATOR
 from rye.remote.cluster import Published, reading
 from rye.remote.compiler import TIER, UNIT, terms_asked
-from rye.remote.conditions import EVERYTHING, NOTHING, WITHDRAWN, Clause, all_of, any_of, cannot, is_state, none_of
-from rye.remote.generation import Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
+from rye.remote.conditions import NOTHING, WITHDRAWN, Clause, cannot, none_of
+from rye.remote.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
 from rye.remote.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
 from rye.search import bound
-from rye.search.bound import patterns
-from rye.search.docset import Docs
-from rye.search.engine import Search, SearchContext
-from rye.search.facets import FACETS, Facet
+from rye.search.backend import Order, Top
+from rye.search.bound import Bound, patterns
+from rye.search.facets import FACETS, Facet, Wanted
 from rye.search.fields import Overrides, weights_for
-from rye.search.order import Answer
-from rye.search.page import Hydrator, PageBuilder
+from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary
-from rye.search.request import Request, bind_filters
-from rye.search.results import Replaced, SearchResponse
-from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage
+from rye.search.request import Request
+from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.trust import TrustSet
 
@@ -48,8 +43,6 @@ MOST_CANDIDATES = 3_200
 
 MOST_REACHED = 100_000
 _MOST_VALUES = 10_000
-_NAMED = 3
-_NOTHING: Ints = np.empty(0, np.int64)
 _BY_TIES: tuple[Any, ...] = tuple({name: "asc"} for name in TIES)
 _FIRST: Mapping[str, Any] = {
     "score": {"_score": "desc"},
@@ -58,34 +51,18 @@ _FIRST: Mapping[str, Any] = {
 }
 
 
-class _Query(Evaluation):
-    """A bound query over the cluster."""
-
-    def __init__(self, search: RemoteSearch, query: bound.Bound) -> None:
-        super().__init__(search.reader, query, search.weights, search.states)
-        self._of = search
-
-    def docs(self) -> Docs:
-        """Return the items that match."""
-        return self._of.matching(self.query)
-
-
-class RemoteSearch(Search):
-    """One search on a cluster, from request to response.
+class ClusterBackend:
+    """One generation as one search sees it.
 
     Args:
-        request, trust, now: As those of a search of the spaces.
         generation: What is searched.
         overrides: By source, the weights of fields that the user or a bundle here sets.
+        trust, now: The trusted keys, and the moment of the search.
         scratch: Folder for the indexes of its pages.
-
-    Raises:
-        UnavailableError: ``not-on-cluster``: the request asks for what a cluster cannot do.
     """
 
     def __init__(
         self,
-        request: Request,
         generation: Generation,
         overrides: Mapping[str, Overrides],
         *,
@@ -93,30 +70,23 @@ class RemoteSearch(Search):
         now: datetime,
         scratch: Path,
     ) -> None:
-        _refuse(request, generation.snapshot)
         self._of = generation
         self._overrides = overrides
-        nothing = Reader(())
-        super().__init__(request, SearchContext(nothing, nothing, lambda: trust, (), now))
-        self.weights = generation.weights
-        self._ids = RemoteNames(generation)
-        self.names = self._ids
+        self._trust, self._now = trust, now
         self._hits = FetchedHits(generation, scratch)
-        self._page_states = self.states
+        self._pages: dict[int, tuple[Bound, Evaluation]] = {}  # of each query that was ranked, by its identity
+        self.names = ClusterNames(self, generation)
+        self.has_withdrawn = generation.snapshot.has_withdrawn
 
     def metadata_keys(self) -> frozenset[str]:
-        """Return the metadata keys of the items searched."""
+        """Return the metadata keys that items have."""
         return self._of.snapshot.keys - frozenset(BUILT_IN_KEYS)
 
     def dictionary(self, level: int | None) -> Dictionary:  # noqa: ARG002 - a level was refused
         """Return the words of all fields."""
         return RemoteDictionary(self._of)
 
-    def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
-        """Bind a query, together with what ``fields`` adds."""
-        return _Query(self, self.bound_query(node, plan))
-
-    def matching(self, query: bound.Bound) -> Found:
+    def match(self, query: Bound) -> Found:
         """Return the items that match; what a chain of NEAR may match is checked on the items themselves.
 
         Raises:
@@ -127,158 +97,95 @@ class RemoteSearch(Search):
         if not compiler.has_chains:
             return Found(self._of, clause)
         pairs = "ask for pairs of words with NEAR"
-        if any(isinstance(one, bound.HasState | bound.Not) for one, _ in bound.nodes(query)):
+        if any(isinstance(node, bound.HasState | bound.Not) for node, _ in bound.nodes(query)):
             raise cannot("join a chain of NEAR with a state or NOT", pairs)
         if self._of.counts([clause])[0] > MOST_CANDIDATES:
             hint = f"use rarer words, or {pairs}"
             raise cannot(f"check a chain of NEAR in more than {MOST_CANDIDATES:,} items", hint)
         rows = self._hits.matching(clause, MOST_CANDIDATES)
         reader, numbers = self._hits.indexed(rows)
-        mask = Evaluation(reader, query, self.weights, self._states_of(reader)).docs().mask
+        mask = Evaluation(reader, query, self._of.weights, self._states_of(reader)).docs().mask
         kept = [row.mark for row in rows if mask[numbers[row.mark]]]
         return Found(self._of, marked(kept), len(kept))
 
-    def allowed(self, filters: Mapping[str, Any] | None = None) -> Docs:
-        """Return which items the scope and filters let through."""
-        clauses = [] if self.request.scopes is EVERY_SCOPE else [any_of(list(map(_scope, self.request.scopes)))]
-        nodes = self.filters() if filters is None else bind_filters(filters, self.metadata_keys())
-        return Found(self._of, all_of([*clauses, *(self.matching(node).clause for node in nodes)]))
-
-    def holds(self, scope: Scope) -> bool:
-        """Return whether there is an item in a part of a scope."""
-        return bool(Found(self._of, _scope(scope)))
-
-    def let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Ints:
-        """Return those of some named items that scope, filters and ``fields`` let through."""
-        if not len(docs):
-            return docs
-        return self._among(docs, allowed & self.evaluate(ast.Everything(), plan).docs() if plan.fixed else allowed)
-
-    def _these(self, docs: Ints) -> Found:
-        return Found(self._of, marked([self._ids.marks[doc] for doc in docs.tolist()]), len(docs))
-
-    def _among(self, docs: Ints, found: Docs) -> Ints:
-        """Return those of some named items that are in a set."""
-        within = all_of([self._these(docs).clause, clause_of(found)])
-        marks = {mark for (mark,) in self._of.fields([within], ("mark",), len(docs))[0]}
-        return np.asarray([doc for doc in docs.tolist() if self._ids.marks[doc] in marks], np.int64)
-
-    def hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
-        """Leave out what is superseded, deprecated or yanked, and count it by reason."""
-        if not self._of.snapshot.has_withdrawn:
-            return found, {}
-        left, counted = clause_of(found), list[Clause]()
-        for state in HIDDEN_STATES:
-            counted.append(all_of([left, is_state(state)]))
-            left = all_of([left, none_of(is_state(state))])
-        counts = dict(zip(HIDDEN_STATES, self._of.counts(counted), strict=True))
-        return Found(self._of, left), {state: count for state, count in counts.items() if count}
-
-    def note_cuts(self, evaluation: Evaluation) -> None:
-        """Warn of words that stand for more terms than were looked up."""
-        for term, excluded in terms_asked(evaluation.query):
-            if not excluded and not self._of.lists.cut.isdisjoint(patterns(term.pattern)):
-                self._warnings.append(f"{term.label()} stands for too many terms; the most frequent were kept")
-
-    def answer_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
-        """Return the answer of one stage."""
-        query = self.bound_query(stage.ast, plan)
-        found: Docs = self.matching(query) & allowed
-        if (scored := self.with_phrase(stage.ast, plan, found)) is not stage.ast:
-            query = self.bound_query(scored, plan)
-        exact = _NOTHING
-        if stage.name in AS_WRITTEN:
-            whole = self.referred(plan, allowed)
-            if len(whole):
-                found, named = found | self._these(whole), unique(named, whole)
-        if len(named):
-            if plan.words and found:
-                found = found | self._these(named)
-            exact = self._among(named, found)
-        hidden: dict[str, int] = {}
-        if not self.request.include_superseded:
-            found, hidden = self.hide(found)
-            if hidden and len(exact):
-                left = self._among(exact, found)
-                self._note_hidden(np.setdiff1d(exact, left)[:_NAMED])
-                exact = left
-        if stage.name == "any":
-            return self._reached(stage, query, found, exact=exact, hidden=hidden)
-        request, weigh = self.request, self._weigher(query)
-        ranked, is_exact = self._ranked(query, found, weigh, exact=exact)
-        order = (_FIRST[request.sort_by], *_BY_TIES)
-        if is_exact or request.sort_by != "score":
-            rows, total = self._hits.ranked(ranked, order, request.offset, request.limit)
-        else:
-            rows, total = self._best(ranked, request.offset + request.limit, weigh)
-            rows = rows[request.offset :]
-        found = Found(self._of, clause_of(found), total)
-        return self._answered(stage, rows, found, weigh, exact=exact, hidden=hidden)
-
-    def _reached(self, stage: Stage, query: bound.Bound, found: Docs, *, exact: Ints, hidden: dict[str, int]) -> Answer:
-        """Return the answer of the last stage: of the best few by score, those asked for."""
-        request, weigh = self.request, self._weigher(query)
-        ranked, is_exact = self._ranked(query, found, weigh, exact=exact, late=False)
-        if is_exact:
-            rows, total = self._hits.ranked(ranked, (_FIRST["score"], *_BY_TIES), 0, ANY_LIMIT)
-        else:
-            rows, total = self._best(ranked, ANY_LIMIT, weigh)
+    def why_hidden(self, matches: Found, most: int) -> list[str]:
+        """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
+        rows = self._hits.matching(matches.clause, most)
         reader, numbers = self._hits.indexed(rows)
-        withdrawn = set(reader.withdrawn.tolist()) if request.include_superseded else set[int]()
+        states = self._states_of(reader)
+        return [states.hidden_message(numbers[row.mark]) for row in rows]
+
+    def top(self, query: Bound, matches: Found, order: Order) -> Top[Found]:
+        """Return the first of some items, scored from their bytes.
+
+        Raises:
+            UnavailableError: ``not-on-cluster``: too many items would have to be read.
+        """
+        weigh, reachable = self._weigher(query), matches
+        ranked, is_exact = self._ranked(query, matches, weigh, order)
+        first = "score" if order.reach is not None else order.sort_by
+        start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)
+        if is_exact or first != "score":
+            rows, total = self._hits.ranked(ranked, (_FIRST[first], *_BY_TIES), start, stop - start)
+        else:
+            rows, total = self._best(ranked, stop, weigh)
+            rows = rows[start:]
+        matches.is_counted(total)
+        if order.reach is not None:
+            reachable = Found(self._of, marked([row.mark for row in rows]), len(rows))
+            rows = self._put_in_order(rows, order)[order.start : order.stop]
+        return self._scored(query, rows, weigh, order)._replace(reachable=reachable, notes=tuple(self._notes(query)))
+
+    def _put_in_order(self, rows: list[Row], order: Order) -> list[Row]:
+        """Sort the hits that can be reached."""
+        reader, numbers = self._hits.indexed(rows)
+        withdrawn = set(reader.withdrawn.tolist()) if order.withdrawn_last else set[int]()
         keys: Mapping[str, Any] = {
             "name": lambda row: (row.by_name, *row.tie),
             "date": lambda row: (-row.time, *row.tie),
             "score": lambda row: (-row.score + TIER * (numbers[row.mark] in withdrawn), *row.tie),
         }
-        rows.sort(key=keys[request.sort_by])
-        found = Found(self._of, marked([row.mark for row in rows]), total)
-        rows = rows[request.offset : request.offset + request.limit]
-        return self._answered(stage, rows, found, weigh, exact=exact, hidden=hidden)
+        return sorted(rows, key=keys[order.sort_by])
 
-    def _note_hidden(self, docs: Ints) -> None:
-        """Warn that what the query names is hidden, with what takes its place."""
-        rows = self._hits.matching(self._these(docs).clause, _NAMED) if len(docs) else []
-        reader, numbers = self._hits.indexed(rows)
-        states = self._states_of(reader)
-        self._replaced += [Replaced(states.hidden_message(numbers[row.mark])) for row in rows]
+    def _notes(self, query: Bound) -> Iterator[str]:
+        """Yield a warning for each word that stands for more terms than were looked up."""
+        for term, excluded in terms_asked(query):
+            if not excluded and not self._of.lists.cut.isdisjoint(patterns(term.pattern)):
+                yield f"{term.label()} stands for too many terms; the most frequent were kept"
 
-    def _ranked(
-        self, query: bound.Bound, found: Docs, weigh: Weigh, *, exact: Ints, late: bool = True
-    ) -> tuple[Clause, bool]:
+    def _ranked(self, query: Bound, matches: Found, weigh: Weigh, order: Order) -> tuple[Clause, bool]:
         """Return a query that scores in tiers, and whether its scores are the true ones."""
         empty = weigh(Reader(()))
         weighed = [(row.query, row.weight) for row in empty.scored()]
         compiler = self._of.compiler(query, self._of.weights_by_item(self._overrides))
-        scored, is_exact = compiler.score(clause_of(found), weighed, empty.norm())
-        tiers = [(self._these(exact).clause, 2)]
-        if self.request.include_superseded and late:
+        scored, is_exact = compiler.score(matches.clause, weighed, empty.norm())
+        tiers = [(self.names.as_matches(order.exact).clause, 2)]
+        if order.withdrawn_last and order.reach is None:
             tiers.append((none_of(WITHDRAWN), 1))
         boosts = [{"constant_score": {"filter": tier, "boost": n * TIER}} for tier, n in tiers if tier != NOTHING]
         return {"bool": {"must": [scored], "should": boosts}}, is_exact
 
-    def _answered(
-        self, stage: Stage, rows: list[Row], found: Docs, weigh: Weigh, *, exact: Ints, hidden: dict[str, int]
-    ) -> Answer:
-        """Return the answer with its page, scored from the bytes of its items."""
+    def _scored(self, query: Bound, rows: list[Row], weigh: Weigh, order: Order) -> Top[Found]:
+        """Return the hits of a page with the scores that their bytes have."""
         reader, numbers = self._hits.indexed([*rows, *self._hits.copies(rows)])
         evaluation = weigh(reader)
+        self._pages[id(query)] = query, evaluation
         scores = evaluation.scores(np.arange(reader.size)).round(4)
-        if self.request.sort_by == "score":  # the cluster adds up in single precision
+        if order.sort_by == "score":  # the cluster adds up in single precision
             rows = sorted(rows, key=lambda row: (-(row.score // TIER), -scores[numbers[row.mark]], *row.tie))
         docs = np.asarray([numbers[row.mark] for row in rows], np.int64)
-        pad = np.full(min(self.request.offset, len(found)), -1)  # the hits before the page, which nobody asks for
-        named = {self._ids.marks[doc] for doc in exact.tolist()}
-        names = frozenset(numbers[row.mark] for row in rows if row.mark in named)
-        self._page_states = self._states_of(reader)
+        pad = np.full(order.start, -1)  # the hits before the page, which nobody asks for
+        named = {self.names.marks[item] for item in order.exact.tolist()}
+        exact = frozenset(numbers[row.mark] for row in rows if row.mark in named)
         columns = np.concatenate([pad, docs]), np.concatenate([pad.astype(float), scores[docs]])
-        return Answer(stage.name, evaluation, found, *columns, names, hidden, None)
+        return Top(*columns, exact, Found(self._of, NOTHING))
 
     def _weigher(self, query: bound.Bound) -> Weigh:
         """Return what evaluates a query over some hits, given in how many items each of its terms is found."""
         terms = [term for term, excluded in terms_asked(query) if not excluded]
         keys = [(term.pattern, term.fields.tobytes()) for term in terms]
         missing = {key: term for key, term in zip(keys, terms, strict=True) if key not in self._of.dfs}
-        found = [self.matching(term).clause for term in missing.values()]
+        found = [self.match(term).clause for term in missing.values()]
         self._of.dfs |= dict(zip(missing, self._of.counts(found), strict=True))
         dfs = [self._of.dfs[key] for key in keys]
 
@@ -290,7 +197,7 @@ class RemoteSearch(Search):
         return weigh
 
     def _states_of(self, reader: Reader) -> States:
-        return States(reader, reader, self.context.trust, self.context.now)
+        return States(reader, reader, lambda: self._trust, self._now)
 
     def _best(self, ranked: Clause, wanted: int, weigh: Weigh) -> tuple[list[Row], int]:
         """Return the best hits by true scores, where those of the cluster are bounds, and how many there are.
@@ -318,41 +225,58 @@ class RemoteSearch(Search):
                 raise cannot("order so many hits of a phrase or NEAR", "use rarer words, or an earlier page")
             asked = min(4 * asked, MOST_CANDIDATES)
 
-    def page_builder(self, evaluation: Evaluation) -> PageBuilder:
-        """Return the builder of results from the hits of an evaluation."""
-        trust, now, states = self.context.trust(), self.context.now, self._page_states
-        hydrator = Hydrator(evaluation.reader, states, trust, now, verdicts_matter=False, read=self._hits.read)
-        return PageBuilder(evaluation, hydrator, self.request.explain)
+    def fetch(
+        self,
+        query: Bound,
+        hits: Sequence[Hit],
+        *,
+        explain: bool,
+        verdicts_matter: bool,  # noqa: ARG002 - verdicts were refused
+    ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
+        """Return hits as results, judged from the bytes that came with them; their paths are addresses."""
+        evaluation = self._pages[id(query)][1]
+        reader = evaluation.reader
+        states = self._states_of(reader)
+        hydrator = Hydrator(reader, states, self._trust, self._now, verdicts_matter=False, read=self._hits.read)
+        results, warnings = PageBuilder(evaluation, hydrator, explain).build(hits)
+        placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
+        return placed, (*warnings, *dict.fromkeys(self._hits.left_out))
 
-    def respond(self, *given: Any, **facts: Any) -> SearchResponse:
-        """Return the response; the paths of its items are addresses."""
-        found = super().respond(*given, **facts)
-        results = tuple(replace(one, path=self._of.address_of(one.path)) for one in found.results)
-        return replace(found, results=results, warnings=(*found.warnings, *dict.fromkeys(self._hits.left_out)))
-
-    def facets(self, answer: Answer, total: int) -> dict[str, Facet]:  # noqa: ARG002 - what is found can be reached
-        """Count the facets of an answer.
+    def facets(self, matches: Found, wanted: Sequence[Wanted]) -> dict[str, Facet]:
+        """Count the values of each facet among some items.
 
         Raises:
             UnavailableError: ``not-on-cluster``: verdicts and signers, and facets of too many values.
         """
-        keys = {name: FACETS.get(name, name) for name, _ in self.request.facets}
+        keys = {name: FACETS.get(name, name) for name, _ in wanted}
         if {"verdict", "signer"} & set(keys.values()):
             raise cannot("count verdicts or signers", "they depend on your own keys")
-        bodies = [_counting(key, clause_of(answer.found)) for key in keys.values()]
-        answers, found = self._of.cluster.searches(self._of.snapshot.items, bodies), dict[str, Facet]()
-        for (name, most), (key, one) in zip(self.request.facets, zip(keys.values(), answers, strict=True), strict=True):
+        bodies = [_counting(key, matches.clause) for key in keys.values()]
+        answers, counts = self._of.cluster.searches(self._of.snapshot.items, bodies), dict[str, Facet]()
+        for (name, most), (key, answer) in zip(wanted, zip(keys.values(), answers, strict=True), strict=True):
             with self._of.cluster.faults(), reading():
-                counted = one["aggregations"]["values"]
+                counted = answer["aggregations"]["values"]
                 left = int(counted["sum_other_doc_count"])
                 pairs = [(str(row["key"])[len(key) + 1 :], int(row["doc_count"])) for row in counted["buckets"]]
-                without = int(one["aggregations"]["missing"]["doc_count"])
+                without = int(answer["aggregations"]["missing"]["doc_count"])
             if left:
                 raise cannot(f"count {name!r}: it has more than {_MOST_VALUES:,} values", "count another facet")
             pairs.sort(key=lambda pair: (-pair[1], pair[0]))
             rest = pairs[most:]
-            found[name] = Facet(tuple(pairs[:most]), len(rest), sum(count for _, count in rest), without)
-        return found
+            counts[name] = Facet(tuple(pairs[:most]), len(rest), sum(count for _, count in rest), without)
+        return counts
+
+
+class ClusterNames(RemoteNames):
+    """The items of a generation by id and name, as a search asks for them."""
+
+    def __init__(self, backend: ClusterBackend, generation: Generation) -> None:
+        super().__init__(generation)
+        self._backend = backend
+
+    def why_hidden(self, items: Ints) -> Sequence[str]:
+        """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
+        return self._backend.why_hidden(self.as_matches(items), len(items)) if len(items) else []
 
 
 def _counting(key: str, found: Clause) -> Clause:
@@ -364,17 +288,12 @@ def _counting(key: str, found: Clause) -> Clause:
     return {"query": {"bool": {"filter": [found]}}, "size": 0, "aggs": {"values": values, "missing": missing}}
 
 
-def _scope(scope: Scope) -> Clause:
-    own: Clause = {"term": {"type": scope.item_type}} if scope.item_type else EVERYTHING
-    if not scope.prefix:
-        return own
-    start = f"key{SEPARATOR}{scope.item_type}:"
-    itself: Clause = {"term": {"entry": f"{start}{scope.itself}"}} if scope.itself else NOTHING
-    return all_of([own, any_of([{"prefix": {"entry": f"{start}{scope.prefix}"}}, itself])])
+def refuse(request: Request, snapshot: Published) -> None:
+    """Refuse what a cluster cannot do.
 
-
-def _refuse(request: Request, snapshot: Published) -> None:
-    """Refuse what a cluster cannot do."""
+    Raises:
+        UnavailableError: ``not-on-cluster``.
+    """
     if request.mode.name in ("semantic", "hybrid"):
         raise cannot(f"search in mode {request.mode.name}", "leave the mode out: words are searched")
     if request.level is not None:

@@ -49,6 +49,7 @@ class Context(NamedTuple):
         metadata_keys: Returns the metadata keys the index has; asked only for names that are not built in.
         level: 1, 2 or None: which text fields a word without a field searches.
         dropped: None for strict binding; else collects what was left out.
+        record: Collects what each node was bound to, by its identity; None where nobody asks.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Context(NamedTuple):
     metadata_keys: Callable[[], frozenset[str]]
     level: int | None = None
     dropped: list[ast.Dropped] | None = None
+    record: dict[int, bound.Bound | None] | None = None
 
 
 class _Scope(NamedTuple):
@@ -86,6 +88,13 @@ def bind(node: ast.Node, context: Context, scope: _Scope = _UNBOUND) -> bound.Bo
         QueryError: ``unknown-field``, ``unknown-state``, ``nested-field``, ``no-searchable-text``, ``field-kind``,
             ``bad-bound``, ``too-long-phrase``.
     """
+    result = _bind(node, context, scope)
+    if context.record is not None:
+        context.record[id(node)] = result
+    return result
+
+
+def _bind(node: ast.Node, context: Context, scope: _Scope) -> bound.Bound | None:
     match node:
         case ast.Word():  # most nodes are
             return _bind_text(node, scope, context)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rye.index.arrays import Bools
+from rye.items.scope import Scope
 from rye.query import ast
 from rye.search.expand import How, Pattern
 from rye.trust import Verdict
@@ -156,6 +157,13 @@ class Refers:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """Items in one part of a scope."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """Items that the operand does not match."""
 
@@ -176,7 +184,7 @@ class Any:
     operands: tuple[Bound, ...]
 
 
-Filter: TypeAlias = Has | Glob | Similar | Between | Changed | HasState | Refers
+Filter: TypeAlias = Has | Glob | Similar | Between | Changed | HasState | Refers | Within
 """Conditions that include or exclude items without being scored."""
 
 Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any

@@ -11,13 +11,12 @@ from rye._report import Report
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.query import ast
 from rye.search import bound
-from rye.search.bind import Context, bind
-from rye.search.engine import Search
+from rye.search.bind import bind
 from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
+from rye.search.local import LocalSearch
 from rye.search.match import Matcher
 from rye.search.phrase import Effort
-from rye.search.score import Evaluation
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
 _LISTED = 5
@@ -58,70 +57,73 @@ def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, s
         yield clause, "no-match" if wanted else "excluded"
 
 
-@dataclass(frozen=True, slots=True)
 class ClauseExplainer:
-    """Takes queries apart for one item, a document of a search."""
+    """Takes one query apart for one item: the parts are those that the search evaluates.
 
-    search: Search
-    doc: int
+    Args:
+        search: The search.
+        node: The query, or a part of it.
+        doc: The item, by its number.
+    """
 
-    def explain(
-        self, node: ast.Node, in_field: Callable[[ast.Node], ast.Node] = lambda node: node, *, negated: bool = False
-    ) -> Clause:
-        """Return a part of a query as a clause.
+    def __init__(self, search: LocalSearch, node: ast.Node, doc: int) -> None:
+        self.search, self.doc = search, doc
+        self._node, self._bound = node, dict[int, bound.Bound | None]()
+        context = search.binding(search.request.query, node)
+        dropped = None if context.dropped is None else list[ast.Dropped]()  # they become no warning of the search
+        query = bind(node, context._replace(record=self._bound, dropped=dropped))
+        self._evaluation = search.embedded.evaluation(query or bound.Everything())
 
-        Args:
-            node: The part.
-            in_field: Puts a node into the field that the part stands in.
-            negated: Whether the part stands under an odd number of NOTs.
-        """
+    def clause(self) -> Clause:
+        """Return the query as a clause."""
+        return self._explain(self._node, lambda node: node)
+
+    def _explain(self, node: ast.Node, in_field: Callable[[ast.Node], ast.Node]) -> Clause:
+        """Return a part of the query as a clause; ``in_field`` puts a node into the field that the part stands in."""
         match node:
             case ast.And(operands=operands) | ast.Or(operands=operands):
-                below = tuple(self.explain(operand, in_field, negated=negated) for operand in operands)
+                below = tuple(self._explain(operand, in_field) for operand in operands)
                 matched = [clause.matched for clause in below if clause.kind != "dropped"]
                 kind, combine = ("and", all) if isinstance(node, ast.And) else ("or", any)
                 if not matched:
                     kind, combine = "dropped", any
                 return Clause(_text(in_field(node)), kind, combine(matched), clauses=below)
             case ast.Not(operand=operand):
-                inner = self.explain(operand, in_field, negated=not negated)
+                inner = self._explain(operand, in_field)
                 kind = "dropped" if inner.kind == "dropped" else "not"
                 return Clause(_text(in_field(node)), kind, kind == "not" and not inner.matched, clauses=(inner,))
             case ast.Boost(operand=operand):
-                return replace(self.explain(operand, in_field, negated=negated), text=_text(in_field(node)))
+                return replace(self._explain(operand, in_field), text=_text(in_field(node)))
             case ast.Field(operand=ast.And() | ast.Or() | ast.Not() | ast.Boost() | ast.Field() as operand):
-                return self.explain(operand, lambda inner: in_field(replace(node, operand=inner)), negated=negated)
-        return self._explain_smallest(in_field(node), negated=negated)
-
-    def matches(self, node: bound.Bound) -> bool:
-        """Return whether the item matches a bound query."""
-        return bool(self._evaluation(node).docs().mask[self.doc])
-
-    def _evaluation(self, node: bound.Bound) -> Evaluation:
-        return Evaluation(self.search.reader, node, self.search.weights, self.search.states)
-
-    def _explain_smallest(self, node: ast.Node, *, negated: bool) -> Clause:
-        request = self.search.request
-        dropped: list[ast.Dropped] | None = [] if request.lenient else None  # it becomes no warning of the search
-        part = bind(node, Context(request.query, node, self.search.metadata_keys, request.level, dropped))
+                inner = self._explain(operand, lambda inner: in_field(replace(node, operand=inner)))
+                match self._bound[id(node)]:  # `tool:(a OR b)` also asks for the type
+                    case bound.All(operands=(bound.Glob(name="type", pattern=kind) as own, _)):
+                        own_type = self._condition(f"type:{kind}", own)
+                        return Clause(inner.text, "and", own_type.matched and inner.matched, clauses=(own_type, inner))
+                return inner
+        text, part = _text(in_field(node)), self._bound[id(node)]
         if part is None:
-            return Clause(_text(node), "dropped", matched=False, note="left out")
-        # Under NOT all words of a pattern are looked up, elsewhere the most frequent: evaluate it as the search did.
-        evaluation = self._evaluation(bound.Not(part) if negated else part)
-        matched = bool(evaluation.docs().mask[self.doc]) != negated
-        if not isinstance(part, bound.TermQuery):
-            kind = "everything" if isinstance(part, bound.Everything) else "condition"
-            return Clause(_text(node), kind, matched, note=self.values(part))
-        (matcher,) = evaluation.matchers()
-        if not matched:
-            return Clause(_text(node), "text", matched=False, note=self._why_no_match(matcher))
+            return Clause(text, "dropped", matched=False, note="left out")
+        return self._of_term(text, part) if isinstance(part, bound.TermQuery) else self._condition(text, part)
+
+    def _matches(self, part: bound.Bound) -> bool:
+        return bool(self._evaluation.matching(part).mask[self.doc])
+
+    def _condition(self, text: str, part: bound.Bound) -> Clause:
+        kind = "everything" if isinstance(part, bound.Everything) else "condition"
+        return Clause(text, kind, self._matches(part), note=self.values(part))
+
+    def _of_term(self, text: str, part: bound.TermQuery) -> Clause:
+        matcher = self._evaluation.matcher(part)
+        if not self._matches(part):
+            return Clause(text, "text", matched=False, note=self._why_no_match(matcher))
         fields = set(matcher.slots_of(np.asarray([self.doc])).fields.tolist())
         words = {
             _FIELD_NAMES[number]: terms
             for number, terms in sorted(matcher.words_in(self.doc).items())
             if number in fields
         }
-        return Clause(_text(node), "text", matched=True, words=words)
+        return Clause(text, "text", matched=True, words=words)
 
     def _why_no_match(self, matcher: Matcher) -> str:
         query = matcher.query

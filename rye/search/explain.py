@@ -21,13 +21,13 @@ from rye.items.model import ItemType
 from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.clauses import Clause, ClauseExplainer, culprits
-from rye.search.engine import Search, SearchContext
+from rye.search.context import SearchContext
+from rye.search.local import LocalSearch
 from rye.search.named_items import referred_to
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.rewrite import AS_WRITTEN
 from rye.search.semantic import SemanticScores
-from rye.search.suggest import explain_stage
 from rye.spaces.signed import read_item
 
 MISS_REASONS: Mapping[str, str] = {
@@ -240,7 +240,7 @@ def read_of(request: Request, context: SearchContext) -> QueryReading:
         QueryError: As a search.
         ArgumentError: As a search.
     """
-    search = Search(request._replace(offset=0, limit=1), context)
+    search = LocalSearch(request._replace(offset=0, limit=1), context)
     found = search.run()
     plan = search.read()
     tried = [(stage.name, str(stage.ast)) for stage in search.stages(plan)] if found.search_type == "keyword" else []
@@ -259,7 +259,7 @@ def read_of(request: Request, context: SearchContext) -> QueryReading:
     )
 
 
-class Explainer(Search):
+class Explainer(LocalSearch):
     """One search, asked about single items; the page that its request names does not matter."""
 
     def __init__(self, request: Request, context: SearchContext) -> None:
@@ -268,7 +268,7 @@ class Explainer(Search):
         self.plan = self.read()
         self.found = self.answer(self.plan, allowed)
         self.total = self.found.reachable()
-        self._semantic = self.semantic(self.plan) if self.found.near else None
+        self._semantic = self.semantic(self.plan) if self.found.similar else None
 
     def explain(self, part: Part, local: int) -> Why:
         """Return why one document, given by its segment, is a hit, or why it is not.
@@ -280,13 +280,13 @@ class Explainer(Search):
         """
         part = next(own for own in self.reader.parts if own.segment is part.segment)
         found, doc = self.found, part.base + local
-        clauses = ClauseExplainer(self, doc)
-        tree = tuple(clauses.explain(node) for node in self._readings())
+        clauses = [ClauseExplainer(self, node, doc) for node in self._readings()]
+        tree = tuple(each.clause() for each in clauses)
         scores = self._scores_with(doc)
-        (ranks,) = np.nonzero(found.docs == doc)
+        (ranks,) = np.nonzero(found.top.docs == doc)
         index, hit = int(ranks[0]) if len(ranks) else None, None
         if index is None:
-            reasons = self._reasons(clauses, tree, scores)
+            reasons = self._reasons(clauses[0], tree, scores)
         elif index >= self.total:  # stage "any" lists only the best hits
             listed = f"of stage {found.stage!r} the first {self.total} are listed"
             reasons = [MissReason("limit", f"stage {found.stage}", f"it is hit {index + 1} of {found.total}; {listed}")]
@@ -294,14 +294,13 @@ class Explainer(Search):
             hit = self._result(index)
             reasons = [] if hit else [MissReason("unreadable", "", self._warnings[-1])]
         above, below = (None, None) if hit is None or index is None else self._neighbours(hit, index)
-        self._warnings += explain_stage(found, self.plan, self._relax)
-        self.note_cuts(found.evaluation)
+        self.explain_answer(found, self.plan)
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],
             id=part.segment.ids[local],
             source=part.root.source,
             query=self.request.query,
-            search_type=self.request.mode.name if found.near else "keyword",
+            search_type=self.request.mode.name if found.similar else "keyword",
             stage=found.stage,
             total=self.total,
             rank=None if hit is None or index is None else index + 1,
@@ -324,7 +323,7 @@ class Explainer(Search):
 
     def _scores_with(self, doc: int) -> SemanticScores | None:
         """Return the semantic scores with one document among them, also where it is left out of the search."""
-        near = self.found.near
+        near = self.found.similar
         if near is None or self._semantic is None or doc in near.docs:
             return near
         return self._semantic.with_item(near, doc)
@@ -349,7 +348,7 @@ class Explainer(Search):
 
     def _result(self, index: int) -> SearchResult | None:
         """Return a hit as a page shows it; None where it cannot be shown, which becomes a warning."""
-        results, warnings = self.page_builder(self.found.evaluation).build(self.found.hits(index, index + 1))
+        results, warnings = self.fetch(self.found, self.found.hits(index, index + 1))
         self._warnings += warnings
         return results[0] if results else None
 
@@ -365,10 +364,10 @@ class Explainer(Search):
         self, clauses: ClauseExplainer, tree: Sequence[Clause], scores: SemanticScores | None
     ) -> list[MissReason]:
         """Return every reason why a document is no hit."""
+        reasons, doc = list[MissReason](), clauses.doc
         main, *fields = tree
         if self._semantic:
-            main = clauses.explain(self._semantic.required)
-        reasons, doc = list[MissReason](), clauses.doc
+            main = ClauseExplainer(self, self._semantic.required, doc).clause()
         # An item that the query names is a hit whatever its clauses say.
         is_named = self.found.stage in AS_WRITTEN and doc in referred_to(self.reader, self.request.query)[0]
         if not is_named:
@@ -389,8 +388,8 @@ class Explainer(Search):
         if self.request.scopes != (Scope(""),) and not any(each.holds(kind, item_id) for each in self.request.scopes):
             yield MissReason("scope", self.request.scope, f"{kind}:{item_id} lies outside the scope")
         for name, wanted in self.request.filters.items():
-            (node,) = bind_filters({name: wanted}, self.metadata_keys())
-            if not clauses.matches(node):
+            (node,) = bind_filters({name: wanted}, self.backend.metadata_keys())
+            if not self.embedded.match(node).mask[clauses.doc]:
                 yield MissReason("filter", f"{name}={wanted}", clauses.values(node))
 
     def _hidden(self, doc: int) -> Iterator[MissReason]:

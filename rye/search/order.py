@@ -3,93 +3,45 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rye.index.arrays import Ints
 from rye.index.docvalues import name_key
 from rye.index.reader import Floats, Reader
-from rye.search.docset import Docs
-from rye.search.page import Hit
-from rye.search.request import Request
-from rye.search.rewrite import ANY_LIMIT
-from rye.search.score import Evaluation
-from rye.search.semantic import SemanticScores
+from rye.search.backend import Order
 
 
-class Answer(NamedTuple):
-    """The documents that one stage found, after all filters, and the first of them in order, to the end of the page."""
-
-    stage: str
-    evaluation: Evaluation
-    found: Docs
-    docs: Ints
-    scores: Floats
-    exact: frozenset[int]
-    hidden: dict[str, int]
-    near: SemanticScores | None
-    partial: bool = False
-    """Whether a few documents have every word, and these are the best partial matches."""
-
-    @property
-    def total(self) -> int:
-        """The number of documents found."""
-        return len(self.found)
-
-    def reachable(self) -> int:
-        """Return how many hits paging can reach."""
-        return min(self.total, ANY_LIMIT) if self.stage == "any" else self.total
-
-    def hits(self, start: int, stop: int) -> list[Hit]:
-        """Return some of the hits, in order."""
-        return [
-            Hit(doc, score, doc in self.exact, self.near.of(doc) if self.near else None)
-            for doc, score in zip(self.docs[start:stop].tolist(), self.scores[start:stop].tolist(), strict=True)
-        ]
-
-
-def ranked(
-    reader: Reader,
-    docs: Ints,
-    scores: Floats,
-    *,
-    exact: Ints,
-    withdrawn: Ints,
-    request: Request,
-    reach: int | None = None,
-) -> Ints:
-    """Return the hits up to the end of the page, in order, as indices into ``docs``.
+def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdrawn: Ints) -> Ints:
+    """Return the first hits in order, as indices into ``docs``: those up to the end of the page and those in reach.
 
     Args:
         reader: Where ties are looked up.
         docs: The hits, ascending.
         scores: Their rounded scores, not negative; boosted similarities may exceed 1.
-        exact: Those whose id or name equals the query.
+        order: How they are ordered, and how many are needed. Where only the best by score can be reached, whatever is
+            withdrawn, those are put in order, and the others follow by score.
         withdrawn: Those that are superseded, deprecated or yanked; by score, they come after all others.
-        request: Names the sort order and the page.
-        reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
-            order; the others follow by score.
     """
-    wanted = min(request.offset + request.limit, len(docs))
+    wanted, reach = min(order.stop, len(docs)), order.reach
     if reach is not None and reach < len(docs):
-        by_score = request._replace(sort_by="score", offset=0, limit=max(reach, wanted))
-        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
+        by_score = order._replace(sort_by="score", stop=max(reach, wanted), reach=None)
+        best = ranked(reader, docs, scores, by_score, withdrawn=docs[:0])
         kept = np.sort(best[:reach])
-        chosen, ties = docs[kept], scores[kept]
-        order = ranked(reader, chosen, ties, exact=exact, withdrawn=withdrawn, request=request)
-        return np.concatenate([kept[order], best[reach:]])
-    if request.sort_by == "name":
+        inner = ranked(reader, docs[kept], scores[kept], order._replace(reach=None, stop=reach), withdrawn=withdrawn)
+        return np.concatenate([kept[inner], best[reach:]])
+    if order.sort_by == "name":
         return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
     primary = -scores
-    if request.sort_by == "date":
+    if order.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
-    elif len(exact) or len(withdrawn):
+    elif len(order.exact) or len(withdrawn):
         # A step is more than two scores can differ. Exact names come two steps earlier and withdrawn items one later,
         # so one key orders all kinds: a withdrawn item that the query names is before all that it does not name.
         step = 1.0 + scores.max(initial=0.0)
-        for kind, steps in ((exact, -2), (withdrawn, 1)):
+        for kind, steps in ((order.exact, -2), (withdrawn, 1)):
             if len(kind):
                 primary = primary + steps * step * np.isin(docs, kind)
     return _first(reader, docs, primary, wanted)

@@ -120,14 +120,22 @@ class Evaluation:
         """Return the different term queries, in query order."""
         return list(dict.fromkeys(self._matchers.values()))
 
+    def matcher(self, term: TermQuery) -> Matcher:
+        """Return the matcher of a term query of this query."""
+        return self._matchers[id(term)]
+
     def docs(self) -> Docs:
         """Return the live documents that match."""
         if self._docs is None:
-            found = self._matching(self.query)
+            if isinstance(self.query, bound.Everything):
+                self._docs = Docs.live(self.reader)
+                return self._docs
+            found = self.matching(self.query)
             self._docs = found if isinstance(self.query, TermQuery) else found & Docs.live(self.reader)
         return self._docs
 
-    def _matching(self, node: bound.Bound) -> Docs:
+    def matching(self, node: bound.Bound) -> Docs:
+        """Return the documents that a part of the query matches; deleted ones may be among them."""
         size = self.reader.size
         match node:
             case TermQuery():
@@ -136,16 +144,16 @@ class Evaluation:
                 return Docs(size, mask=np.ones(size, bool))
             case bound.All(operands=operands):
                 ordered = self._cheapest_first(operands)
-                docs = self._matching(next(ordered))
+                docs = self.matching(next(ordered))
                 for operand in ordered:
-                    docs &= self._matching(operand)
+                    docs &= self.matching(operand)
                     if not docs:
                         break
                 return docs
             case bound.Any(operands=operands):
-                return Docs.union(size, [self._matching(operand) for operand in operands])
+                return Docs.union(size, [self.matching(operand) for operand in operands])
             case bound.Not(operand=operand):
-                return ~self._matching(operand)
+                return ~self.matching(operand)
         return Docs(size, mask=accepted(self.reader, node, self.states))
 
     def _cheapest_first(self, operands: Sequence[bound.Bound]) -> Iterator[bound.Bound]:

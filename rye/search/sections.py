@@ -25,11 +25,13 @@ from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
 from rye.items.model import Item
+from rye.search.backend import Order
+from rye.search.context import SearchContext
 from rye.search.docset import Docs
-from rye.search.engine import Search, SearchContext
 from rye.search.fields import TEXT_FIELDS
 from rye.search.fusion import Fusion, by_similarity, fuse, keyword_score, reaches
 from rye.search.highlight import BODY, Matches
+from rye.search.local import LocalSearch
 from rye.search.marks import Ranges, mark
 from rye.search.order import ranked
 from rye.search.page import Hydrated
@@ -103,8 +105,8 @@ class SectionSearch:
         self.context = context
         mode = request.search.mode
         ranking = Fusion(*mode.fusion[:4])  # what else a hit has to meet is asked of the chunks
-        self._search = Search(request.search._replace(mode=mode._replace(fusion=ranking)), context)
-        self._withdrawn = frozenset(self._search.withdrawn().tolist())
+        self._search = LocalSearch(request.search._replace(mode=mode._replace(fusion=ranking)), context)
+        self._withdrawn = frozenset(context.reader.withdrawn.tolist() if request.search.include_superseded else ())
         self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
         self._hiding: list[str] = []
@@ -170,8 +172,8 @@ class SectionSearch:
     def _best(self, docs: Ints, scores: Floats) -> Ints:
         docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
         reader, none = self.context.reader, docs[:0]
-        request = self.request.search._replace(limit=self.request.top_k, offset=0)
-        return np.sort(docs[ranked(reader, docs, scores, exact=none, withdrawn=none, request=request)])
+        order = Order(self.request.search.sort_by, 0, self.request.top_k, none, withdrawn_last=False)
+        return np.sort(docs[ranked(reader, docs, scores, order, withdrawn=none)])
 
     def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Candidate]:
         """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""

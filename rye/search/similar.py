@@ -23,10 +23,10 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields
 from rye.search.docset import Docs
-from rye.search.engine import Search
 from rye.search.expand import How, Pattern, document_frequencies
 from rye.search.fields import K1, TEXT_FIELDS, Weights, weights_for
 from rye.search.fusion import Fusion, by_similarity, fuse
+from rye.search.local import LocalSearch
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
 from rye.search.semantic import SemanticScores, Similarities
@@ -90,18 +90,19 @@ def _alike(weights: Weights) -> Weights:
     return replace(weights, w=weights.w * _FACTORS)
 
 
-class SimilarSearch(Search):
+class SimilarSearch(LocalSearch):
     """A search for items similar to one; its request has no query."""
 
     def similar_to(self, part: Part, local: int) -> SearchResponse:
         """Return the items most similar to a document of ``context.everywhere``, without its own copies."""
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        evaluation = Evaluation(self.reader, self._query(part, local), _alike(self.weights), self.states)
+        evaluation = self.embedded.evaluation(self._query(part, local), _alike(self.embedded.weights))
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         near = self._scores(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
         found = near.hits() if near else evaluation.docs() & allowed
-        answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), near=near)
+        rank = self.by_similarity(near) if near else None
+        answer = self.ordered("similar", evaluation.query, found, np.empty(0, np.int64), similar=near, rank=rank)
         method = "rrf" if near and near.hybrid else self.method(near)
         return self.respond(answer, f"{kind}:{item_id}", "similar", self._warnings, method=method)
 

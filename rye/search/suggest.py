@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,7 @@ from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.parameters import SearchOptions, parameters_of
 from rye.query import ast, loosen, parse, walk
 from rye.query.limits import MAX_PHRASE
-from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical, nearest
-from rye.search.order import Answer
 from rye.search.relax import Dictionary, Relaxed
 from rye.search.request import Request
 from rye.search.rewrite import SENTENCE, Plan
@@ -60,7 +58,7 @@ class Notes:
     total: int
     holds: Callable[[Scope], bool]
     count: Callable[[ast.Node, Plan], int]
-    allowed: Callable[[Mapping[str, Any]], Docs]
+    allowed: Callable[[Mapping[str, Any]], Sized]
 
     def __iter__(self) -> Iterator[str]:
         """Yield each warning as a sentence."""
@@ -152,20 +150,27 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
     error.suggestion = "*"
 
 
-def explain_stage(answer: Answer, plan: Plan, read: Callable[[Plan], Relaxed]) -> Iterator[str]:
-    """Yield a warning for each relaxation that was needed; ``read`` returns how stage ``any`` read the words."""
-    if answer.stage == "text" and not plan.fault:
+def explain_stage(stage: str, plan: Plan, read: Callable[[Plan], Relaxed], *, partial: bool) -> Iterator[str]:
+    """Yield a warning for each relaxation that was needed.
+
+    Args:
+        stage: The stage that answered.
+        plan: How the query was read.
+        read: Returns how stage ``any`` read the words.
+        partial: Whether a few items have every word.
+    """
+    if stage == "text" and not plan.fault:
         yield "no item matches the query as written; showing items with its words"
-    elif answer.stage == "fuzzy":
+    elif stage == "fuzzy":
         yield "no item contains every word; showing items with similar words"
-    elif answer.stage == "substring":
+    elif stage == "substring":
         yield "no item contains every word; showing items that contain them as parts of words"
-    elif answer.stage == "any":
+    elif stage == "any":
         yield from read(plan).messages()
         if len(plan.words) == 1:
             yield "no item contains the whole word; showing items that contain a part of it"
         else:
-            few = "few items contain" if answer.partial else "no item contains"
+            few = "few items contain" if partial else "no item contains"
             yield f"{few} every word; showing the best partial matches"
 
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from rye.search.engine import Search, SearchContext
+from rye.search.context import SearchContext
 from rye.search.facets import count_facets, read_facets
+from rye.search.local import LocalSearch
 from rye.search.request import make_request
 from rye.search.rewrite import read_query
 from tests.benchmarks import report
@@ -42,7 +43,7 @@ def ask(world: SearchContext, query: Query) -> dict[str, float]:
     options = OPTIONS | {"filters": filters, "offset": query.offset}
 
     def run() -> Any:
-        search = Search(make_request(text_of(query), options), world)
+        search = LocalSearch(make_request(text_of(query), options), world)
         return search, search.answer(read_query(search.request), search.allowed())
 
     (search, answer), took = timed(run)

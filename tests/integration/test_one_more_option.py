@@ -75,7 +75,7 @@ def test_a_further_option_is_declared_once(tmp_path: Path) -> None:
     assert head in before
     table.write_text(before.replace(head, ADDED.rstrip("\n"), 1), encoding="utf-8")
     text = engine.read_text(encoding="utf-8")
-    start = "        plan = self.read()\n"
+    start = "        request, plan = self.request, self.read()\n"
     above, run, below = text.partition("    def run(self) -> SearchResponse:\n")
     assert start in below
     engine.write_text(above + run + below.replace(start, EFFECT + start, 1), encoding="utf-8")

@@ -12,7 +12,8 @@ import pytest
 from rye.errors import ArgumentError, QueryError
 from rye.index.reader import Reader
 from rye.index.refresh import SpaceIndex
-from rye.search.engine import Search, SearchContext
+from rye.search.context import SearchContext
+from rye.search.local import LocalSearch
 from rye.search.results import SearchResponse
 from rye.spaces import Root, Space
 from tests.support.files import lay
@@ -50,7 +51,7 @@ def ask(root: Root, tmp_path: Path) -> Ask:
             assert snapshot is not None
             reader = Reader([(root, snapshot)])
             worlds.append(SearchContext(reader, reader, lambda: TRUST, [{}], NOW))
-        return Search(request(text, **options), replace(worlds[0])).run()
+        return LocalSearch(request(text, **options), replace(worlds[0])).run()
 
     return search
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rye.index.reader import Reader
 from rye.items.model import Item, ItemType
+from rye.search.backend import Order
 from rye.search.order import ranked
 from rye.spaces import Root, Space
 from tests.support.naive_values import read_date
@@ -78,7 +79,8 @@ def test_the_page_is_that_of_a_full_sort(
         return naive_key(*docs[doc], primary=(doc not in exact, -scores[index]), sort_by="score")
 
     over, end = Reader(snapshots), asked.offset + asked.limit
-    found_order = ranked(over, hits, scores, exact=exact, withdrawn=withdrawn, request=asked, reach=reach).tolist()
+    order = Order(sort_by, asked.offset, end, exact, withdrawn_last=True, reach=reach)
+    found_order = ranked(over, hits, scores, order, withdrawn=withdrawn).tolist()[:end]
     best = sorted(range(len(hits)), key=by_score)
     whole = [*sorted(best[:reach], key=key), *(best[reach:] if reach else ())]
     assert len(set(found_order)) == min(end, len(hits))
@@ -90,5 +92,6 @@ def test_undated_items_come_last(tmp_path: Path) -> None:
     items = [item("none"), item("old", created="2020"), item("new", updated="2026-05"), item("bad", updated="soon")]
     over = Reader([(ROOTS[0], snapshot(tmp_path, [items]))])
     hits = np.arange(4)
-    found = ranked(over, hits, np.ones(4), exact=hits[:0], withdrawn=hits[:0], request=request(sort_by="date"))
+    order = Order("date", 0, 4, hits[:0], withdrawn_last=False)
+    found = ranked(over, hits, np.ones(4), order, withdrawn=hits[:0])
     assert [items[index].id for index in found] == ["new", "old", "bad", "none"]

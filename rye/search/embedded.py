@@ -1,0 +1,138 @@
+"""The backend over the index on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from rye.index.arrays import Ints
+from rye.index.reader import Floats, Reader
+from rye.index.schema import BUILT_IN_KEYS
+from rye.search.backend import Order, Top
+from rye.search.bind import searched_fields
+from rye.search.bound import Bound, asks_relations
+from rye.search.context import SearchContext
+from rye.search.docset import Docs
+from rye.search.facets import Facet, Wanted, count_facets
+from rye.search.fields import Weights, weights_for
+from rye.search.order import ranked
+from rye.search.page import Hit, Hydrator, PageBuilder
+from rye.search.predicates import States
+from rye.search.relax import Dictionary
+from rye.search.results import SearchResult
+from rye.search.score import Evaluation, Matchers
+
+_NOTHING: Ints = np.empty(0, np.int64)
+
+
+class ReaderNames:
+    """The items of a reader by id and name, numbered as its documents."""
+
+    def __init__(self, reader: Reader, states: States) -> None:
+        self._reader = reader
+        self._states = states
+        self.having, self.key_of, self.path_of = reader.having, reader.key_of, reader.path_of
+
+    def as_matches(self, items: Ints) -> Docs:
+        """Return items as a set."""
+        return Docs(self._reader.size, numbers=items)
+
+    def among(self, items: Ints, matches: Docs) -> Ints:
+        """Return which of some items are in a set."""
+        return (self.as_matches(items) & matches).numbers
+
+    def why_hidden(self, items: Ints) -> Sequence[str]:
+        """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
+        return [self._states.hidden_message(item) for item in items.tolist()]
+
+
+class Embedded:
+    """One reader as one search sees it; what was evaluated is kept for the stages that follow."""
+
+    def __init__(self, context: SearchContext) -> None:
+        self.context, self.reader = context, context.reader
+        self.states = States(context.reader, context.everywhere, context.trust, context.now)
+        self.weights = weights_for(context.reader, context.overrides)
+        self.names = ReaderNames(self.reader, self.states)
+        self.has_withdrawn = bool(len(self.reader.withdrawn))
+        self._matchers: Matchers = {}
+        self._evaluations: dict[int, Evaluation] = {}
+
+    def metadata_keys(self) -> frozenset[str]:
+        """Return the metadata keys that items have."""
+        return self.reader.keys - frozenset(BUILT_IN_KEYS)
+
+    def dictionary(self, level: int | None) -> Dictionary:
+        """Return the words of the fields of a level; None for all fields."""
+        return Dictionary(self.reader, searched_fields(level))
+
+    def evaluation(self, query: Bound, weights: Weights | None = None) -> Evaluation:
+        """Return the evaluation of a query; the same one for the same object. The first call may choose the weights."""
+        evaluation = self._evaluations.get(id(query))
+        if evaluation is None:
+            weights = weights or self.weights
+            evaluation = Evaluation(self.reader, query, weights, self.states, matchers=self._matchers)
+            self._evaluations[id(query)] = evaluation
+        return evaluation
+
+    def match(self, query: Bound) -> Docs:
+        """Return the live documents that match.
+
+        Raises:
+            QueryError: ``too-many-positions``.
+        """
+        return self.evaluation(query).docs()
+
+    def top(self, query: Bound, matches: Docs, order: Order, *, similar: Floats | None = None) -> Top[Docs]:
+        """Return the first of some documents.
+
+        Args:
+            query: What they are scored by, unless
+            matches: The documents.
+            order: Their order.
+            similar: Shape ``(len(matches),)``: their scores by meaning.
+        """
+        evaluation, exact = self.evaluation(query), order.exact
+        withdrawn = self.reader.withdrawn if order.withdrawn_last else _NOTHING
+        if similar is not None or len(withdrawn) or order.sort_by != "score":
+            docs = matches.numbers
+            scores = evaluation.scores(docs) if similar is None else similar
+        else:
+            docs, scores = evaluation.best(matches, max(order.stop, order.reach or 0))
+            if len(exact) and len(several := np.union1d(docs, exact)) > len(docs):
+                docs, scores = several, evaluation.scores(several)
+        scores = scores.round(4)
+        best = ranked(self.reader, docs, scores, order, withdrawn=withdrawn)
+        reachable = matches
+        if order.reach is not None and order.reach < len(matches):
+            reachable = self.names.as_matches(np.sort(docs[best[: order.reach]]))
+        best = best[: order.stop]
+        names = frozenset(exact.tolist())
+        return Top(docs[best], scores[best], names, reachable, tuple(self._notes(evaluation)))
+
+    def _notes(self, evaluation: Evaluation) -> Iterator[str]:
+        """Yield a warning for each word that stands for too many terms."""
+        for matcher in evaluation.matchers():
+            if matcher.cut():
+                yield f"{matcher.query.label()} stands for too many terms; the most frequent were kept"
+
+    def unknown_references(self, queries: Sequence[Bound]) -> list[str]:
+        """Return a warning if queries ask for references of items that are not known."""
+        asked = any(map(asks_relations, queries))
+        return [unknown] if asked and (unknown := self.states.graph().unknown) else []
+
+    def page_builder(self, query: Bound, *, explain: bool, verdicts_matter: bool) -> PageBuilder:
+        """Return what turns hits into results."""
+        hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, verdicts_matter)
+        return PageBuilder(self.evaluation(query), hydrator, explain)
+
+    def fetch(
+        self, query: Bound, hits: Sequence[Hit], *, explain: bool, verdicts_matter: bool
+    ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
+        """Return hits as results, read from their files and verified now, and warnings about those that changed."""
+        return self.page_builder(query, explain=explain, verdicts_matter=verdicts_matter).build(hits)
+
+    def facets(self, matches: Docs, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:
+        """Count the values of each facet among some documents."""
+        return count_facets(self.reader, self.states, matches.numbers, wanted)
