@@ -16,7 +16,7 @@ from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.local import LocalSearch
 from rye.search.match import Matcher
-from rye.search.phrase import Effort
+from rye.search.positions import Effort
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
 _LISTED = 5

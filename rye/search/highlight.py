@@ -16,7 +16,7 @@ from rye.search.bound import Phrase
 from rye.search.marks import Range, Ranges, Sought, mark_all
 from rye.search.match import Matcher
 from rye.search.passage import preview, section_span
-from rye.search.phrase import Spans
+from rye.search.positions import Spans
 
 _SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
 """Numbers of the fields that have one value, an attribute of the item."""

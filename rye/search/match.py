@@ -12,12 +12,12 @@ from rye.index.arrays import Ints
 from rye.index.postings import slot_keys
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.search.bound import Phrase, TermQuery, patterns
+from rye.search.bound import TermQuery, patterns
 from rye.search.docset import Docs
 from rye.search.expand import Choice, Pattern, Terms, expand
 from rye.search.fields import FIELD_MASK, Weights
-from rye.search.phrase import Effort, PhraseMatcher, Spans
-from rye.search.postings import Gain, Postings, docs_of, read_postings, zeros
+from rye.search.leaf import Gain, Leaf, docs_of, plain_pattern, zeros
+from rye.search.positions import Effort, Spans
 
 
 class Slots(NamedTuple):
@@ -37,21 +37,17 @@ class Slots(NamedTuple):
 
 
 class Matcher:
-    """A term query evaluated over a reader. Each step is done when first asked for, and its result is kept.
+    """A term query over a reader: a leaf for each segment. Each step is done when first asked for, and is kept.
 
     One that is excluded stands under an odd number of NOTs. It is not scored, and all its terms count: if some were
     left out, an item that has one of them would be a hit. As they may be many, only the documents are kept.
     """
 
     def __init__(self, reader: Reader, query: TermQuery, effort: Effort, *, excluded: bool = False) -> None:
-        self.reader = reader
-        self.query = query
-        self.excluded = excluded
+        self.reader, self.query, self.excluded = reader, query, excluded
         self._effort = effort
-        self._limits = query.fields if False in query.fields.tolist() else None
         self._terms: dict[Pattern, Terms] | None = None
-        self._postings: list[Postings] | None = None
-        self._phrase: PhraseMatcher | None = None
+        self._leaves: list[Leaf] | None = None
         self._docs: Docs | None = None
         self._words: frozenset[str] | None = None
 
@@ -60,12 +56,17 @@ class Matcher:
         if self._terms is None:
             fields = None if self.excluded else self.query.fields
             several, most = {*patterns(self.query.pattern)}, self._effort.terms
-            self._terms = {one: expand(self.reader, one, fields, most) for one in several}
+            self._terms = {pattern: expand(self.reader, pattern, fields, most) for pattern in several}
         return self._terms
+
+    def _choices(self) -> list[dict[Pattern, Choice]]:
+        """Return the terms of each part of the query, segment by segment."""
+        terms = self.terms().items()
+        return [{pattern: of.choices[at] for pattern, of in terms} for at in range(len(self.reader.parts))]
 
     def cut(self) -> bool:
         """Return whether terms were left out, because there were too many, when the query was evaluated."""
-        return self._terms is not None and any(found.cut for found in self._terms.values())
+        return self._terms is not None and any(terms.cut for terms in self._terms.values())
 
     def words(self) -> frozenset[str]:
         """Return every term the query stands for."""
@@ -74,24 +75,26 @@ class Matcher:
         return self._words
 
     def docs(self) -> Docs:
-        """Return the documents found."""
+        """Return the documents that match."""
         if self._docs is None:
-            found = self._excluded_docs() if self.excluded else [postings.docs for postings in self.postings()]
+            several = self._excluded_docs() if self.excluded else [leaf.docs for leaf in self.leaves()]
             bases = [part.base for part in self.reader.parts]
-            self._docs = found[0] if len(found) == 1 else Docs.joined(bases, found)
+            self._docs = several[0] if len(several) == 1 else Docs.joined(bases, several)
         return self._docs
 
     def _excluded_docs(self) -> list[Docs]:
-        choices = [self._choice(index) for index in range(len(self.reader.parts))]
-        several = zip(self.reader.parts, choices, strict=True)
-        alone = [docs_of(part, choice[0], self._limits) for part, choice in several if choice is not None]
-        found = alone or [postings.docs for postings in self.postings()]
-        self._terms = self._postings = self._phrase = None
-        return found
+        plain, limits = plain_pattern(self.query), self.query.fields if False in self.query.fields.tolist() else None
+        if plain:
+            rows = zip(self.reader.parts, self._choices(), strict=True)
+            several = [docs_of(part, choices[plain][0], limits) for part, choices in rows]
+        else:
+            several = [leaf.docs for leaf in self.leaves()]
+        self._terms = self._leaves = None
+        return several
 
     def most(self) -> int:
-        """Return an upper bound of how many documents are found, known before any posting is read."""
-        if self.excluded and self._choice(0) is not None:
+        """Return an upper bound of how many documents match, known before any posting is read."""
+        if self.excluded and plain_pattern(self.query):
             return len(self.docs())
         choices = [terms.choices for terms in self.terms().values()]
         return sum(
@@ -100,36 +103,20 @@ class Matcher:
             for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )
 
-    def postings(self) -> list[Postings]:
-        """Return the postings of the query in each segment."""
-        if self._postings is None:
-            self._postings = []
-            for index, part in enumerate(self.reader.parts):
-                choice = self._choice(index)
-                self._postings.append(
-                    Postings(part, *self._matched_phrases().frequencies(index))
-                    if choice is None
-                    else read_postings(part, choice, self._limits)
-                )
-        return self._postings
-
-    def _choice(self, index: int) -> Choice | None:
-        """Return the terms of a plain word in a segment; None for any other query."""
-        pattern = self.query.pattern
-        if isinstance(pattern, Phrase) and pattern.single and index < len(self.reader.parts):
-            return self.terms()[pattern.parts[0]].choices[index]
-        return None
-
-    def _matched_phrases(self) -> PhraseMatcher:
-        if self._phrase is None:
-            self._phrase = PhraseMatcher(
-                self.reader, self.query, terms=self.terms(), fields=self._limits, effort=self._effort
-            )
-        return self._phrase
+    def leaves(self) -> list[Leaf]:
+        """Return the query on each segment."""
+        if self._leaves is None:
+            rows = zip(self.reader.parts, self._choices(), strict=True)
+            self._leaves = [Leaf(part, self.query, choices, self._effort) for part, choices in rows]
+        return self._leaves
 
     def spans(self, docs: Ints) -> dict[int, Spans]:
         """Return where a phrase, sloppy phrase or NEAR stands in some documents, ascending."""
-        return self._matched_phrases().spans(docs)
+        return {
+            doc + part.base: spans
+            for part, leaf, local in self._split(docs)
+            for doc, spans in leaf.spans(local).items()
+        }
 
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
         """Return per part of the query its terms in one document, by field, with their frequencies.
@@ -137,17 +124,7 @@ class Matcher:
         They are there wherever they stand, be it where the query wants them or not.
         """
         part, local = self.reader.locate(doc)
-        index, segment = self.reader.parts.index(part), part.segment
-        found: dict[Pattern, dict[int, dict[str, int]]] = {}
-        for pattern in self.terms():
-            held = self._matched_phrases().postings(index, pattern)
-            own, _ = held.picked((held.slots >> FIELD_BITS == local).nonzero()[0])
-            terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
-            fields, tfs = segment.posting_field[own].tolist(), segment.frequencies(own).tolist()
-            found[pattern] = {}
-            for field, term, tf in zip(fields, segment.terms.take(terms), tfs, strict=True):
-                found[pattern].setdefault(field, {})[term] = tf
-        return found
+        return self.leaves()[self.reader.parts.index(part)].terms_in(local)
 
     def words_in(self, doc: int) -> dict[int, dict[str, int]]:
         """Return the terms of one document that the query stands for, by field, the most frequent first."""
@@ -162,8 +139,8 @@ class Matcher:
     def slots_of(self, docs: Ints) -> Slots:
         """Return the matches in some documents, ascending."""
         columns: list[list[npt.NDArray[Any]]] = [[np.empty(0, np.int64)] for _ in Slots._fields]
-        for part, postings, local in self._split(docs):
-            slots, tf = postings.by_slot(local)
+        for part, leaf, local in self._split(docs):
+            slots, tf = leaf.by_slot(local)
             within, fields = slots >> FIELD_BITS, slots & FIELD_MASK
             lengths = part.segment.lengths[fields, within].astype(np.int64)
             for column, values in zip(columns, (within + part.base, fields, tf, lengths), strict=True):
@@ -172,8 +149,8 @@ class Matcher:
 
     def fields_of(self, docs: Ints) -> Iterator[tuple[int, int]]:
         """Yield document and field of every match in some documents, ascending."""
-        for part, postings, local in self._split(docs):
-            slots = postings.slots(local)
+        for part, leaf, local in self._split(docs):
+            slots = leaf.slots(local)
             yield from zip(((slots >> FIELD_BITS) + part.base).tolist(), (slots & FIELD_MASK).tolist(), strict=True)
 
     def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
@@ -186,7 +163,7 @@ class Matcher:
 
     def weighed(self, weights: Weights) -> tuple[Ints, Floats]:
         """Return the documents found, ascending, and in each tf~: ``Σ w · tf / (1 − b + b · length / average)``."""
-        several = [postings.weighed(weights) for postings in self.postings()]
+        several = [leaf.weighed(weights) for leaf in self.leaves()]
         if len(several) == 1:
             return several[0]
         docs = [docs + part.base for part, (docs, _) in zip(self.reader.parts, several, strict=True)]
@@ -195,24 +172,24 @@ class Matcher:
 
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where not found."""
-        values = [postings.weigh(local, weights) for _, postings, local in self._split(docs)]
+        values = [leaf.weigh(local, weights) for _, leaf, local in self._split(docs)]
         return values[0] if len(values) == 1 else np.concatenate([np.empty(0), *values])
 
     def spread(self, weights: Weights) -> Floats:
         """Return tf~ in every document, in memory that the next such call in this thread takes."""
         total = zeros("tf~", self.reader.size)
-        for part, postings in zip(self.reader.parts, self.postings(), strict=True):
-            postings.add(total[part.base : part.base + part.segment.docs], weights)
+        for part, leaf in zip(self.reader.parts, self.leaves(), strict=True):
+            leaf.add(total[part.base : part.base + part.segment.docs], weights)
         return total
 
     def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> None:
         """Add the contributions to a total for every document."""
-        for part, postings in zip(self.reader.parts, self.postings(), strict=True):
-            postings.add_gains(total[part.base : part.base + part.segment.docs], weights, gain)
+        for part, leaf in zip(self.reader.parts, self.leaves(), strict=True):
+            leaf.add_gains(total[part.base : part.base + part.segment.docs], weights, gain)
 
-    def _split(self, docs: Ints) -> Iterator[tuple[Part, Postings, Ints]]:
-        """Yield every segment that has some of the documents, with its postings and their numbers there."""
+    def _split(self, docs: Ints) -> Iterator[tuple[Part, Leaf, Ints]]:
+        """Yield every segment that has some of the documents, with its leaf and their numbers there."""
         borders = [0, *docs.searchsorted([part.base for part in self.reader.parts[1:]]).tolist(), len(docs)]
-        for part, postings, start, stop in zip(self.reader.parts, self.postings(), borders, borders[1:], strict=False):
+        for part, leaf, start, stop in zip(self.reader.parts, self.leaves(), borders, borders[1:], strict=False):
             if start < stop:
-                yield part, postings, docs[start:stop] - part.base if part.base else docs[start:stop]
+                yield part, leaf, docs[start:stop] - part.base if part.base else docs[start:stop]

@@ -24,7 +24,7 @@ from rye.search.bound import TermQuery
 from rye.search.expand import How, Pattern, document_frequencies, expand
 from rye.search.fields import TEXT_FIELDS
 from rye.search.match import Matcher
-from rye.search.phrase import Effort
+from rye.search.positions import Effort
 
 FULL_LENGTH = 6
 """A word of this many letters counts in full, a shorter one by its share; one typo is corrected per this many."""

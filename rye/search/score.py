@@ -24,9 +24,9 @@ from rye.search import bound
 from rye.search.bound import TermQuery
 from rye.search.docset import Docs
 from rye.search.fields import K1, TEXT_FIELDS, Weights
+from rye.search.leaf import zeros
 from rye.search.match import Matcher
-from rye.search.phrase import Effort
-from rye.search.postings import zeros
+from rye.search.positions import Effort
 from rye.search.predicates import States, accepted
 from rye.search.results import ClauseTrace
 

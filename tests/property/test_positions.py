@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.postings import POSITION_BITS
-from rye.search import phrase as positions
-from rye.search.phrase import Occurrences
+from rye.search import positions
+from rye.search.positions import Occurrences
 
 Row = tuple[int, int, float]
 """First and last key of an occurrence, and its weight."""

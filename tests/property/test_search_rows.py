@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rye.index import postings as norms
 from rye.query import ast
-from rye.search import postings
+from rye.search import leaf
 from rye.search import score as evaluate
 from tests.property.test_term_queries import Collection, collections, opened, text_queries
 from tests.unit.search.asking import evaluation
@@ -31,7 +31,7 @@ def test_sparse_and_dense_postings_say_the_same(
         for dense, often in ((SPARSE, 0), (DENSE, 0), (DENSE, 1 << 40)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(norms, "ORDER_AFTER", often)
-                patch.setattr(postings, "DENSE", dense)
+                patch.setattr(leaf, "DENSE", dense)
                 patch.setattr(evaluate, "_MANY", 1)
                 patch.setattr(evaluate, "_FEW", 1)
                 mine = evaluation(over, node)

@@ -13,7 +13,7 @@ from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.items.model import Item
 from rye.query import ast
-from rye.search.phrase import Effort
+from rye.search.positions import Effort
 from rye.search.score import Evaluation
 from tests.support import naive_leaves
 from tests.support.naive_bind import Binder, score, scored_leaves

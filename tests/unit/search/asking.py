@@ -14,7 +14,7 @@ from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.fields import weights_for
 from rye.search.match import Slots
-from rye.search.phrase import Effort
+from rye.search.positions import Effort
 from rye.search.predicates import States
 from rye.search.request import Request, make_request
 from rye.search.score import Evaluation

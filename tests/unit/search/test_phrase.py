@@ -11,7 +11,7 @@ from rye import query
 from rye.errors import QueryError
 from rye.index.reader import Reader
 from rye.query.limits import MAX_PHRASE
-from rye.search.phrase import MOST_SPANS, Effort
+from rye.search.positions import MOST_SPANS, Effort
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 

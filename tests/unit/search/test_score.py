@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rye.index.reader import Reader
 from rye.search.docset import Docs
 from rye.search.fields import K1, TEXT_FIELDS
-from rye.search.phrase import Effort
-from rye.search.postings import docs_of
+from rye.search.leaf import docs_of
+from rye.search.positions import Effort
 from rye.search.score import idf
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, ids
@@ -179,7 +179,7 @@ def test_of_excluded_term_queries_neither_terms_nor_postings_are_kept(over: Read
     assert len(mine.docs()) == 2
     one, other = mine.matchers()
     assert one._terms is other._terms is None
-    assert one._postings is other._postings is None
+    assert one._leaves is other._leaves is None
     assert sorted(one.words() | other.words()) == ["d", "deploy", "files"]
 
 

@@ -1,4 +1,4 @@
-"""Phrase matching: where phrases, sloppy phrases and words near each other stand, and how often.
+"""Positions on one segment: where phrases, sloppy phrases and words near each other stand, and how often.
 
 The idea: a position is one number, its key, which orders by document, field and position. So a join of positions is
 arithmetic and bisection on sorted arrays, whatever the number of documents, and no match spans two fields, because
@@ -22,13 +22,13 @@ import numpy as np
 from rye.errors import QueryError
 from rye.index.arrays import Bools, Ints, Numbers, fresh, unique
 from rye.index.postings import POSITION_BITS
-from rye.index.reader import Floats, Reader
+from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Segment
 from rye.query import ast
 from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery, TextPattern, patterns
 from rye.search.docset import look_up
-from rye.search.expand import MAX_EXPANSIONS, How, Pattern, Terms
+from rye.search.expand import MAX_EXPANSIONS, Choice, How, Pattern
 from rye.search.fields import FIELD_MASK
 from rye.search.postings import TermPostings, least, shared, sum_by
 
@@ -230,72 +230,62 @@ def _candidates(pattern: TextPattern, postings: Mapping[Pattern, TermPostings]) 
     return parts if pattern.joined is None else unique(parts, postings[pattern.joined].distinct())
 
 
-class PhraseMatcher:
-    """A phrase, sloppy phrase or NEAR over a reader, given the terms of its parts; ``fields`` of None are all fields.
+class PositionLeaf:
+    """A phrase, sloppy phrase or NEAR on one segment.
 
-    ``effort`` counts the positions that are looked at: those of a part as often as it recurs in the query.
+    Args:
+        part: The segment.
+        query: The query.
+        choices: The terms of each of its parts.
+        fields: Shape ``(fields,)``: the fields it may stand in; None for all.
+        effort: Counts the positions that are looked at: those of a part as often as it recurs in the query.
     """
 
     def __init__(
-        self,
-        reader: Reader,
-        query: TermQuery,
-        *,
-        terms: Mapping[Pattern, Terms],
-        fields: Bools | None,
-        effort: Effort,
+        self, part: Part, query: TermQuery, choices: Mapping[Pattern, Choice], *, fields: Bools | None, effort: Effort
     ) -> None:
-        self._reader = reader
+        self._segment = part.segment
         self._query = query
-        self._terms = terms
-        self._fields = fields
         self._effort = effort
         self._times = Counter(patterns(query.pattern))
-        self._postings: dict[tuple[int, Pattern], TermPostings] = {}
-        self._kept: dict[int, _Positions] = {}
+        self._postings = {pattern: TermPostings(part, choices[pattern], fields) for pattern in self._times}
+        self._kept: _Positions | None = None
 
-    def postings(self, index: int, pattern: Pattern) -> TermPostings:
-        """Return the postings of a part of the query in a segment, live and in the query's fields."""
-        found = self._postings.get((index, pattern))
-        if found is None:
-            choice = self._terms[pattern].choices[index]
-            found = self._postings[index, pattern] = TermPostings(self._reader.parts[index], choice, self._fields)
-        return found
-
-    def frequencies(self, index: int) -> tuple[Ints, Floats]:
-        """Return the slots of a segment in which the query stands, ascending, and how often, weighted.
+    def frequencies(self) -> tuple[Ints, Floats]:
+        """Return the slots in which the query stands, ascending, and how often, weighted.
 
         Raises:
             QueryError: ``too-many-positions``; of more than are compared at once none has been read then.
         """
-        segment, pattern = self._reader.parts[index].segment, self._query.pattern
-        postings = {one: self.postings(index, one) for one in self._times}
-        wanted = _candidates(pattern, postings)
+        pattern, at_once = self._query.pattern, self._effort.at_once
+        wanted = _candidates(pattern, self._postings)
         # The tokens of all terms bound the positions from above, and are known without reading a posting. Where they
         # are many, the positions in the wanted slots are counted; where these are many, documents come in batches.
-        if sum([one.tokens() * self._times[part] for part, one in postings.items()]) > self._effort.at_once:
-            counts = self._counts(segment, postings, wanted)
-            if (total := int(counts.sum())) > self._effort.at_once:
+        if sum([held.tokens() * self._times[part] for part, held in self._postings.items()]) > at_once:
+            counts = self._counts(wanted)
+            if (total := int(counts.sum())) > at_once:
                 self._effort.spend(total, self._query)
                 # number: the batch of each slot, by how many positions come before its document; none is split
-                number = ((counts.cumsum() - counts) // self._effort.at_once).take(wanted >> FIELD_BITS)
+                number = ((counts.cumsum() - counts) // at_once).take(wanted >> FIELD_BITS)
                 pieces = np.split(wanted, np.flatnonzero(np.diff(number)) + 1)
-                several = [_frequencies(pattern, _Positions(segment, postings, some)) for some in pieces]
-                slots, tf = zip(*several, strict=True)
+                slots, tf = zip(*(_frequencies(pattern, self._positions(some)) for some in pieces), strict=True)
                 return np.concatenate(slots), np.concatenate(tf)
-        positions = _Positions(segment, postings, wanted)
-        found = _frequencies(pattern, positions)
-        read = sum(len(one.starts) * self._times[part] for part, one in positions.items())
+        positions = self._positions(wanted)
+        slots_and_tf = _frequencies(pattern, positions)
+        read = sum(len(occurrences.starts) * self._times[part] for part, occurrences in positions.items())
         if self._effort.spend(read, self._query) <= KEPT:
-            self._kept[index] = positions
-        return found
+            self._kept = positions
+        return slots_and_tf
 
-    def _counts(self, segment: Segment, postings: Mapping[Pattern, TermPostings], wanted: Numbers) -> Ints:
+    def _positions(self, slots: Numbers) -> _Positions:
+        return _Positions(self._segment, self._postings, slots)
+
+    def _counts(self, wanted: Numbers) -> Ints:
         """Return how many positions there are to look at, per document."""
-        counts = np.zeros(segment.docs)
-        for pattern, one in postings.items():
-            chosen, _ = one.picked(one.within(wanted))
-            docs, tf = segment.posting_doc[chosen], segment.frequencies(chosen)
+        counts = np.zeros(self._segment.docs)
+        for pattern, held in self._postings.items():
+            chosen, _ = held.picked(held.within(wanted))
+            docs, tf = self._segment.posting_doc[chosen], self._segment.frequencies(chosen)
             counts += self._times[pattern] * np.bincount(docs, tf, len(counts))
         return counts.astype(np.int64)
 
@@ -304,24 +294,36 @@ class PhraseMatcher:
 
         At most the first :data:`MOST_SPANS` of a document, of NEAR for each operand.
         """
-        found: dict[int, Spans] = {}
+        spans: dict[int, Spans] = {}
         pattern = self._query.pattern
-        for index, part in enumerate(self._reader.parts):
-            first, last = docs.searchsorted([part.base, part.base + part.segment.docs])
-            for local, at in self._positions_of(index, docs[first:last] - part.base) if first < last else ():
-                several = _chain(pattern, at) if isinstance(pattern, Near) else [_occurrences(pattern, at)]
-                found |= {doc + part.base: _spans_in(doc, several) for doc in local.tolist()}
-        return found
+        for some, at in self._positions_of(docs):
+            several = _chain(pattern, at) if isinstance(pattern, Near) else [_occurrences(pattern, at)]
+            spans |= {doc: _spans_in(doc, several) for doc in some.tolist()}
+        return spans
 
-    def _positions_of(self, index: int, docs: Ints) -> Iterator[tuple[Ints, _Positions]]:
-        """Yield some documents of a segment, together or one by one, with their positions: those kept, else read."""
-        if index in self._kept:
-            yield docs, self._kept[index]
+    def _positions_of(self, docs: Ints) -> Iterator[tuple[Ints, _Positions]]:
+        """Yield some documents, together or one by one, with their positions: those kept, else read."""
+        if self._kept is not None:
+            yield docs, self._kept
             return
-        segment, postings = self._reader.parts[index].segment, {one: self.postings(index, one) for one in self._times}
-        together = len(docs) < 2 or int(self._counts(segment, postings, _slots_of(docs)).sum()) <= self._effort.at_once
+        together = len(docs) < 2 or int(self._counts(_slots_of(docs)).sum()) <= self._effort.at_once
         for some in [docs] if together else np.split(docs, len(docs)):
-            yield some, _Positions(segment, postings, _slots_of(some))
+            yield some, self._positions(_slots_of(some))
+
+    def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
+        """Return per part of the query its terms in one document, by field, with their frequencies.
+
+        They are there wherever they stand, be it where the query wants them or not.
+        """
+        segment, terms_in = self._segment, dict[Pattern, dict[int, dict[str, int]]]()
+        for pattern, held in self._postings.items():
+            own, _ = held.picked((held.slots >> FIELD_BITS == doc).nonzero()[0])
+            terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
+            fields, tfs = segment.posting_field[own].tolist(), segment.frequencies(own).tolist()
+            terms_in[pattern] = {}
+            for field, term, tf in zip(fields, segment.terms.take(terms), tfs, strict=True):
+                terms_in[pattern].setdefault(field, {})[term] = tf
+        return terms_in
 
 
 def _slots_of(docs: Ints) -> Ints:
