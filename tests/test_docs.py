@@ -242,9 +242,9 @@ def test_every_field_is_documented_with_its_alias() -> None:
 
 def test_the_documented_weights_are_those_in_force() -> None:
     """The table of weights is that of the code."""
-    weights = [row for row in rows("scoring") if len(row) == 3 and row[0].strip("`") in TEXT_FIELDS]
-    table = {name.strip("`"): (float(weight), float(b)) for name, weight, b in weights}
-    assert table == {name: (entry.weight, entry.b) for name, entry in TEXT_FIELDS.items()}
+    weights = [row for row in rows("scoring") if len(row) == 4 and row[0].strip("`") in TEXT_FIELDS]
+    table = {name.strip("`"): tuple(map(float, numbers)) for name, *numbers in weights}
+    assert table == {name: (entry.action_weight, entry.weight, entry.b) for name, entry in TEXT_FIELDS.items()}
 
 
 def test_every_state_is_documented() -> None:

@@ -36,12 +36,9 @@ WIDE_TF_BITS = 24
 
 _LOW = 0xFF
 
-Norms = npt.NDArray[np.uint16]
+NormCodes = npt.NDArray[np.uint16]
 Piece = tuple[Array, Array, Array]
 """Slot and tf of each of some postings, and their positions."""
-
-LENGTH_BITS = 16 - FIELD_BITS
-"""Bits of a norm that are the length; segments with a longer field have no norms."""
 
 ORDER_UP_TO = 1 << 24
 """Postings of a segment, at most, whose norms are put in order; each takes two bytes of memory."""
@@ -252,17 +249,42 @@ class Positions:
         return found
 
 
-def make_norms(lengths: Array) -> Norms | None:
-    """Return the norms by slot, of lengths of shape ``(fields, docs)``; None where a length does not fit."""
-    if int(lengths.max(initial=0)) >> LENGTH_BITS:
-        return None
-    found = np.zeros((lengths.shape[1], 1 << FIELD_BITS), np.uint16)  # a row per document, flattened in slot order
-    found[:, : len(lengths)] = lengths.T
-    found |= np.arange(1 << FIELD_BITS, dtype=np.uint16) << np.uint16(LENGTH_BITS)
-    return found.ravel()
+class Norms(NamedTuple):
+    """What length normalization needs, as one number for each slot: fields of one type and length share theirs.
+
+    Attributes:
+        by_slot: Shape ``(docs · 2^FIELD_BITS,)``: the code of each slot.
+        types, fields, lengths: Shape ``(codes,)``: what each code stands for.
+    """
+
+    by_slot: NormCodes
+    types: Ints
+    fields: Ints
+    lengths: Ints
 
 
-def order_norms(norms: Norms, posting: Array, shift: Any) -> Norms:
+def make_norms(lengths: Array, types: Array) -> Norms | None:
+    """Return the norms, given lengths, shape ``(fields, docs)``, and the type of each document.
+
+    Returns:
+        None where there are more different ones than a code can tell apart.
+    """
+    by_slot = np.zeros((lengths.shape[1], 1 << FIELD_BITS), np.uint16)  # a row per document, flattened in slot order
+    columns, count = [np.empty((3, 0), np.int64)], 0
+    for kind in np.unique(types).tolist():
+        docs = np.flatnonzero(types == kind)
+        for field, row in enumerate(lengths[:, docs]):
+            occurs = np.bincount(row) > 0
+            different = np.flatnonzero(occurs)
+            if count + len(different) > 1 << 16:
+                return None
+            by_slot[docs, field] = (occurs.cumsum() + (count - 1)).astype(np.uint16)[row]
+            count += len(different)
+            columns.append(np.array((np.full(len(different), kind), np.full(len(different), field), different)))
+    return Norms(by_slot.ravel(), *np.concatenate(columns, axis=1).astype(np.int64))
+
+
+def order_norms(norms: NormCodes, posting: Array, shift: Any) -> NormCodes:
     """Return the norms in the order of all postings; ``shift`` is how many bits of each are below its slot."""
     found = np.empty(len(posting), np.uint16)
     # block by block, so that the slots unpacked stay in the processor's cache

@@ -40,7 +40,7 @@ from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.index.docvalues import CompressedStrings, Paths
 from rye.index.edges import EdgeColumns
 from rye.index.evidence_column import EvidenceColumn
-from rye.index.postings import POSITION_BITS, Norms, Positions, Totals, make_norms, order_norms
+from rye.index.postings import POSITION_BITS, NormCodes, Norms, Positions, Totals, make_norms, order_norms
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.terms import perhaps_near
 
@@ -131,7 +131,7 @@ class Segment(Container):
             raise DamagedError(f"{path.name} is not a segment that this version writes: {error}") from error
         self.posting_doc = _Bits(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Bits(self._posting, bits, _FIELD_MASK, np.uint8)
-        self._ordered_norms: Norms | None = None
+        self._ordered_norms: NormCodes | None = None
         self._looked_up = 0
 
     def all_live(self) -> Bools:
@@ -225,8 +225,8 @@ class Segment(Container):
 
     @cached_property
     def norms(self) -> Norms | None:
-        """Shape ``(docs · 2^FIELD_BITS,)``: the norm of each slot; None where some length does not fit."""
-        return make_norms(self.lengths)
+        """The norms of all slots; None where there are too many different ones."""
+        return make_norms(self.lengths, self.types)
 
     def inflections(self, word: str) -> tuple[list[int], int]:
         """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
@@ -267,14 +267,14 @@ class Segment(Container):
         tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
         return _signed(words >> self._slot_shift), tf if weights is None else tf * weights.repeat(sizes)
 
-    def norms_of(self, terms: Ints) -> Norms | None:
-        """Return the norms of all postings of several terms, term by term, once they are stored in that order."""
+    def norms_of(self, terms: Ints) -> NormCodes | None:
+        """Return the codes of the norms of all postings of several terms, once they are stored in that order."""
         # norms stand by document; picking them posting by posting misses the cache, so a busy segment gets a copy in
         # the order of postings, where those of a term are neighbours
         if self._ordered_norms is None and len(self._posting) <= postings.ORDER_UP_TO and self.norms is not None:
             self._looked_up += self.count(terms)
             if self._looked_up * postings.ORDER_AFTER > len(self._posting):
-                self._ordered_norms = order_norms(self.norms, self._posting, self._slot_shift)
+                self._ordered_norms = order_norms(self.norms.by_slot, self._posting, self._slot_shift)
         return None if self._ordered_norms is None else self._of(terms, self._ordered_norms)[0]
 
     def _of(self, terms: Ints, column: Array) -> tuple[Array, Ints | list[int]]:

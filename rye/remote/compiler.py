@@ -177,7 +177,7 @@ class _OfTerm:
                 clause = self._bound_of(pattern, at)
             if clause != NOTHING:
                 b, average, name = float(weights.b[at]), float(weights.average[at]), _length(at)
-                given: dict[str, float | str] = {"w": float(weights.w[at]), "a": 1 - b, "c": b / average, "n": name}
+                given: dict[str, float | str] = {"w": float(weights.w[0, at]), "a": 1 - b, "c": b / average, "n": name}
                 fields.append(_script(clause, "rye-field", **given))
         return any_of(fields), exact
 

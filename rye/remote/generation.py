@@ -139,7 +139,7 @@ class Generation:
                 of_rows.setdefault(row, []).append(all_of([{"term": {"type": kind}}, within]))
         if len(of_rows) < 2:
             of_rows = {row: [EVERYTHING] for row in of_rows}
-        found = [(any_of(of), replace(self.weights, w=np.asarray(row))) for row, of in of_rows.items()]
+        found = [(any_of(of), replace(self.weights, w=np.asarray([row]))) for row, of in of_rows.items()]
         return found or [(EVERYTHING, self.weights)]
 
     def compiler(self, query: bound.Bound, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:

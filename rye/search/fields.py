@@ -5,19 +5,20 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rye.index import schema
-from rye.index.arrays import Ints, Numbers
-from rye.index.postings import LENGTH_BITS, Norms
+from rye.index.arrays import Numbers
+from rye.index.postings import NormCodes
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS, TYPE_NAMES, fold_value
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
+from rye.index.segment import Segment
+from rye.items.model import ItemType
 from rye.query import ast
 from rye.trust.model import Verdict
 
@@ -33,7 +34,8 @@ class TextField(NamedTuple):
 
     Attributes:
         name: Its name in queries and responses.
-        weight: Default weight w_field.
+        weight: Default weight w_field in knowledge.
+        action_weight: Default weight in directives and tools.
         b: Length normalization b_field, 0 (none) to 1 (full).
         level: 1 for what names an item, 2 for what it says.
         about: What it holds, in words.
@@ -42,10 +44,15 @@ class TextField(NamedTuple):
 
     name: str
     weight: float
+    action_weight: float
     b: float
     level: int
     about: str
     aliases: tuple[str, ...] = ()
+
+    def weight_in(self, item_type: str) -> float:
+        """Return the default weight in items of a type."""
+        return self.weight if item_type == ItemType.KNOWLEDGE else self.action_weight
 
 
 class KeywordField(NamedTuple):
@@ -58,23 +65,23 @@ class KeywordField(NamedTuple):
 
 
 TEXT_FIELDS: Mapping[str, TextField] = {
-    field.name: field
-    for field in (
-        TextField("title", 7.0, 0.5, 1, "title from the metadata or the first heading"),
-        TextField("name", 7.0, 0.3, 1, "file name without extension"),
-        TextField("description", 2.5, 0.75, 1, "description from the metadata, else the first paragraph"),
-        TextField("category", 2.0, 0.3, 1, "category from the metadata, else the folder"),
-        TextField("content", 4.0, 0.75, 2, "the whole body", ("body",)),
-        TextField("tags", 4.0, 0.3, 1, "tags from the metadata", ("tag",)),
-        TextField("headings", 3.0, 0.3, 2, "headings of a Markdown item", ("heading",)),
-        TextField("symbols", 3.0, 0.3, 2, "functions, classes and methods defined in a tool", ("symbol",)),
-        TextField("id", 1.0, 0.3, 1, "the id, path below the type's folder"),
+    known.name: known
+    for known in (
+        TextField("title", 7.0, 7.0, 0.5, 1, "title from the metadata or the first heading"),
+        TextField("name", 7.0, 7.0, 0.3, 1, "file name without extension"),
+        TextField("description", 2.5, 4.7, 0.75, 1, "description from the metadata, else the first paragraph"),
+        TextField("category", 2.0, 3.5, 0.3, 1, "category from the metadata, else the folder"),
+        TextField("content", 4.0, 2.3, 0.75, 2, "the whole body", ("body",)),
+        TextField("tags", 4.0, 4.7, 0.3, 1, "tags from the metadata", ("tag",)),
+        TextField("headings", 3.0, 3.5, 0.3, 2, "headings of a Markdown item", ("heading",)),
+        TextField("symbols", 3.0, 3.5, 0.3, 2, "functions, classes and methods defined in a tool", ("symbol",)),
+        TextField("id", 1.0, 1.2, 0.3, 1, "the id, path below the type's folder"),
     )
 }
 
 KEYWORD_FIELDS: Mapping[str, KeywordField] = {
-    field.name: field
-    for field in (
+    known.name: known
+    for known in (
         KeywordField("type", "text", "directive, tool or knowledge"),
         KeywordField("space", "text", "project, user or system", ("source",)),
         KeywordField("bundle", "text", "bundle id of a system item"),
@@ -122,7 +129,7 @@ STATE_SYNONYMS: Mapping[str, str] = {
 """Other words for states, each with the name that rye gives the state."""
 
 ALIASES: Mapping[str, str] = {
-    alias: field.name for table in (TEXT_FIELDS, KEYWORD_FIELDS) for field in table.values() for alias in field.aliases
+    alias: known.name for table in (TEXT_FIELDS, KEYWORD_FIELDS) for known in table.values() for alias in known.aliases
 }
 
 if tuple(TEXT_FIELDS) != INDEXED_FIELDS:  # pragma: no cover - a slip of whoever edits one of the two tables
@@ -225,8 +232,8 @@ Overrides = Mapping[str, Mapping[str, float]]
 """Item type → field → weight."""
 
 
-_W = np.asarray([field.weight for field in TEXT_FIELDS.values()], np.float64)
-_B = np.asarray([field.b for field in TEXT_FIELDS.values()], np.float64)
+_W = np.asarray([[known.weight_in(kind) for known in TEXT_FIELDS.values()] for kind in TYPE_NAMES], np.float64)
+_B = np.asarray([known.b for known in TEXT_FIELDS.values()], np.float64)
 FIELD_MASK = (1 << FIELD_BITS) - 1
 """The bits of a slot that are the field number."""
 
@@ -236,46 +243,39 @@ class Weights:
     """The weights of the fields.
 
     Attributes:
-        w: Shape ``(fields,)``, or ``(roots · types, fields)`` where some root or item type has weights of its own.
+        w: Shape ``(types, fields)``, or ``(roots · types, fields)`` where some root has weights of its own.
         b: Shape ``(fields,)``: length normalization.
         average: Shape ``(fields,)``: mean lengths.
-        rows: Shape ``(size,)``: the row of ``w`` for each document; None where ``w`` has one row for all.
+        first_rows: By source, the first row of ``w`` for a root; of one that is not named, row 0.
     """
 
     w: Floats
     b: Floats
     average: Floats
-    rows: Ints | None = None
+    first_rows: Mapping[str, int] = field(default_factory=dict)
+    _tables: WeakKeyDictionary[Segment, Floats] = field(default_factory=WeakKeyDictionary, init=False)
 
-    def of(self, docs: Numbers, fields: Numbers) -> Floats:
-        """Return the weight of a field in a document, pair by pair."""
-        chosen: Floats = self.w[fields] if self.rows is None else self.w[self.rows[docs], fields]
-        return chosen
-
-    def normalized(self, part: Part, slots: Numbers, codes: Norms | None = None) -> Floats:
+    def normalized(self, part: Part, slots: Numbers, codes: NormCodes | None = None) -> Floats:
         """Return ``w / (1 − b + b · length / average length)`` for some documents and fields of a segment.
 
         Args:
             part: The segment.
             slots: As :func:`rye.index.postings.slot_keys` gives them.
-            codes: Their norms, where they are at hand.
+            codes: Those of their norms, where they are at hand.
         """
-        by_slot = part.segment.norms
-        if self.rows is None and by_slot is not None:
-            found: Floats = self._table.take(by_slot.take(slots) if codes is None else codes)
-            return found
-        docs, fields = slots >> FIELD_BITS, slots & FIELD_MASK
-        return self.of(docs + part.base, fields) / self._norm(fields, part.segment.lengths[fields, docs])
+        norms = part.segment.norms
+        if norms is None:
+            docs, fields = slots >> FIELD_BITS, slots & FIELD_MASK
+            return self._normalized(part, part.segment.types[docs], fields, part.segment.lengths[fields, docs])
+        table = self._tables.get(part.segment)
+        if table is None:
+            table = self._tables[part.segment] = self._normalized(part, *norms[1:])
+        return table.take(norms.by_slot.take(slots) if codes is None else codes)
 
-    def _norm(self, fields: Numbers, lengths: Numbers) -> Floats:
+    def _normalized(self, part: Part, types: Numbers, fields: Numbers, lengths: Numbers) -> Floats:
+        rows = types.astype(np.int64) + self.first_rows.get(part.root.source, 0)
         norm: Floats = (1.0 - self.b)[fields] + (self.b / self.average)[fields] * lengths
-        return norm
-
-    @cached_property
-    def _table(self) -> Floats:
-        """Shape ``(fields · 2^LENGTH_BITS,)``: what :meth:`normalized` returns, by field and length."""
-        fields = np.repeat(np.arange(len(self.w)), 1 << LENGTH_BITS)
-        return self.w[fields] / self._norm(fields, np.tile(np.arange(1 << LENGTH_BITS), len(self.w)))
+        return self.w[rows, fields] / norm
 
 
 def plain_weights(average: Floats) -> Weights:
@@ -286,7 +286,7 @@ def plain_weights(average: Floats) -> Weights:
 def weight_row(chosen: Overrides, kind: str) -> list[float]:
     """Return the weight of each field for items of a type, the documented one where none was chosen."""
     own = chosen.get(kind, {})
-    return [own.get(name, field.weight) for name, field in TEXT_FIELDS.items()]
+    return [own.get(name, known.weight_in(kind)) for name, known in TEXT_FIELDS.items()]
 
 
 _plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()
@@ -300,7 +300,5 @@ def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
             found = _plain[reader] = plain_weights(reader.average_lengths)
         return found
     table = [weight_row(chosen, kind) for chosen in overrides for kind in TYPE_NAMES]
-    places = {root.source: number for number, (root, _) in enumerate(reader.snapshots)}
-    rows = [part.segment.types.astype(np.int64) + len(TYPE_NAMES) * places[part.root.source] for part in reader.parts]
-    chosen_rows = np.concatenate(rows) if rows else np.empty(0, np.int64)
-    return Weights(np.asarray(table), _B, reader.average_lengths, chosen_rows)
+    first_rows = {root.source: number * len(TYPE_NAMES) for number, (root, _) in enumerate(reader.snapshots)}
+    return Weights(np.asarray(table), _B, reader.average_lengths, first_rows)

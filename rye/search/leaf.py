@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from rye.index.arrays import Bools, Ints, Numbers, fresh, ranges, unique
-from rye.index.postings import Norms
+from rye.index.postings import NormCodes
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.search.bound import Phrase, TermQuery
@@ -72,7 +72,7 @@ class Leaf:
         self._part, self._query, self._choices, self._effort = part, query, choices, effort
         self._limits = query.fields if False in query.fields.tolist() else None
         self._dense, self._ordered = False, True
-        self._norms: Norms | None = None
+        self._norms: NormCodes | None = None
         self._slots: Numbers
         self._tf: Floats | Numbers
         if plain := plain_pattern(query):

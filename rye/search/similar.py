@@ -18,7 +18,7 @@ from rye.errors import EnvironmentFault, UnavailableError
 from rye.index.arrays import Ints
 from rye.index.postings import slot_keys
 from rye.index.reader import Floats, Part, Reader
-from rye.index.schema import TYPE_NAMES
+from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields
@@ -87,7 +87,9 @@ def _term_shares(reader: Reader, part: Part, local: int) -> tuple[Ints, Floats]:
 
 
 def _alike(weights: Weights) -> Weights:
-    return replace(weights, w=weights.w * _FACTORS)
+    """Return the weights of knowledge for items of every type, with less for content."""
+    of_knowledge = weights.w[TYPE_NUMBER["knowledge"] :: len(TYPE_NAMES)]
+    return replace(weights, w=np.repeat(of_knowledge, len(TYPE_NAMES), axis=0) * _FACTORS)
 
 
 class SimilarSearch(LocalSearch):

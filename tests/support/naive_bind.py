@@ -13,7 +13,16 @@ from rye.errors import QueryError
 from rye.query import ast
 from tests.support import naive_leaves
 from tests.support.naive_analysis import automatic_distance, edits, fold
-from tests.support.naive_docs import ALIASES, K1, KEYWORD_FIELDS, LENGTH_NORMALISATION, OTHER_B, WEIGHTS, Corpus
+from tests.support.naive_docs import (
+    ALIASES,
+    K1,
+    KEYWORD_FIELDS,
+    LENGTH_NORMALISATION,
+    OTHER_B,
+    SHORT_WEIGHTS,
+    WEIGHTS,
+    Corpus,
+)
 from tests.support.naive_values import in_range
 
 
@@ -52,7 +61,8 @@ class TextLeaf:
         for field, tf in self.frequencies[number].items():
             b = LENGTH_NORMALISATION.get(field, OTHER_B)
             length = self.corpus.texts[number][field].length
-            total += WEIGHTS[field] * tf / (1 - b + b * length / self.corpus.average_length(field))
+            weights = WEIGHTS if self.corpus.docs[number].item.type == "knowledge" else SHORT_WEIGHTS
+            total += weights[field] * tf / (1 - b + b * length / self.corpus.average_length(field))
         return total
 
 

@@ -21,7 +21,20 @@ WEIGHTS: Mapping[str, float] = {
     "symbols": 3.0,
     "id": 1.0,
 }
-"""The text fields and their weights."""
+"""The text fields and their weights in knowledge."""
+
+SHORT_WEIGHTS: Mapping[str, float] = {
+    "title": 7.0,
+    "name": 7.0,
+    "description": 4.7,
+    "category": 3.5,
+    "content": 2.3,
+    "tags": 4.7,
+    "headings": 3.5,
+    "symbols": 3.5,
+    "id": 1.2,
+}
+"""Their weights in directives and tools."""
 
 LENGTH_NORMALISATION: Mapping[str, float] = {"content": 0.75, "description": 0.75, "title": 0.5}
 """b of the fields whose b is not :data:`OTHER_B`."""

@@ -9,7 +9,7 @@ import pytest
 
 from rye.index import container
 from rye.index.container import DamagedError
-from rye.index.postings import LENGTH_BITS, WIDE_TF_BITS, order_norms, pack_postings
+from rye.index.postings import WIDE_TF_BITS, order_norms, pack_postings
 from rye.index.schema import FIELD_BITS, TEXT_FIELDS
 from rye.index.segment import Segment
 from tests.unit.index.segments import item, write
@@ -77,13 +77,16 @@ def test_postings_of_several_terms_are_those_of_each_in_turn(tmp_path: Path, doc
         assert tf.tolist() == [count for run in runs for count in segment.frequencies(run).tolist()]
         assert segment.slots_of(terms).tolist() == slots.tolist()
         assert segment.norms is not None
-        assert (segment.norms.take(slots) >> LENGTH_BITS).tolist() == (slots & ((1 << FIELD_BITS) - 1)).tolist()
+        assert (
+            segment.norms.fields[segment.norms.by_slot.take(slots)].tolist()
+            == (slots & ((1 << FIELD_BITS) - 1)).tolist()
+        )
     assert segment.norms_of(every[3:4]) is None
     for terms in (every, every[:0], every[3:4], every[2:9:3]):
         found = segment.norms_of(terms)
         assert found is not None
         assert segment.norms is not None
-        assert found.tolist() == segment.norms.take(segment.slots_and_tf(terms)[0]).tolist()
+        assert found.tolist() == segment.norms.by_slot.take(segment.slots_and_tf(terms)[0]).tolist()
 
 
 def test_norms_are_put_in_order_block_by_block() -> None:

@@ -68,8 +68,8 @@ def test_a_score_is_written_out(over: Reader) -> None:
     mine = evaluation(over, "deploy")
     title, content = TEXT_FIELDS["title"], TEXT_FIELDS["content"]
     average_title, average_content = 4 / 3, 5 / 3
-    tf = title.weight / (1 - title.b + title.b * 1 / average_title)
-    tf += content.weight / (1 - content.b + content.b * 2 / average_content)
+    tf = title.action_weight / (1 - title.b + title.b * 1 / average_title)
+    tf += content.action_weight / (1 - content.b + content.b * 2 / average_content)
     assert mine.scores(np.asarray([1])).tolist() == pytest.approx([tf / (K1 + tf)])
 
 

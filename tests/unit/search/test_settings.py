@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from rye.errors import ArgumentError
+from rye.index.postings import slot_keys
 from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TYPE_NAMES
 from rye.items.model import ItemType
-from rye.search.fields import TEXT_FIELDS, Overrides, weights_for
+from rye.search.fields import TEXT_FIELDS, Overrides, Weights, weights_for
 from rye.search.score import Evaluation
 from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_choice, read_ranking
 from rye.spaces import Root, Space
@@ -242,11 +243,15 @@ def test_weights_follow_root_and_type(tmp_path: Path) -> None:
         items = [item("t", title="deploy"), item("k", ItemType.KNOWLEDGE, title="deploy")]
         snapshots.append((root, snapshot(tmp_path / str(number), [items], root=root)))
     over = Reader(snapshots)
-    titles = np.full(6, FIELD_NUMBER["title"])
-    assert weights_for(over).of(np.arange(6), titles).tolist() == [7.0] * 6
+    slots = slot_keys(np.arange(2), np.full(2, FIELD_NUMBER["title"]))
+
+    def titles(weights: Weights) -> list[float]:
+        return [weight for part in over.parts for weight in weights.normalized(part, slots).tolist()]
+
+    assert titles(weights_for(over)) == [7.0] * 6
     overrides: list[Overrides] = [{}, {"tool": {"title": 10.0}}, {"knowledge": {"title": 0.0}}]
     weights = weights_for(over, overrides)
-    assert weights.of(np.arange(6), titles).tolist() == [7.0, 7.0, 10.0, 7.0, 7.0, 0.0]
+    assert titles(weights) == [7.0, 7.0, 10.0, 7.0, 7.0, 0.0]
     query = bound_query("deploy")
     assert query is not None
     scores = Evaluation(over, query, weights, states(over)).scores(np.arange(6)).tolist()
@@ -258,7 +263,8 @@ def test_weights_follow_root_and_type(tmp_path: Path) -> None:
 def test_documented_weights_are_those_of_the_catalogue() -> None:
     """A reader of nothing has the default weights and length normalization, in the order of the fields."""
     weights = weights_for(Reader([]), [{}])
-    assert weights.w.tolist() == [field.weight for field in TEXT_FIELDS.values()]
+    expected = [[field.weight_in(kind) for field in TEXT_FIELDS.values()] for kind in TYPE_NAMES]
+    assert weights.w.tolist() == expected
     assert weights.b.tolist() == [field.b for field in TEXT_FIELDS.values()]
     assert weights_for(Reader([]), [{"tool": {"title": 1.0}}]).w.shape == (len(TYPE_NAMES), len(TEXT_FIELDS))
     assert isinstance(TEXT_FIELDS, Mapping)

@@ -71,7 +71,7 @@ def test_scope_space_page_and_superseded_items_are_as_in_a_search(registry: Regi
 
 
 def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry, tmp_path: Path) -> None:
-    """Each key term as a phrase with its share as boost finds the same, where content has a quarter of its weight."""
+    """Each key term as a phrase with its share as boost finds the same, with the weights of knowledge for all."""
     state = registry._indexes.current(0)
     (part, local), *_ = state.everywhere.having_key("knowledge", "boat")
     words = key_terms(state.everywhere, part, local)
@@ -80,10 +80,8 @@ def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry, tm
     sim = SpaceSim(tmp_path)
     for (source, path), text in TEXTS.items():
         sim.write(source, path, text)
-    quarter = TEXT_FIELDS["content"].weight / 4
-    sim.write(
-        "user", "config/search.yaml", "weights:\n" + "".join(f"  {t}: {{content: {quarter}}}\n" for t in TYPE_NAMES)
-    )
+    weights = {name: field.weight / (4 if name == "content" else 1) for name, field in TEXT_FIELDS.items()}
+    sim.write("user", "config/search.yaml", f"weights: {dict.fromkeys(TYPE_NAMES, weights)}\n")
     answer = sim.registry().search(query, limit=100)
     asked = {hit.id: hit.score for hit in answer.results if hit.id != "boat"}
     found = registry.similar("boat", limit=100, explain=True).results
