@@ -26,42 +26,36 @@ def _is_dimensions(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral) and int(value) > 0
 
 
-def _is_threshold(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
-
-
 _ATTRIBUTES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    "model": (_is_name, "a printable text that is not empty"),
-    "threshold": (_is_threshold, "a number from 0 to 1"),
+    "model": (
+        lambda value: isinstance(value, str) and value.strip() != "" and value.isprintable(),
+        "a printable text that is not empty",
+    ),
+    "threshold": (
+        lambda value: not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1,
+        "a number from 0 to 1",
+    ),
+    "dimensions": (_is_dimensions, "a whole number from 1"),
     "embed": (callable, "a method"),
     "embed_query": (lambda value: value is None or callable(value), "a method"),
-    "dimensions": (_is_dimensions, "a whole number from 1"),
 }
 """Each attribute of an embedder: the check of its value, and what it must be in words."""
 
 
 def _attribute(embedder: Any, name: str) -> Any:
-    """Return a checked attribute; None for ``dimensions`` that raise, as they are read again later.
-
-    Raises:
-        ArgumentError: ``bad-embedder``: it is missing, raises, or is not what it must be.
-    """
+    """Return a checked attribute; None for ``dimensions`` that raise, as they are read again later."""
     is_valid, wanted = _ATTRIBUTES[name]
-    kind = type(embedder).__name__
+    subject = f"{name} of embedder, of type {type(embedder).__name__},"
     try:
         value = getattr(embedder, name, None) if name == "embed_query" else getattr(embedder, name)
     except AttributeError:
-        raise _bad(f"embedder is of type {kind}, which has no {name}") from None
+        raise _bad(f"embedder is of type {type(embedder).__name__}, which has no {name}") from None
     except Exception as error:
         if name != "dimensions":
-            raise _bad(f"{name} of embedder, of type {kind}, {_raised(error)}") from error
+            raise _bad(f"{subject} {_raised(error)}") from error
         return None
     if not is_valid(value):
-        raise _bad(f"{name} of embedder, of type {kind}, is {_shown(repr(value))}; it must be {wanted}")
+        raise _bad(f"{subject} is {_shown(repr(value))}; it must be {wanted}")
     return value
 
 
@@ -89,11 +83,10 @@ class GuardedEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self.model: str = _attribute(embedder, "model")
-        self.threshold = float(_attribute(embedder, "threshold"))
-        for name in ("embed", "dimensions"):
-            _attribute(embedder, name)
-        self._embed_query = _attribute(embedder, "embed_query")
+        attributes = {name: _attribute(embedder, name) for name in _ATTRIBUTES}
+        self.model: str = attributes["model"]
+        self.threshold = float(attributes["threshold"])
+        self._embed_query = attributes["embed_query"]
 
     @property
     def dimensions(self) -> int:
@@ -102,7 +95,7 @@ class GuardedEmbedder:
         Raises:
             UnavailableError: It raises, or states something that is not a whole number above 0.
         """
-        dimensions = self._call(lambda: self._embedder.dimensions)
+        dimensions = self._answer(lambda: self._embedder.dimensions)
         if not _is_dimensions(dimensions):
             raise failed(self.model, f"says that its dimensions are {_shown(repr(dimensions))}", hint=_HINT)
         return int(dimensions)
@@ -113,25 +106,20 @@ class GuardedEmbedder:
         Raises:
             UnavailableError: It raises, or does not answer with one vector of length 1 for each text.
         """
-        return self._checked(self._call(lambda: self._embedder.embed(texts)), (len(texts), self.dimensions))
+        answer = self._answer(lambda: self._embedder.embed(texts))
+        return unit_rows(self.model, answer, (len(texts), self.dimensions), tolerance=TOLERANCE, hint=_HINT)
 
     def embed_query(self, text: str) -> Floats:
-        """Return the vector of a query, by ``embed_query`` where the embedder has that.
-
-        Raises:
-            UnavailableError: As for :meth:`embed`.
-        """
+        """Return the vector of a query, by ``embed_query`` where the embedder has that; otherwise as :meth:`embed`."""
         if self._embed_query is None:
             vector: Floats = self.embed([text])[0]
             return vector
-        return self._checked(self._call(lambda: self._embed_query(text)), (self.dimensions,))
+        answer = self._answer(lambda: self._embed_query(text))
+        return unit_rows(self.model, answer, (self.dimensions,), tolerance=TOLERANCE, hint=_HINT)
 
-    def _checked(self, answer: Any, shape: tuple[int, ...]) -> Floats:
-        return unit_rows(self.model, answer, shape, tolerance=TOLERANCE, hint=_HINT)
-
-    def _call(self, function: Callable[[], T]) -> T:
+    def _answer(self, ask: Callable[[], T]) -> T:
         try:
-            return function()
+            return ask()
         except RyeError:
             raise
         except Exception as error:

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 Tensors = dict[str, npt.NDArray[Any]]
 
 
+def require(is_met: object, message: str) -> None:
+    """Raise a ``ValueError`` unless a condition is met that makes a model usable."""
+    if not is_met:
+        raise ValueError(message)
+
+
 @contextmanager
 def reading(choice: Choice, folder: Path) -> Iterator[None]:
     """Turn every error of reading a model into one of rye's.
@@ -95,7 +101,7 @@ class LocalEmbedder:
         return text.encode("utf-8", "replace").decode()
 
     def _sums(self, texts: Sequence[str]) -> Floats:
-        """Return the sum of the token vectors of each text, shape ``(len(texts), dimensions)``."""
+        """Return vectors of any length, shape ``(len(texts), dimensions)``: those of the tokens, added up."""
         raise NotImplementedError
 
     def _directions(self, texts: Sequence[str]) -> Floats:

@@ -131,7 +131,7 @@ class ServerEmbedder:
         Args:
             texts: Those of one request.
             shortened: The texts of which only the beginning was embedded are added to it.
-            width: Length of a vector, once the server has refused something and taken something else.
+            width: Length of a vector, once the server has refused something.
         """
         try:
             return self._ask(texts, is_patient=not width)
@@ -152,12 +152,7 @@ class ServerEmbedder:
             raise refused from None
 
     def _ask(self, texts: Sequence[str], *, is_patient: bool) -> Floats:
-        """Send one request, again where that may help, and return the vectors.
-
-        Args:
-            texts: What is embedded.
-            is_patient: Whether what may be a refusal is asked for again.
-        """
+        """Send one request and return the vectors; if patient, send it again also where that may be a refusal."""
         sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
         body = json.dumps({"model": self._choice.model, "input": sendable}).encode()
         until = time.monotonic() + self._choice.timeout  # for all attempts together
@@ -207,27 +202,23 @@ class ServerEmbedder:
 
     def _fault(self, status: int, problem: str) -> UnavailableError:
         """Return the error of an answer that is none."""
-        name, model = self._name, inline(self._choice.model)
+        name, choice, model = self._name, self._choice, inline(self._choice.model)
         if 300 <= status < 400:
             return failed(name, f"redirects ({problem}), which is not followed; give the URL that it redirects to")
         if status in {401, 403}:
-            hint = f"set {self._choice.key_variable} to a key that it accepts"
+            hint = f"set {choice.key_variable} to a key that it accepts"
             return failed(name, f"rejects the key, or requires one ({problem})", hint=hint)
         if status == 404:
-            hint = f"for Ollama: ollama pull {model}" if self._choice.kind == "ollama" else "check model and URL"
-            message = f"the server at {self._choice.url} does not have the model {model} ({problem})"
+            hint = f"for Ollama: ollama pull {model}" if choice.kind == "ollama" else "check model and URL"
+            message = f"the server at {choice.url} does not have the model {model} ({problem})"
             return UnavailableError("model-missing", message, hint=hint, embedder=name)
-        if status == http.client.TOO_MANY_REQUESTS:
+        if status == 429:
             return failed(name, f"gets too many requests ({problem})", hint="try again later")
         return failed(name, f"answered with {problem}", kind=RefusedError if status in _REFUSES else UnavailableError)
 
 
 def _check_key(choice: Choice, name: str, key: str) -> None:
-    """Refuse a key that could be read on its way, or that would end its header.
-
-    Raises:
-        UnavailableError: ``embedder-insecure``.
-    """
+    """Refuse a key that could be read on its way, or that would end its header."""
     place = urlsplit(choice.url)
     if place.scheme == "http" and not _is_this_machine(place.hostname or ""):
         message = f"the key of {name} would be sent unencrypted to {place.hostname}"

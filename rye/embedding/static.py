@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from rye.embedding.choice import Choice
-from rye.embedding.local import LocalEmbedder, Tensors, parse_model, reading
+from rye.embedding.local import LocalEmbedder, Tensors, parse_model, reading, require
 from rye.embedding.protocol import Floats, missing
 
 WEIGHTS: Final = "weights/l2_supercat_256.safetensors"
@@ -98,9 +98,8 @@ class StaticEmbedder(LocalEmbedder):
 def _token_vectors(tensors: Tensors) -> Floats:
     """Return the vectors of tokens, shape ``(tokens, dimensions)``: some models share and weight vectors."""
     vectors = tensors["embeddings"].astype(np.float32, copy=False)
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        message = "its embeddings are not finite numbers, one row for each token"
-        raise ValueError(message)
+    is_table = vectors.ndim == 2 and bool(np.isfinite(vectors).all())
+    require(is_table, "its embeddings are not finite numbers, one row for each token")
     if (mapping := tensors.get("mapping")) is not None:
         vectors = vectors[mapping.astype(np.int64)]
     if (weights := tensors.get("weights")) is not None:
@@ -109,11 +108,7 @@ def _token_vectors(tensors: Tensors) -> Floats:
 
 
 def wordllama_folder() -> Path:
-    """Return the folder of the installed package; none of its code is run.
-
-    Raises:
-        UnavailableError: ``embedder-missing``.
-    """
+    """Return the folder of the installed package; none of its code is run."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise missing("wordllama", "it is not installed")

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rye.embedding.choice import MINILM, Choice
-from rye.embedding.local import LocalEmbedder, parse_model, reading
+from rye.embedding.local import LocalEmbedder, parse_model, reading, require
 from rye.embedding.protocol import Floats, missing
 
 MINILM_THRESHOLD: Final = 0.2
@@ -167,23 +167,17 @@ class TransformerEmbedder(LocalEmbedder):
         return state
 
     def _check(self) -> None:
-        """Check that the tensors fit each other, by embedding two short texts: that reads all of them.
-
-        Raises:
-            LookupError, ValueError: One is missing, or does not fit.
-        """
+        """Check that the tensors fit each other, at last by embedding two short texts: that reads all of them."""
         tensors, shape = self._tensors, self._shape
         words, width = tensors["embeddings.word_embeddings.weight"].shape
         for name, tensor in tensors.items():
-            if tensor.ndim != (1 if name.endswith(("bias", "LayerNorm.weight")) else 2):
-                message = f"tensor {name} has shape {tensor.shape}"
-                raise ValueError(message)
-        if width % shape.heads or len(tensors["embeddings.position_embeddings.weight"]) < shape.tokens:
-            message = "its config.json does not fit its tensors"
-            raise ValueError(message)
-        if max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=0) >= words:
-            message = "its tokenizer knows tokens that its tensors do not have"
-            raise ValueError(message)
+            axes = 1 if name.endswith(("bias", "LayerNorm.weight")) else 2
+            require(tensor.ndim == axes, f"tensor {name} has shape {tensor.shape}")
+        positions = len(tensors["embeddings.position_embeddings.weight"])
+        fits = width % shape.heads == 0 and positions >= shape.tokens
+        require(fits, "its config.json does not fit its tensors")
+        last = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
+        require(last < words, "its tokenizer knows tokens that its tensors do not have")
         self._computed([[0], [0]])
 
 
@@ -219,24 +213,20 @@ def _read_shape(folder: Path) -> _Shape:
     """
     config = _read_json(folder / "config.json")
     kind = [config.get("model_type"), config.get("hidden_act"), config.get("position_embedding_type", "absolute")]
-    if kind != ["bert", "gelu", "absolute"]:
-        message = f"its type is {' '.join(map(str, kind))}; rye computes bert with gelu and absolute positions"
-        raise ValueError(message)
+    is_known = kind == ["bert", "gelu", "absolute"]
+    require(is_known, f"its type is {' '.join(map(str, kind))}; rye computes bert with gelu and absolute positions")
     modules = [str(module["type"]).rpartition(".")[2] for module in _read_json(folder / "modules.json", [])]
-    if modules not in ([], ["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
-        message = f"it has modules that rye does not compute: {', '.join(modules)}"
-        raise ValueError(message)
+    is_known = modules in ([], ["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+    require(is_known, f"it has modules that rye does not compute: {', '.join(modules)}")
     pooling = _read_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
     modes = sorted(name for name, on in pooling.items() if name.startswith("pooling_mode_") and on)
-    if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
-        message = f"its pooling is {', '.join(modes)}; rye takes the mean or the first token"
-        raise ValueError(message)
+    is_known = modes in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"])
+    require(is_known, f"its pooling is {', '.join(modes)}; rye takes the mean or the first token")
     positions, epsilon = config["max_position_embeddings"], config["layer_norm_eps"]
     tokens = _read_json(folder / "sentence_bert_config.json", {}).get("max_seq_length") or positions
     sizes = [config["num_hidden_layers"], config["num_attention_heads"], tokens, positions]
-    if any(type(size) is not int or size < 1 for size in sizes) or not isinstance(epsilon, float) or not epsilon > 0:
-        message = "its config.json holds sizes that are not whole numbers from 1"
-        raise ValueError(message)
+    are_sizes = all(type(size) is int and size > 0 for size in sizes) and isinstance(epsilon, float) and epsilon > 0
+    require(are_sizes, "its config.json holds sizes that are not whole numbers from 1")
     return _Shape(sizes[0], sizes[1], epsilon, min(tokens, positions), modes == ["pooling_mode_cls_token"])
 
 
