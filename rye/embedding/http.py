@@ -21,7 +21,7 @@ _ERROR_BYTES: Final = 4096
 """Bytes that are read of the answer where it is an error."""
 
 
-def post(url: str, headers: Mapping[str, str], body: bytes, *, until: float, most: int) -> tuple[int, bytes]:
+def post(url: str, headers: Mapping[str, str], body: bytes, *, deadline: float, limit: int) -> tuple[int, bytes]:
     """Return status and body of the answer to one request.
 
     A redirect is not followed: it would carry the key and the texts elsewhere.
@@ -30,8 +30,8 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, until: float, mos
         url: Where to, ``http`` or ``https``.
         headers: Sent as they are.
         body: What is sent.
-        until: The deadline, by ``time.monotonic()``.
-        most: Bytes of the body; one more is read of a longer one, and only its beginning where the status is not 200.
+        deadline: The deadline, by ``time.monotonic()``.
+        limit: Bytes of the body; one more is read of a longer one, and only its beginning where the status is not 200.
 
     Raises:
         TimeoutError: The time is up.
@@ -39,35 +39,35 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, until: float, mos
         http.client.HTTPException, ValueError: The answer is no HTTP.
     """
     parts = urlsplit(url)
-    connection, line = _connected(parts, until)
-    with closing(line):
+    connection, sock = _connected(parts, deadline)
+    with closing(sock):
         connection.request("POST", parts.path, body, headers)
         with connection.getresponse() as answer:
-            data = answer.read(most + 1 if answer.status == OK else _ERROR_BYTES)
-            if answer.status == OK and len(data) <= most and answer.length:
+            data = answer.read(limit + 1 if answer.status == OK else _ERROR_BYTES)
+            if answer.status == OK and len(data) <= limit and answer.length:
                 message = "the server closed the connection in the middle of its answer"
                 raise ConnectionError(message)
         return answer.status, data
 
 
-def _connected(parts: SplitResult, until: float) -> tuple[http.client.HTTPConnection, socket.socket]:
+def _connected(parts: SplitResult, deadline: float) -> tuple[http.client.HTTPConnection, socket.socket]:
     """Open a connection; return its socket, too, which stays open when the connection is closed."""
-    host, context = parts.hostname or "", None
-    connection = http.client.HTTPConnection(host, parts.port)
-    if parts.scheme == "https":
+    host, is_secure = parts.hostname or "", parts.scheme == "https"
+    port = parts.port or (443 if is_secure else 80)
+    sock = socket.create_connection((host, port), _left(deadline))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection = http.client.HTTPConnection(host, port)
+    if is_secure:
         context = ssl.create_default_context()
-        connection = http.client.HTTPSConnection(host, parts.port, context=context)
-    line = socket.create_connection((host, connection.port), _left(until))
-    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if context:
-        line.settimeout(_left(until))
-        line = context.wrap_socket(line, server_hostname=host)
-    connection.sock = cast("socket.socket", _TimedSocket(line, until))
-    return connection, line
+        sock.settimeout(_left(deadline))
+        sock = context.wrap_socket(sock, server_hostname=host)
+        connection = http.client.HTTPSConnection(host, port, context=context)
+    connection.sock = cast("socket.socket", _TimedSocket(sock, deadline))
+    return connection, sock
 
 
-def _left(until: float) -> float:
-    left = until - time.monotonic()
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
     return left
@@ -76,12 +76,12 @@ def _left(until: float) -> float:
 class _TimedSocket(io.RawIOBase):
     """What ``http.client`` uses of a socket; each read and write may take the time that is left until the deadline."""
 
-    def __init__(self, line: socket.socket, until: float) -> None:
-        self._line, self._until = line, until
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock, self._deadline = sock, deadline
 
     def _ready(self) -> socket.socket:
-        self._line.settimeout(_left(self._until))
-        return self._line
+        self._sock.settimeout(_left(self._deadline))
+        return self._sock
 
     def sendall(self, data: bytes) -> None:
         self._ready().sendall(data)

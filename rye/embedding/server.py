@@ -155,12 +155,12 @@ class ServerEmbedder:
         """Send one request and return the vectors; if patient, send it again also where that may be a refusal."""
         sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
         body = json.dumps({"model": self._choice.model, "input": sendable}).encode()
-        until = time.monotonic() + self._choice.timeout  # for all attempts together
+        deadline = time.monotonic() + self._choice.timeout  # for all attempts together
         for attempt in range(ATTEMPTS):
             if attempt:
-                time.sleep(max(min(PAUSE * 2 ** (attempt - 1), until - time.monotonic()), 0))
+                time.sleep(max(min(PAUSE * 2 ** (attempt - 1), deadline - time.monotonic()), 0))
             try:
-                status, data = self._exchange(body, until)
+                status, data = self._exchange(body, deadline)
             except _UnreachableError as error:
                 fault: UnavailableError = error
             else:
@@ -169,13 +169,13 @@ class ServerEmbedder:
                 fault = self._fault(status, f"HTTP status {status}: {_excerpt(data)}")
                 if status not in _AGAIN or (status in _REFUSES and not is_patient):
                     break
-            if time.monotonic() >= until:
+            if time.monotonic() >= deadline:
                 break
         raise fault
 
-    def _exchange(self, body: bytes, until: float) -> tuple[int, bytes]:
+    def _exchange(self, body: bytes, deadline: float) -> tuple[int, bytes]:
         try:
-            status, data = post(self._url, self._headers, body, until=until, most=MAX_ANSWER)
+            status, data = post(self._url, self._headers, body, deadline=deadline, limit=MAX_ANSWER)
         except TimeoutError:
             problem = f"no answer within {self._choice.timeout:g} seconds"
         except (OSError, http.client.HTTPException, ValueError) as error:
