@@ -25,11 +25,16 @@ _PACKAGES: Final = {"wordllama": "rye-search", "minilm": "'rye-search[minilm]'"}
 """What pip installs to get a model."""
 
 
-class RefusedError(UnavailableError):
+class _FailedError(UnavailableError):
+    def __init__(self, fault: UnavailableError) -> None:
+        super().__init__(fault.code, fault.message, hint=fault.hint, **fault.details)
+
+
+class RefusedError(_FailedError):
     """The embedder does not take the texts of one request; it may take some of them."""
 
 
-class ModelChangedError(UnavailableError):
+class ModelChangedError(_FailedError):
     """The model is another one than it was a moment ago."""
 
 
@@ -72,11 +77,9 @@ class Embedder(Protocol):
         ...
 
 
-def failed(
-    name: str, problem: str, *, kind: type[UnavailableError] = UnavailableError, hint: str = _HINT
-) -> UnavailableError:
+def failed(name: str, problem: str, *, hint: str = _HINT) -> UnavailableError:
     """Return the error for the unusable answer of an embedder."""
-    return kind("embedder-failed", f"the embedder {inline(name)} {problem}", hint=hint, embedder=name)
+    return UnavailableError("embedder-failed", f"the embedder {inline(name)} {problem}", hint=hint, embedder=name)
 
 
 def missing(kind: str, problem: str) -> UnavailableError:
@@ -151,7 +154,7 @@ def unit_rows(
     if rows.shape != wanted or not rows.shape[-1]:
         raise failed(name, f"answered with an array of shape {rows.shape} where it should be {wanted}", hint=hint)
     if not np.isfinite(rows).all():
-        raise failed(name, "answered with numbers that are not finite", kind=RefusedError, hint=hint)
+        raise RefusedError(failed(name, "answered with numbers that are not finite", hint=hint))
     with np.errstate(over="ignore"):
         rows = rows.astype(np.float64)  # in which the squares of all float32 have room
         lengths = np.linalg.norm(rows, axis=-1, keepdims=True)

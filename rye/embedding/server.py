@@ -55,10 +55,6 @@ _DIALECTS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
 """The path of each kind of server, and the function that takes the vectors out of its answer."""
 
 
-class _UnreachableError(UnavailableError):
-    """There was no answer."""
-
-
 class ServerEmbedder:
     """Gets vectors from a server over HTTP. Safe to use from several threads: each request has its own connection.
 
@@ -161,8 +157,10 @@ class ServerEmbedder:
                 time.sleep(max(min(PAUSE * 2 ** (attempt - 1), deadline - time.monotonic()), 0))
             try:
                 status, data = self._exchange(body, deadline)
-            except _UnreachableError as error:
-                fault: UnavailableError = error
+            except UnavailableError as error:
+                fault = error
+                if error.code != "embedder-unreachable":
+                    break
             else:
                 if status == OK:
                     return self._read(data, len(texts))
@@ -186,7 +184,7 @@ class ServerEmbedder:
             return status, data
         message = f"the embedder {self._name} at {self._choice.url} cannot be reached: {problem}"
         hint = "start the server, or choose another embedder with RYE_EMBEDDER"
-        raise _UnreachableError("embedder-unreachable", message, hint=hint, embedder=self._name) from None
+        raise UnavailableError("embedder-unreachable", message, hint=hint, embedder=self._name) from None
 
     def _read(self, data: bytes, count: int) -> Floats:
         """Return the vectors in the body of an answer, shape ``(count, dimensions)``."""
@@ -214,7 +212,8 @@ class ServerEmbedder:
             return UnavailableError("model-missing", message, hint=hint, embedder=name)
         if status == 429:
             return failed(name, f"gets too many requests ({problem})", hint="try again later")
-        return failed(name, f"answered with {problem}", kind=RefusedError if status in _REFUSES else UnavailableError)
+        fault = failed(name, f"answered with {problem}")
+        return RefusedError(fault) if status in _REFUSES else fault
 
 
 def _check_key(choice: Choice, name: str, key: str) -> None:

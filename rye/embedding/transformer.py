@@ -171,6 +171,8 @@ class TransformerEmbedder(LocalEmbedder):
         tensors, shape = self._tensors, self._shape
         words, width = tensors["embeddings.word_embeddings.weight"].shape
         for name, tensor in tensors.items():
+            if not name.startswith(("embeddings.", "encoder.")):
+                continue  # what is not read here may be of any shape
             axes = 1 if name.endswith(("bias", "LayerNorm.weight")) else 2
             require(tensor.ndim == axes, f"tensor {name} has shape {tensor.shape}")
         positions = len(tensors["embeddings.position_embeddings.weight"])

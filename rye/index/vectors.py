@@ -32,7 +32,7 @@ from rye._report import Report
 from rye._text import inline
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import ModelChangedError, embed_with_probe, failed, is_same_model
-from rye.errors import ItemError, UnavailableError
+from rye.errors import ItemError
 from rye.index import container
 from rye.index.arrays import Array, Bools, Ints, ends_of, ranges, unique
 from rye.index.cache_folder import files_in, hold_lock, try_remove, write_faults
@@ -414,8 +414,8 @@ class SpaceVectors:
         if self._file:
             try_remove(self._file.path)
 
-    def _model_changed(self) -> UnavailableError:
-        return failed(self._embedder.model, "answers with another model each time", kind=ModelChangedError)
+    def _model_changed(self) -> ModelChangedError:
+        return ModelChangedError(failed(self._embedder.model, "answers with another model each time"))
 
     def _embed_missing(self, vectors: RootVectors, probe: Floats, effort: Effort) -> None:
         """Embed items until all are embedded or the time is up, and keep what was made whatever happens."""
