@@ -1,36 +1,49 @@
-"""The protocol of an embedder, and the check of what a model on disk or a server gives: tensors, tokenizer, vectors."""
+"""The protocol of an embedder, the check of the vectors that it answers with, and the errors of all embedders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from rye._text import inline
 from rye.errors import UnavailableError
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
-Tensors = dict[str, npt.NDArray[Any]]
-_NUMBERS = frozenset({int, float})
+
+PROBE: Final = "What is this for, and how is it used?"
+"""A text that is embedded with others, to notice another model behind the same name."""
+
+PROBE_SIMILARITY: Final = 0.99
+"""Least cosine of two vectors of :data:`PROBE` by one model: servers round, and batches change a vector a little."""
+
+_HINT: Final = "see what the server logs, or choose another embedder"
 _PACKAGES: Final = {"wordllama": "rye-search", "minilm": "'rye-search[minilm]'"}
 """What pip installs to get a model."""
 
 
-class RefusedError(UnavailableError):
-    """The embedder does not take what one request holds; it may take a part of it."""
+class _FailedError(UnavailableError):
+    def __init__(self, fault: UnavailableError) -> None:
+        super().__init__(fault.code, fault.message, hint=fault.hint, **fault.details)
+
+
+class RefusedError(_FailedError):
+    """The embedder does not take the texts of one request; it may take some of them."""
+
+
+class ModelChangedError(_FailedError):
+    """The model is another one than it was a moment ago."""
 
 
 class Embedder(Protocol):
     """Turns texts into vectors.
 
-    One that treats queries and documents differently also has ``embed_query``. One of rye's own whose tokenizer is at
-    hand has ``is_token``, which says whether a word is one token; one that shortens texts has ``embed_shortened``,
-    which also returns which rows are of shortened texts.
+    It may also have ``embed_query(text)``, if it reads queries differently; ``embed_shortened(texts)``, which returns
+    also which texts were shortened; ``is_token(word)``; ``batch``, how many texts a request should have; and
+    ``chunk_chars`` and ``overlap_chars``, the characters of a text and those that two neighbours share.
     """
 
     @property
@@ -40,7 +53,7 @@ class Embedder(Protocol):
 
     @property
     def threshold(self) -> float:
-        """Similarity below which a text has nothing to do with a query, unless the caller says otherwise."""
+        """Cosine from which on a text matches, unless the caller says otherwise."""
         ...
 
     @property
@@ -53,9 +66,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Return one row of length 1 for each text; a row of zeros for a text that has no vector.
-
-        What has none is found by words alone and asked for again later: a text without any token, or one refused.
+        """Return one row of length 1 for each text; zeros for a text without any token, or one that is refused.
 
         Returns:
             Shape ``(len(texts), dimensions)``.
@@ -66,21 +77,9 @@ class Embedder(Protocol):
         ...
 
 
-def query_vector(embedder: Embedder, text: str) -> Floats:
-    """Return the vector of a query, shape ``(dimensions,)``: by ``embed_query`` where the embedder has that.
-
-    Raises:
-        UnavailableError: The model cannot be used now.
-    """
-    asked = getattr(embedder, "embed_query", None)
-    found: Floats = embedder.embed([text])[0] if asked is None else asked(text)
-    return found
-
-
-def failed(name: str, problem: str) -> UnavailableError:
-    """Return the error for an embedder's unusable answer."""
-    hint = "see what the server logs, or choose another embedder"
-    return UnavailableError("embedder-failed", f"the embedder {name} {problem}", hint=hint, embedder=name)
+def failed(name: str, problem: str, *, hint: str = _HINT) -> UnavailableError:
+    """Return the error for the unusable answer of an embedder."""
+    return UnavailableError("embedder-failed", f"the embedder {inline(name)} {problem}", hint=hint, embedder=name)
 
 
 def missing(kind: str, problem: str) -> UnavailableError:
@@ -91,62 +90,77 @@ def missing(kind: str, problem: str) -> UnavailableError:
     return UnavailableError("embedder-missing", message, hint=f"{hint}, or choose another embedder", embedder=kind)
 
 
-def read_model(kind: str, weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
-    """Parse the files of a local model: tensors as safetensors, and a tokenizer that neither pads nor truncates.
+def query_vector(embedder: Embedder, text: str) -> Floats:
+    """Return the vector of a query, shape ``(dimensions,)``: by ``embed_query`` where the embedder has that.
 
     Raises:
-        UnavailableError: ``embedder-missing``: a library is not installed.
-        ValueError: A file is damaged, or holds numbers of a type that NumPy does not have.
+        UnavailableError: The model cannot be used now.
     """
-    try:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise missing(kind, f"{error.name} is not installed") from None
-    try:
-        tensors = load(weights)
-    except SafetensorError as error:
-        raise ValueError(str(error)) from None
-    except KeyError as error:
-        message = f"its numbers are of type {error}, which NumPy does not have"
-        raise ValueError(message) from None
-    parsed: Tokenizer = Tokenizer.from_buffer(tokenizer)
-    parsed.no_padding()
-    parsed.no_truncation()
-    return tensors, parsed
+    embed_query = getattr(embedder, "embed_query", None)
+    vector: Floats = embedder.embed([text])[0] if embed_query is None else embed_query(text)
+    return vector
 
 
-def unit_rows(name: str, rows: Any, count: int) -> Floats:
-    """Return vectors as rows of length 1; a row of zeros stays.
+def embed_with_probe(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats, Bools]:
+    """Embed texts, and :data:`PROBE` in the same request.
+
+    Returns:
+        The vector of the probe, shape ``(dimensions,)``; those of the texts, shape ``(len(texts), dimensions)``; which
+        texts the embedder shortened, shape ``(len(texts),)``.
+
+    Raises:
+        UnavailableError: The model cannot be used now, or answers the probe with zeros.
+    """
+    request = [PROBE, *texts]
+    if embed_shortened := getattr(embedder, "embed_shortened", None):
+        rows, shortened = embed_shortened(request)
+    else:
+        rows, shortened = embedder.embed(request), np.zeros(len(request), np.bool_)
+    if not rows[0].any():
+        raise failed(embedder.model, "answers with zeros")
+    return rows[0], rows[1:], shortened[1:]
+
+
+def is_same_model(probe: Floats, other: Floats) -> bool:
+    """Return whether one model made two vectors of :data:`PROBE`."""
+    return probe.shape == other.shape and float(probe @ other) >= PROBE_SIMILARITY
+
+
+def unit_rows(
+    name: str, answer: Any, shape: tuple[int, ...], *, tolerance: float = np.inf, hint: str = _HINT
+) -> Floats:
+    """Return the answer of an embedder as vectors of length 1; zeros stay zeros.
 
     Args:
-        name: Whose they are.
-        rows: A list of vectors, as it came.
-        count: How many there must be.
+        name: The embedder.
+        answer: What should be an array of numbers.
+        shape: What its shape must be; a last number of 0 stands for any length of a vector.
+        tolerance: How far the length of a vector may be off 1.
+        hint: How to mend it.
 
     Raises:
         RefusedError: A number is not finite, which some servers answer for certain texts.
-        UnavailableError: They are not that many vectors of numbers, all of one length.
+        UnavailableError: It is something other than that.
     """
-    if not isinstance(rows, list) or len(rows) != count:
-        answer = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
-        raise failed(name, f"answered with {answer} for {count} texts")
-    if not all(_NUMBERS.issuperset(map(type, row)) for row in rows if isinstance(row, list)):
-        raise failed(name, "answered with vectors of something other than numbers")
     try:
-        found = np.asarray(rows, np.float64)
+        rows = np.asarray(answer)
     except (ValueError, TypeError, OverflowError):
-        raise failed(name, "answered with vectors of different lengths, or of something other than numbers") from None
-    if found.ndim != 2 or not found.shape[1]:
-        raise failed(name, f"answered with numbers of shape {found.shape} for {count} texts")
-    if not np.isfinite(found).all():
-        fault = failed(name, "answered with numbers that are not finite")
-        raise RefusedError(fault.code, fault.message, hint=fault.hint, embedder=name)
-    # float64: squares of large numbers may overflow, which is found out below
+        raise failed(
+            name, "answered with something that is not an array, or has rows of different lengths", hint=hint
+        ) from None
+    if rows.dtype.kind not in "fiu":
+        raise failed(name, f"answered with values of type {rows.dtype}, not numbers", hint=hint)
+    wanted = (*shape[:-1], shape[-1] or max(rows.shape[-1:], default=0))
+    if rows.shape != wanted or not rows.shape[-1]:
+        raise failed(name, f"answered with an array of shape {rows.shape} where it should be {wanted}", hint=hint)
+    if not np.isfinite(rows).all():
+        raise RefusedError(failed(name, "answered with numbers that are not finite", hint=hint))
     with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        rows = rows.astype(np.float64)  # in which the squares of all float32 have room
+        lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     if not np.isfinite(lengths).all():
-        raise failed(name, "answered with numbers too large to be vectors")
-    unit: Floats = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0).astype(np.float32)
+        raise failed(name, "answered with numbers too large to be vectors", hint=hint)
+    if not ((abs(lengths - 1) < tolerance) | (lengths == 0)).all():
+        raise failed(name, "answered with vectors that do not have length 1", hint=hint)
+    unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype(np.float32)
     return unit

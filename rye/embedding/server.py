@@ -1,19 +1,14 @@
 """Embedders behind HTTP: Ollama's ``/api/embed`` and the ``/embeddings`` of OpenAI, which many servers speak.
 
-A server is not believed: a request has an end however slowly it is answered, an answer has a largest size, a redirect
-is not followed (it would carry the key and the texts elsewhere), and what comes is checked before it is used.
+A server is not believed: what it answers is bounded in time and size, and checked before it is used.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import socket
-import ssl
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -22,11 +17,12 @@ import numpy as np
 
 from rye._text import inline
 from rye.embedding.choice import Choice
+from rye.embedding.http import OK, post
 from rye.embedding.protocol import Bools, Floats, RefusedError, failed, unit_rows
 from rye.errors import UnavailableError
 
 THRESHOLD: Final = 0.35
-"""The similarity below which nothing is found, for a model that the choice gives none for."""
+"""The threshold of a model that the choice gives none for."""
 
 ATTEMPTS: Final = 3
 """How often a request is sent that was refused at once, or answered as one to send again."""
@@ -37,10 +33,9 @@ PAUSE: Final = 0.25
 MAX_ANSWER: Final = 64 << 20
 """Bytes of an answer."""
 
-_MAX_SHOWN = 200
-_ERROR_BYTES = 4096
-_AGAIN = frozenset({429, 500, 502, 503, 504})
-_REFUSES = frozenset({400, 413, 422, 500})
+_MAX_SHOWN: Final = 200
+_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
+_REFUSES: Final = frozenset({400, 413, 422, 500})
 """How servers answer a text that is too long for them, or that they cannot embed: llama.cpp and Ollama with 500."""
 
 _SHORT: Final = 64
@@ -60,44 +55,29 @@ _DIALECTS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
 """The path of each kind of server, and the function that takes the vectors out of its answer."""
 
 
-class _Unreachable(Exception):
-    """The server cannot be reached or is busy: the request may be sent again."""
-
-
 class ServerEmbedder:
-    """Gets vectors from a server over HTTP. Safe to use from several threads: each request has a connection of its own.
+    """Gets vectors from a server over HTTP. Safe to use from several threads: each request has its own connection.
 
     Args:
         choice: Which server, which model, and how to ask.
         key: Sent as a bearer token if there is one.
-        pause: Seconds before the second attempt; twice as many before each further one.
-        max_answer: Bytes of an answer that are read.
 
     Raises:
         UnavailableError: ``embedder-insecure``: the key would go over an open connection to another machine.
     """
 
-    def __init__(self, choice: Choice, key: str = "", *, pause: float = PAUSE, max_answer: int = MAX_ANSWER) -> None:
+    def __init__(self, choice: Choice, key: str = "") -> None:
         self._choice = choice
-        self._pause, self._max_answer = pause, max_answer
-        self._path, self._vectors = _DIALECTS[choice.kind]
-        self._place = urlsplit(choice.url)
+        path, self._vectors_of = _DIALECTS[choice.kind]
+        self._url = f"{choice.url}{path}"
         self._name = f"{choice.kind}:{inline(choice.model)}"
-        self._late = f"no answer within {choice.timeout:g} seconds"
         self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "rye"}
-        if key and self._place.scheme == "http" and not _is_here(self._place.hostname or ""):
-            message = f"the key of {self._name} would be sent unencrypted to {self._place.hostname}"
-            raise UnavailableError("embedder-insecure", message, hint="use https, or unset the variable of the key")
-        if not (key.isascii() and key.isprintable()):
-            message = f"the variable {choice.key_variable} holds no key: it has characters that no key has"
-            raise UnavailableError("embedder-insecure", message, hint="set it to the key alone")
         if key:
+            _check_key(choice, self._name, key)
             self._headers["Authorization"] = f"Bearer {key}"
-        self.model = f"{choice.kind}:{choice.model}@{choice.url}"
-        if choice.document_prefix:
-            self.model += f" after {choice.document_prefix!r}"
+        prefix = f" after {choice.document_prefix!r}" if choice.document_prefix else ""
         self.chunk_chars, self.overlap_chars, chunks = choice.chunks()
-        self.model += chunks
+        self.model = f"{choice.kind}:{choice.model}@{choice.url}{prefix}{chunks}"
         self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
         self.batch = choice.batch
         self._dimensions = 0
@@ -117,26 +97,29 @@ class ServerEmbedder:
 
     def embed_shortened(self, texts: Sequence[str]) -> tuple[Floats, Bools]:
         """Embed texts as :meth:`embed`; return also which of the rows are of the beginning of a text alone."""
-        whole, shortened = [self._choice.document_prefix + text for text in texts], set[str]()
-        rows = self._embed_all(whole, shortened)
-        return rows, np.asarray([text in shortened for text in whole], np.bool_)
+        prefixed, shortened = [self._choice.document_prefix + text for text in texts], set[str]()
+        rows = self._embed_all(prefixed, shortened)
+        return rows, np.asarray([text in shortened for text in prefixed], np.bool_)
 
     def embed_query(self, text: str) -> Floats:
-        """Return the vector of a query; otherwise as :meth:`embed`."""
-        found: Floats = self._embed_all([self._choice.query_prefix + text], set())[0]
-        if not found.any():
+        """Return the vector of a query, shape ``(dimensions,)``; otherwise as :meth:`embed`."""
+        vector: Floats = self._embed_all([self._choice.query_prefix + text], set())[0]
+        if not vector.any():
             raise failed(self._name, "refuses the query, or answers it with zeros")
-        return found
+        return vector
 
     def _embed_all(self, texts: Sequence[str], shortened: set[str]) -> Floats:
-        size = self._choice.batch
-        found = [self._embed_some(texts[start : start + size], shortened) for start in range(0, len(texts), size)]
-        if len({rows.shape[1] for rows in found}) > 1:
-            raise failed(self._name, "answered with vectors of different lengths")
-        if not found:
+        if not texts:
             return np.zeros((0, self.dimensions), np.float32)
-        self._dimensions = found[0].shape[1]
-        return np.concatenate(found)
+        starts = range(0, len(texts), self.batch)
+        rows = self._joined([self._embed_some(texts[start : start + self.batch], shortened) for start in starts])
+        self._dimensions = rows.shape[1]
+        return rows
+
+    def _joined(self, parts: Sequence[Floats]) -> Floats:
+        if len({rows.shape[1] for rows in parts}) > 1:
+            raise failed(self._name, "answered with vectors of different lengths")
+        return np.concatenate(parts)
 
     def _embed_some(self, texts: Sequence[str], shortened: set[str], width: int = 0) -> Floats:
         """Return vectors; where the server refuses, by halves, then of the beginning of a text, at last zeros.
@@ -144,173 +127,114 @@ class ServerEmbedder:
         Args:
             texts: Those of one request.
             shortened: The texts of which only the beginning was embedded are added to it.
-            width: Length of a vector, once the server has refused something and taken something else.
+            width: Length of a vector, once the server has refused something.
         """
         try:
-            return self._embed(texts, patient=not width)
+            return self._ask(texts, is_patient=not width)
         except RefusedError as refused:
             width = width or self._width(refused)
             if half := len(texts) // 2:
-                rows = [self._embed_some(some, shortened, width) for some in (texts[:half], texts[half:])]
-                if rows[0].shape[1] != rows[1].shape[1]:
-                    raise failed(self._name, "answered with vectors of different lengths") from None
-                return np.concatenate(rows)
+                return self._joined([self._embed_some(part, shortened, width) for part in (texts[:half], texts[half:])])
             if len(texts[0]) > _SHORT:
                 shortened.add(texts[0])
                 return self._embed_some([texts[0][: len(texts[0]) // 2]], shortened, width)
             return np.zeros((1, width), np.float32)
 
     def _width(self, refused: RefusedError) -> int:
-        """Return the length of a vector.
-
-        Raises:
-            RefusedError: The server refuses a short text as well, so it refuses everything.
-            UnavailableError: It fails otherwise.
-        """
+        """Return the length of a vector; raise the refusal where a short text is refused as well."""
         try:
-            return int(self._embed(["dimensions"], patient=False).shape[1])
+            return int(self._ask(["dimensions"], is_patient=False).shape[1])
         except RefusedError:
             raise refused from None
 
-    def _embed(self, texts: Sequence[str], *, patient: bool) -> Floats:
+    def _ask(self, texts: Sequence[str], *, is_patient: bool) -> Floats:
+        """Send one request and return the vectors; if patient, send it again also where that may be a refusal."""
         sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
-        answer = self._asked(json.dumps({"model": self._choice.model, "input": sendable}).encode(), patient=patient)
-        try:
-            rows = self._vectors(answer)
-        except (KeyError, TypeError, IndexError):
-            raise failed(self._name, "answered with something other than vectors") from None
-        return unit_rows(self._name, rows, len(texts))
-
-    def _asked(self, body: bytes, *, patient: bool) -> Any:
-        """Send one request, again where that may help, and return the JSON of its answer.
-
-        Args:
-            body: What is sent.
-            patient: Whether what may be a refusal is asked for again.
-        """
-        until = time.monotonic() + self._choice.timeout  # for all attempts together
-        pause, problem, status = self._pause, "", 0
+        body = json.dumps({"model": self._choice.model, "input": sendable}).encode()
+        deadline = time.monotonic() + self._choice.timeout  # for all attempts together
         for attempt in range(ATTEMPTS):
             if attempt:
-                time.sleep(min(pause, max(until - time.monotonic(), 0)))
-                pause *= 2
+                time.sleep(max(min(PAUSE * 2 ** (attempt - 1), deadline - time.monotonic()), 0))
             try:
-                status, data = self._exchange(body, until)
-            except _Unreachable as error:
-                problem, status = str(error), 0
+                status, data = self._exchange(body, deadline)
+            except UnavailableError as error:
+                fault = error
+                if error.code != "embedder-unreachable":
+                    break
             else:
-                if status == http.client.OK:
-                    try:
-                        return json.loads(data)
-                    except (ValueError, RecursionError):
-                        problem = f"answered with something other than JSON: {_excerpt(data)}"
-                        raise failed(self._name, problem) from None
-                problem = f"HTTP status {status}: {_excerpt(data)}"
-                if status not in _AGAIN or (status in _REFUSES and not patient):
-                    raise self._fault(status, problem)
-            if time.monotonic() >= until:
+                if status == OK:
+                    return self._read(data, len(texts))
+                fault = self._fault(status, f"HTTP status {status}: {_excerpt(data)}")
+                if status not in _AGAIN or (status in _REFUSES and not is_patient):
+                    break
+            if time.monotonic() >= deadline:
                 break
-        raise self._fault(status, problem) if status else self._unreachable(problem)
+        raise fault
 
-    def _exchange(self, body: bytes, until: float) -> tuple[int, bytes]:
-        """Return status and body of one answer; when the time is up the connection is cut, whatever it waits for."""
-        left = until - time.monotonic()
-        if left <= 0:
-            raise _Unreachable("the time is up")
-        connection = self._connection(left)
-        cutter = _Cutter(connection)
-        # timeouts of sockets count from byte to byte: a server that sends one now and then would never run into them
-        timer = threading.Timer(left, cutter.cut)
-        timer.daemon = True
-        timer.start()
+    def _exchange(self, body: bytes, deadline: float) -> tuple[int, bytes]:
         try:
-            connection.connect()
-            cutter.socket = connection.sock
-            connection.request("POST", f"{self._place.path}{self._path}", body, self._headers)
-            with connection.getresponse() as answer:
-                # one byte more than is allowed tells a longer answer from one of just that length
-                most = self._max_answer if answer.status == http.client.OK else _ERROR_BYTES
-                data = answer.read(most + 1)
-                cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
+            status, data = post(self._url, self._headers, body, deadline=deadline, limit=MAX_ANSWER)
+        except TimeoutError:
+            problem = f"no answer within {self._choice.timeout:g} seconds"
         except (OSError, http.client.HTTPException, ValueError) as error:
-            late = cutter.is_cut or isinstance(error, TimeoutError)
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise _Unreachable(self._late if late else inline(reason)[:_MAX_SHOWN]) from None
-        finally:
-            timer.cancel()
-            connection.close()
-        if cutter.is_cut:
-            raise _Unreachable(self._late)
-        if cut_short:
-            raise _Unreachable("the server closed the connection in the middle of its answer")
-        if answer.status == http.client.OK and len(data) > most:
-            raise failed(self._name, f"answered with more than {self._max_answer >> 20} MiB")
-        return answer.status, data
-
-    def _connection(self, timeout: float) -> http.client.HTTPConnection:
-        host, port = self._place.hostname or "", self._place.port
-        if self._place.scheme == "https":
-            return http.client.HTTPSConnection(host, port, timeout=timeout, context=ssl.create_default_context())
-        return http.client.HTTPConnection(host, port, timeout=timeout)
-
-    def _fault(self, status: int, problem: str) -> UnavailableError:
-        if 300 <= status < 400:
-            return failed(
-                self._name, f"redirects ({problem}), which is not followed; give the URL that it redirects to"
-            )
-        if status in {401, 403}:
-            hint = f"set {self._choice.key_variable} to a key that it accepts"
-            message = f"the embedder {self._name} rejects the key, or requires one ({problem})"
-            return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
-        if status == 404:
-            hint = f"for Ollama: ollama pull {inline(self._choice.model)}" if self._choice.kind == "ollama" else ""
-            message = (
-                f"the server at {self._choice.url} does not have the model {inline(self._choice.model)} ({problem})"
-            )
-            hint = hint or "check model and URL"
-            return UnavailableError("model-missing", message, hint=hint, embedder=self._name)
-        if status == http.client.TOO_MANY_REQUESTS:
-            message, hint = f"the embedder {self._name} gets too many requests ({problem})", "try again later"
-            return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
-        fault = failed(self._name, f"answered with {problem}")
-        if status in _REFUSES:
-            return RefusedError(fault.code, fault.message, hint=fault.hint, embedder=self._name)
-        return fault
-
-    def _unreachable(self, problem: str) -> UnavailableError:
+            problem = inline(getattr(error, "strerror", None) or str(error) or type(error).__name__)[:_MAX_SHOWN]
+        else:
+            if status == OK and len(data) > MAX_ANSWER:
+                raise failed(self._name, f"answered with more than {MAX_ANSWER >> 20} MiB")
+            return status, data
         message = f"the embedder {self._name} at {self._choice.url} cannot be reached: {problem}"
         hint = "start the server, or choose another embedder with RYE_EMBEDDER"
-        return UnavailableError("embedder-unreachable", message, hint=hint, embedder=self._name)
+        raise UnavailableError("embedder-unreachable", message, hint=hint, embedder=self._name) from None
+
+    def _read(self, data: bytes, count: int) -> Floats:
+        """Return the vectors in the body of an answer, shape ``(count, dimensions)``."""
+        try:
+            rows = self._vectors_of(json.loads(data))
+        except (KeyError, TypeError, IndexError):
+            raise failed(self._name, "answered with something other than vectors") from None
+        except (ValueError, RecursionError):
+            raise failed(self._name, f"answered with something other than JSON: {_excerpt(data)}") from None
+        if isinstance(rows, list) and any(bool in map(type, row) for row in rows if isinstance(row, list)):
+            raise failed(self._name, "answered with truth values, not numbers")  # NumPy would take true for 1
+        return unit_rows(self._name, rows, (count, 0))
+
+    def _fault(self, status: int, problem: str) -> UnavailableError:
+        """Return the error of an answer that is none."""
+        name, choice, model = self._name, self._choice, inline(self._choice.model)
+        if 300 <= status < 400:
+            return failed(name, f"redirects ({problem}), which is not followed; give the URL that it redirects to")
+        if status in {401, 403}:
+            hint = f"set {choice.key_variable} to a key that it accepts"
+            return failed(name, f"rejects the key, or requires one ({problem})", hint=hint)
+        if status == 404:
+            hint = f"for Ollama: ollama pull {model}" if choice.kind == "ollama" else "check model and URL"
+            message = f"the server at {choice.url} does not have the model {model} ({problem})"
+            return UnavailableError("model-missing", message, hint=hint, embedder=name)
+        if status == 429:
+            return failed(name, f"gets too many requests ({problem})", hint="try again later")
+        fault = failed(name, f"answered with {problem}")
+        return RefusedError(fault) if status in _REFUSES else fault
 
 
-def _is_here(host: str) -> bool:
+def _check_key(choice: Choice, name: str, key: str) -> None:
+    """Refuse a key that could be read on its way, or that would end its header."""
+    place = urlsplit(choice.url)
+    if place.scheme == "http" and not _is_this_machine(place.hostname or ""):
+        message = f"the key of {name} would be sent unencrypted to {place.hostname}"
+        raise UnavailableError("embedder-insecure", message, hint="use https, or unset the variable of the key")
+    if not (key.isascii() and key.isprintable()):
+        message = f"the variable {choice.key_variable} holds no key: it has characters that no key has"
+        raise UnavailableError("embedder-insecure", message, hint="set it to the key alone")
+
+
+def _is_this_machine(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-class _Cutter:
-    """Ends a connection from another thread.
-
-    It keeps the socket, because the connection lets go of it while an answer is still being read.
-    """
-
-    def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self._connection = connection
-        self.socket: socket.socket | None = None
-        self.is_cut = False
-
-    def cut(self) -> None:
-        """Close both directions: whatever waits for the server fails at once."""
-        self.is_cut = True
-        line = self.socket or self._connection.sock
-        if line is not None:
-            with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
-
-
 def _excerpt(data: bytes) -> str:
     """Return the beginning of a server's answer, safe to show."""
-    text = inline(data[:_ERROR_BYTES].decode("utf-8", "replace"))
+    text = inline(data[: 4 * _MAX_SHOWN].decode("utf-8", "replace"))
     return f"{text[:_MAX_SHOWN]}…" if len(text) > _MAX_SHOWN else text or "nothing"

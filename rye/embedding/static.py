@@ -1,10 +1,8 @@
-"""Means of token vectors: the embedded model, and folders of model2vec.
+"""Means of token vectors: the embedded model, WordLlama's of 256 dimensions, and folders of model2vec.
 
-The embedded model is WordLlama's, of 256 dimensions, from the files of its installed package and nowhere else.
-A text's vector is the mean of the vectors of its tokens, in lower case, of which the model knows most. WordLlama's own
-loader imports an HTTP client and a schema library, and looks for the tokenizer in a folder its package does not have,
-so it would download one; opening the two files directly takes half the time and no network. None of the
-package's code is run.
+WordLlama's own loader imports an HTTP client and a schema library, and downloads a tokenizer that its package has in
+another folder. That of model2vec needs ``huggingface-hub`` and ``joblib``, which unpickles. Reading the two files of a
+model takes half the time and no network.
 """
 
 from __future__ import annotations
@@ -16,146 +14,102 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from rye.embedding.choice import Choice
-from rye.embedding.protocol import Floats, Tensors, missing, read_model
+from rye.embedding.local import LocalEmbedder, Tensors, parse_model, reading, require
+from rye.embedding.protocol import Floats, missing
 
-WEIGHTS = "weights/l2_supercat_256.safetensors"
-TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-THRESHOLD = 0.15
+WEIGHTS: Final = "weights/l2_supercat_256.safetensors"
+TOKENIZER: Final = "tokenizers/l2_supercat_tokenizer_config.json"
+"""The files of WordLlama's package."""
+
+THRESHOLD: Final = 0.15
 """See the knowledge item rye/embedding for what it was measured on."""
 
-_AT_A_TIME = 256
+_TEXTS_AT_A_TIME: Final = 256
+_NO_TOKEN: Final = -1
 
 
-class StaticEmbedder:
-    """Means of token vectors; opened from disk, used without a network. Safe to use from several threads.
+class StaticEmbedder(LocalEmbedder):
+    """Means of token vectors; of a text nothing is cut off. Safe to use from several threads.
+
+    WordLlama reads texts in lower case, which it knows best. A folder of model2vec has a vector for each token in
+    ``model.safetensors``, and ``tokenizer.json``; unknown tokens count for nothing.
 
     Args:
-        choice: Its threshold and the size of chunks.
+        choice: ``wordllama``, or ``model2vec`` with the folder as the model.
 
     Raises:
-        UnavailableError: ``embedder-missing``: the package is not installed, or its files are not there.
+        UnavailableError: ``embedder-missing``: a library or a file is missing, or is not what it should be.
     """
 
     def __init__(self, choice: Choice | None = None) -> None:
-        self._choice = choice or Choice()
-        self.threshold = THRESHOLD if self._choice.threshold is None else self._choice.threshold
-        self.chunk_chars, self.overlap_chars, self._chunks = self._choice.chunks()
-        self._read()
-
-    def _read(self) -> None:
-        folder = _folder()
-        try:
-            tokenizer = (folder / TOKENIZER).read_bytes()
-            tensors, self._tokenizer = read_model("wordllama", (folder / WEIGHTS).read_bytes(), tokenizer)
-            self._weights = tensors["embedding.weight"]
-        except (OSError, KeyError, ValueError) as error:
-            raise missing("wordllama", f"its files cannot be read: {error}") from None
-        self._tokenizer_digest = hashlib.sha256(tokenizer)
-
-    @cached_property
-    def model(self) -> str:
-        """The name of the model, with a digest of its files."""
-        digest = self._tokenizer_digest.copy()
-        digest.update(self._weights.data)
-        return f"wordllama:l2_supercat_256:lower:{digest.hexdigest()[:16]}{self._chunks}"
-
-    @property
-    def dimensions(self) -> int:
-        """Length of a vector: 256."""
-        return int(self._weights.shape[1])
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`; nothing is cut off."""
-        return self._means([_encodable(text) for text in texts])
-
-    def is_token(self, word: str) -> bool:
-        """Return whether a word is one token of the model."""
-        return len(self._tokenizer.encode(_encodable(word), add_special_tokens=False).ids) == 1
-
-    def _means(self, texts: Sequence[str], without: int = -1) -> Floats:
-        """Return the direction of the mean of the tokens of each text, without one token."""
-        found = np.zeros((len(texts), self.dimensions), np.float32)
-        # shape (tokens of the model, dimensions), narrower than float32; converted whole only where texts are many
-        weights = self._weights if len(texts) < _AT_A_TIME else self._weights.astype(np.float32)
-        for start in range(0, len(texts), _AT_A_TIME):
-            some = self._tokenizer.encode_batch_fast(list(texts[start : start + _AT_A_TIME]), add_special_tokens=False)
-            for row, one in enumerate(some, start):
-                if ids := one.ids if without < 0 else [token for token in one.ids if token != without]:
-                    found[row] = weights[ids].astype(np.float32, copy=False).sum(axis=0)
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
-        np.divide(found, norms, out=found, where=norms > 0)
-        return found
-
-
-class FolderEmbedder(StaticEmbedder):
-    """A model2vec folder: ``model.safetensors`` with a vector for each token, ``tokenizer.json`` and ``config.json``.
-
-    Args:
-        choice: ``model2vec`` with the folder as the model.
-
-    Raises:
-        UnavailableError: ``embedder-missing``: a library or a file is missing, or is not what model2vec writes.
-    """
-
-    def _read(self) -> None:
-        folder = Path(os.path.expanduser(self._choice.model))
-        try:
-            tokenizer = (folder / "tokenizer.json").read_bytes()
-            weights = (folder / "model.safetensors").read_bytes()
-            tensors, self._tokenizer = read_model(self._choice.kind, weights, tokenizer)
-            self._weights = _token_vectors(tensors)
-            vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
-            unknown = json.loads(tokenizer)["model"].get("unk_token")
-            self._weights[max(vocabulary.values(), default=0)]  # a tokenizer may know more tokens than there are
-        except (OSError, KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
-            raise missing(self._choice.kind, f"the model in {folder} cannot be used: {error}") from None
-        self._unknown = vocabulary.get(unknown, -1)
-        self._tokenizer_digest = hashlib.sha256(tokenizer)
+        choice = choice or Choice()
+        super().__init__(choice, THRESHOLD)
+        self._is_wordllama = choice.kind == "wordllama"
+        folder = wordllama_folder() if self._is_wordllama else Path(os.path.expanduser(choice.model))
+        names = (WEIGHTS, TOKENIZER) if self._is_wordllama else ("model.safetensors", "tokenizer.json")
+        with reading(choice, folder):
+            weights, tokenizer = ((folder / name).read_bytes() for name in names)
+            tensors, self._tokenizer = parse_model(weights, tokenizer)
+            self._digest, self._unknown = hashlib.sha256(tokenizer), _NO_TOKEN
+            if self._is_wordllama:
+                self._vectors = tensors["embedding.weight"]
+            else:
+                self._vectors = _token_vectors(tensors)
+                self._digest.update(f"{self._vectors.shape} {choice.document_prefix!r}".encode())
+                vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
+                self._unknown = vocabulary.get(json.loads(tokenizer)["model"].get("unk_token"), _NO_TOKEN)
+                self._vectors[max(vocabulary.values(), default=0)]  # a tokenizer may know more tokens than there are
 
     @cached_property
     def model(self) -> str:
         """The name of the model, with a digest of its files; its folder may move."""
-        digest = self._tokenizer_digest.copy()
-        digest.update(f"{self._weights.shape} {self._choice.document_prefix!r}".encode())
-        digest.update(np.ascontiguousarray(self._weights).data)
-        return f"model2vec:{digest.hexdigest()[:16]}{self._chunks}"
+        digest = self._digest.copy()
+        digest.update(np.ascontiguousarray(self._vectors).data)
+        name = "wordllama:l2_supercat_256:lower" if self._is_wordllama else self._choice.kind
+        return f"{name}:{digest.hexdigest()[:16]}{self._chunks}"
 
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`; nothing is cut off, and unknown tokens count for nothing."""
-        sendable = [f"{self._choice.document_prefix}{text}".encode("utf-8", "replace").decode() for text in texts]
-        return self._means(sendable, self._unknown)
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self._vectors.shape[1])
 
-    def embed_query(self, text: str) -> Floats:
-        """Return the vector of a query."""
-        sendable = f"{self._choice.query_prefix}{text}".encode("utf-8", "replace").decode()
-        found: Floats = self._means([sendable], self._unknown)[0]
-        return found
+    def _cleaned(self, text: str) -> str:
+        if not self._is_wordllama:
+            return super()._cleaned(text)
+        return text.lower() if text.isascii() else super()._cleaned(text).lower()
+
+    def _sums(self, texts: Sequence[str]) -> Floats:
+        sums = np.zeros((len(texts), self.dimensions), np.float32)
+        # WordLlama's vectors are narrower than float32; converting all of them pays only for many texts
+        vectors = self._vectors if len(texts) < _TEXTS_AT_A_TIME else self._vectors.astype(np.float32, copy=False)
+        for start in range(0, len(texts), _TEXTS_AT_A_TIME):
+            batch = [self._cleaned(text) for text in texts[start : start + _TEXTS_AT_A_TIME]]
+            for row, encoding in enumerate(self._tokenizer.encode_batch_fast(batch, add_special_tokens=False), start):
+                if ids := [token for token in encoding.ids if token != self._unknown]:
+                    sums[row] = vectors[ids].astype(np.float32, copy=False).sum(axis=0)
+        return sums
 
 
 def _token_vectors(tensors: Tensors) -> Floats:
-    """Return the vector of each token: some models share one among several tokens, and weight each token."""
-    found = tensors["embeddings"].astype(np.float32, copy=False)
-    if found.ndim != 2 or not np.isfinite(found).all():
-        message = "its embeddings are not finite numbers, one row for each token"
-        raise ValueError(message)
+    """Return the vectors of tokens, shape ``(tokens, dimensions)``: some models share and weight vectors."""
+    vectors = tensors["embeddings"].astype(np.float32, copy=False)
+    is_table = vectors.ndim == 2 and bool(np.isfinite(vectors).all())
+    require(is_table, "its embeddings are not finite numbers, one row for each token")
     if (mapping := tensors.get("mapping")) is not None:
-        found = found[mapping.astype(np.int64)]
+        vectors = vectors[mapping.astype(np.int64)]
     if (weights := tensors.get("weights")) is not None:
-        found = found * weights.astype(np.float32)[:, np.newaxis]
-    return found
+        vectors = vectors * weights.astype(np.float32)[:, np.newaxis]
+    return vectors
 
 
-def _encodable(text: str) -> str:
-    """Return a text in lower case, with halves of surrogate pairs replaced, which are no characters."""
-    return text.lower() if text.isascii() else text.encode("utf-8", "replace").decode().lower()
-
-
-def _folder() -> Path:
-    spec = find_spec("wordllama")  # which runs nothing of the package
+def wordllama_folder() -> Path:
+    """Return the folder of the installed package; none of its code is run."""
+    spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise missing("wordllama", "it is not installed")
     return Path(next(iter(spec.submodule_search_locations)))

@@ -31,7 +31,7 @@ from rye._process import check_cancelled, stoppable
 from rye._report import Report
 from rye._text import inline
 from rye.embedding import Embedder, Floats
-from rye.embedding.probe import embed_with_probe, is_same_model, model_changed
+from rye.embedding.protocol import ModelChangedError, embed_with_probe, failed, is_same_model
 from rye.errors import ItemError
 from rye.index import container
 from rye.index.arrays import Array, Bools, Ints, ends_of, ranges, unique
@@ -409,10 +409,13 @@ class SpaceVectors:
         """Remove the file, which is not of the model that ``probe`` is of, if that is the one that answers now."""
         now, *_ = embed_with_probe(self._embedder)
         if not is_held or not is_same_model(now, probe):
-            raise model_changed(self._embedder.model)
+            raise self._model_changed()
         self.renewed.append("the model is another one now, under the same name")
         if self._file:
             try_remove(self._file.path)
+
+    def _model_changed(self) -> ModelChangedError:
+        return ModelChangedError(failed(self._embedder.model, "answers with another model each time"))
 
     def _embed_missing(self, vectors: RootVectors, probe: Floats, effort: Effort) -> None:
         """Embed items until all are embedded or the time is up, and keep what was made whatever happens."""
@@ -431,7 +434,7 @@ class SpaceVectors:
                 keys, chunks, is_last = zip(*request, strict=True)
                 now, rows, shortened = embed_with_probe(self._embedder, [chunk.text for chunk in chunks])
                 if not is_same_model(now, probe):
-                    raise model_changed(self._embedder.model)
+                    raise self._model_changed()
                 made.append(VectorTable.of(keys, chunks, rows, shortened))
                 complete += compress(keys, is_last)
                 self._report(len(complete), len(docs))

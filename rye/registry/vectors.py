@@ -14,7 +14,7 @@ from pathlib import Path
 from rye._process import Cancelled, stoppable
 from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, has_minilm, is_there, open_embedder
 from rye.embedding.choice import URLS, VARIABLE
-from rye.embedding.probe import ModelChangedError, embed_with_probe
+from rye.embedding.protocol import ModelChangedError, embed_with_probe
 from rye.errors import UnavailableError
 from rye.index.cache_folder import files_in
 from rye.index.digest_vectors import DigestVectors

@@ -16,7 +16,7 @@ import pytest
 from mcp import Client
 
 from rye import Registry
-from rye.embedding.probe import PROBE
+from rye.embedding.protocol import PROBE
 from rye.errors import UnavailableError
 from rye.index import vectors as vector_files
 from rye.mcp.calls import Call

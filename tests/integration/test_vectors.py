@@ -20,7 +20,7 @@ import pytest
 
 from rye import Registry, SearchResponse
 from rye.embedding import Floats
-from rye.embedding.probe import PROBE
+from rye.embedding.protocol import PROBE
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
 from rye.index import vectors as vector_files
 from rye.index.chunks import chunks_of

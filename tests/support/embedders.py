@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -82,14 +81,11 @@ def answered(texts: Sequence[str], kind: str, embedder: Hashed | None = None) ->
 
 
 @contextmanager
-def serving(
-    answer: Answer, *, drip: float = 0.0, location: str = "", cut: int = 0
-) -> Iterator[tuple[str, list[Request]]]:
+def serving(answer: Answer, *, location: str = "", cut: int = 0) -> Iterator[tuple[str, list[Request]]]:
     """Run a server on this machine; yields its URL and the requests it got.
 
     Args:
         answer: What it answers.
-        drip: Seconds between two bytes of its answer.
         location: Where a redirect leads.
         cut: Bytes of the answer that are promised and never sent.
     """
@@ -110,14 +106,7 @@ def serving(
                 self.send_header("Location", location)
             self.send_header("Content-Length", str(len(data) + cut))
             self.end_headers()
-            if not drip:
-                self.wfile.write(data)
-            for byte in data if drip else b"":
-                if ended.is_set():
-                    return
-                self.wfile.write(bytes([byte]))
-                self.wfile.flush()
-                time.sleep(drip)
+            self.wfile.write(data)
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""

@@ -50,8 +50,8 @@ SPOILED: list[tuple[Spoil, str]] = [
     (lambda _: "vectors", "not numbers"),
     (lambda _: [[1.0], [1.0, 2.0]], "not an array"),
     (lambda rows: rows > 0, "type bool, not numbers"),
-    (lambda rows: rows * np.nan, "do not have length 1"),
-    (lambda rows: rows.astype(np.float64) * 1e300, "do not have length 1"),
+    (lambda rows: rows * np.nan, "not finite"),
+    (lambda rows: rows.astype(np.float64) * 1e300, "too large"),
     (lambda rows: rows * 3, "do not have length 1"),
 ]
 

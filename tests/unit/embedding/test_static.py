@@ -27,7 +27,7 @@ def brute_force(text: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 
-    folder = static._folder()
+    folder = static.wordllama_folder()
     weights = load_file(folder / static.WEIGHTS)["embedding.weight"].astype(np.float64)
     tokens = Tokenizer.from_file(str(folder / static.TOKENIZER)).encode(text, add_special_tokens=False).ids
     mean = np.array([weights[token] for token in tokens]).mean(axis=0)
@@ -86,7 +86,7 @@ def test_unreadable_files_are_reported_as_missing(
     spoilt: str, content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A package whose files are gone or damaged counts as not installed, and does not crash."""
-    real = static._folder()
+    real = static.wordllama_folder()
     lay(tmp_path, {"wordllama/__init__.py": "raise AssertionError\n"})
     for name in (static.WEIGHTS, static.TOKENIZER):
         file = tmp_path / "wordllama" / name

@@ -141,6 +141,26 @@ def test_a_hostile_config_is_refused(tmp_path: Path, name: str) -> None:
     assert caught.value.code == "embedder-missing"
 
 
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("embeddings.word_embeddings.weight", (len(WORDS), WIDTH, 1)),
+        ("embeddings.token_type_embeddings.weight", (0, WIDTH)),
+        ("embeddings.LayerNorm.bias", (WIDTH + 1,)),
+        ("encoder.layer.0.attention.self.query.weight", (1, WIDTH)),
+        ("encoder.layer.1.intermediate.dense.weight", (WIDTH, INNER)),
+        ("encoder.layer.1.output.dense.bias", (2, WIDTH)),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(tmp_path: Path, name: str, shape: tuple[int, ...]) -> None:
+    """When the model is opened, so that no search fails on them; those that are not read may be of any shape."""
+    more = {"logit_scale": np.ones((), np.float32)}
+    open_embedder(lay(tmp_path, tensors() | more))
+    with pytest.raises(UnavailableError) as caught:
+        open_embedder(lay(tmp_path, tensors() | {name: np.ones(shape, np.float32)}))
+    assert caught.value.code == "embedder-missing"
+
+
 def test_a_folder_with_code_or_pickles_alone_is_no_model(tmp_path: Path) -> None:
     """``pytorch_model.bin`` is a pickle and ``modeling.py`` code: neither is opened."""
     choice = lay(tmp_path, tensors(), auto_map={"AutoModel": "modeling.Evil"})

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.embedding.probe import is_same_model
+from rye.embedding.protocol import is_same_model
 from rye.index import container
 from rye.index.chunks import Chunk
 from rye.index.container import DamagedError

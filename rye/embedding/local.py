@@ -1,0 +1,111 @@
+"""What the models on this machine share: files that are read and never run, prefixes, and vectors of length 1.
+
+A model is data: its tensors are safetensors and its tokenizer is JSON. Nothing is unpickled, imported or downloaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rye.embedding.choice import CHUNK, Choice
+from rye.embedding.protocol import Floats, missing
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Tensors = dict[str, npt.NDArray[Any]]
+
+
+def require(is_met: object, message: str) -> None:
+    """Raise a ``ValueError`` unless a condition is met that makes a model usable."""
+    if not is_met:
+        raise ValueError(message)
+
+
+@contextmanager
+def reading(choice: Choice, folder: Path) -> Iterator[None]:
+    """Turn every error of reading a model into one of rye's.
+
+    Raises:
+        UnavailableError: ``embedder-missing``.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise missing(choice.kind, f"{error.name} is not installed") from None
+    except (OSError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise missing(choice.kind, f"the model in {folder} cannot be used: {error}") from None
+
+
+def parse_model(weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
+    """Parse the files of a model: tensors as safetensors, and a tokenizer that neither pads nor truncates.
+
+    Raises:
+        ImportError: A library is not installed.
+        ValueError: A file is damaged, or holds numbers of a type that NumPy does not have.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+    from tokenizers import Tokenizer
+
+    try:
+        tensors = load(weights)
+    except (SafetensorError, KeyError) as error:  # KeyError: a type that NumPy does not have
+        message = f"its tensors cannot be read: {error}"
+        raise ValueError(message) from None
+    parsed: Tokenizer = Tokenizer.from_buffer(tokenizer)
+    parsed.no_padding()
+    parsed.no_truncation()
+    return tensors, parsed
+
+
+class LocalEmbedder:
+    """A model on this machine. Safe to use from several threads.
+
+    A subclass reads its files, sets the tokenizer, and sums the vectors of texts.
+
+    Args:
+        choice: Its threshold, prefixes and chunks.
+        threshold: The model's own threshold.
+        chars: The size of chunks for which the model was made.
+    """
+
+    _tokenizer: Tokenizer
+
+    def __init__(self, choice: Choice, threshold: float, chars: int = CHUNK) -> None:
+        self._choice = choice
+        self.threshold = threshold if choice.threshold is None else choice.threshold
+        self.chunk_chars, self.overlap_chars, self._chunks = choice.chunks(chars)
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See :class:`rye.embedding.Embedder`."""
+        return self._directions([self._choice.document_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the vector of a query, shape ``(dimensions,)``."""
+        vector: Floats = self._directions([self._choice.query_prefix + text])[0]
+        return vector
+
+    def is_token(self, word: str) -> bool:
+        """Return whether a word is one token of the model."""
+        return len(self._tokenizer.encode(self._cleaned(word), add_special_tokens=False).ids) == 1
+
+    def _cleaned(self, text: str) -> str:
+        """Return a text as the tokenizer takes it: halves of surrogate pairs are no characters."""
+        return text.encode("utf-8", "replace").decode()
+
+    def _sums(self, texts: Sequence[str]) -> Floats:
+        """Return vectors of any length, shape ``(len(texts), dimensions)``: those of the tokens, added up."""
+        raise NotImplementedError
+
+    def _directions(self, texts: Sequence[str]) -> Floats:
+        rows = self._sums(texts)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        np.divide(rows, lengths, out=rows, where=lengths > 0)
+        return rows
