@@ -49,7 +49,7 @@ def ask(world: SearchContext, query: Query) -> dict[str, float]:
     (search, answer), took = timed(run)
     found = {"matches": float(answer.total), "query": took}
     for names in (*((name,) for name in NAMES), NAMES):
-        counted = timed(lambda: count_facets(search.reader, search.states, answer.found.numbers, read_facets(names)))  # noqa: B023 - called at once
+        counted = timed(lambda: count_facets(search.reader, search.states, answer.matches.numbers, read_facets(names)))  # noqa: B023 - called at once
         found["all six" if len(names) > 1 else names[0]] = counted[1]
         assert len(counted[0]) == len(names)
     return found
