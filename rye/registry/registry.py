@@ -49,6 +49,7 @@ from rye.spaces.layout import Layout, as_path, as_paths
 from rye.trust import system_clock
 
 if TYPE_CHECKING:
+    from rye.cluster.publish import PublishReport
     from rye.index.refresh import RefreshReport
     from rye.index.vectors import VectorReport
     from rye.keyring.lists import ListSigned
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
-    from rye.remote.publish import PublishReport
     from rye.search.explain import QueryReading, Why
     from rye.search.results import SectionResponse
     from rye.spaces.lists import ListReport

@@ -11,21 +11,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from rye.cluster.client import Address, Cluster
+from rye.cluster.generation import Generation
+from rye.cluster.hits import FetchedHits
+from rye.cluster.publish import Publisher, PublishReport
+from rye.cluster.remote_search import RemoteSearch
 from rye.errors import NotFoundError, UnavailableError
 from rye.index.reader import Reader
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
 from rye.registry.state import ranking_of
-from rye.remote.cluster import Address, Cluster
-from rye.remote.generation import Generation
-from rye.remote.hits import FetchedHits
-from rye.remote.publish import Publisher, PublishReport
-from rye.remote.remote_search import RemoteSearch
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
 from rye.spaces.layout import Layout
-from rye.spaces.lists import with_lists
 from rye.trust import TrustLoad, system_clock
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class RemoteRegistry:
         began, found = time.perf_counter(), list[SearchResponse]()
         with self._reading() as (generation, load, scratch):
             trust, now = load.trust, system_clock()
-            ranking = ranking_of(self._layout, trust, now, generation.roots)
+            ranking = ranking_of(self._layout, trust, now, list(filter(None, generation.roots)))
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
@@ -136,7 +135,7 @@ class RemoteRegistry:
         if self._generation is None or self._generation.snapshot.items != snapshot.items:
             self._generation = Generation(self.cluster, snapshot)
         with TemporaryDirectory(prefix="rye-page-") as scratch:
-            yield self._generation, with_lists(load, self._layout.roots), Path(scratch)
+            yield self._generation, load, Path(scratch)
 
     @staticmethod
     def refusal() -> UnavailableError:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rye.cluster.conditions import Clause
+from rye.cluster.documents import FORMAT
+from rye.cluster.roots import ClusterRoot, read_roots
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, UnavailableError
 from rye.index.reader import Floats
 from rye.index.schema import TEXT_FIELDS
-from rye.remote.conditions import Clause
-from rye.remote.documents import FORMAT
-from rye.spaces import Space
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch
@@ -116,7 +116,7 @@ class Published(NamedTuple):
         size: How many items it holds.
         average: Shape ``(fields,)``: mean lengths.
         keys: The keys of the keyword terms.
-        roots: Space and bundle of each root, highest priority first.
+        roots: Where its items were published from, by number; None for one that is no longer used.
         has_withdrawn: Whether some are superseded, deprecated or yanked.
         has_copies: Whether some have the same type and id.
     """
@@ -126,7 +126,7 @@ class Published(NamedTuple):
     size: int
     average: Floats
     keys: frozenset[str]
-    roots: tuple[tuple[Space, str], ...]
+    roots: tuple[ClusterRoot | None, ...]
     has_withdrawn: bool
     has_copies: bool
 
@@ -272,7 +272,7 @@ class Cluster:
             average = np.asarray(meta["average"], np.float64)
             if average.shape != (len(TEXT_FIELDS),) or not (average > 0).all():
                 raise ValueError("average")
-            roots = tuple((Space(space), str(bundle)) for space, bundle in meta["roots"])
+            roots = read_roots(meta["roots"], str(self.address))
             keys = frozenset(map(str, meta["keys"]))
             states = bool(meta["withdrawn"]), bool(meta["copies"])
             return Published(index, f"{index}-words", int(meta["count"]), average, keys, roots, *states)

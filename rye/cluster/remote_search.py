@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from rye.cluster.client import Published, reading
+from rye.cluster.compiler import TIER, UNIT, terms_asked
+from rye.cluster.conditions import EVERYTHING, NOTHING, WITHDRAWN, Clause, all_of, any_of, cannot, is_state, none_of
+from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
+from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR
 from rye.items.scope import EVERY_SCOPE, Scope
 from rye.query import ast
-from rye.remote.cluster import Published, reading
-from rye.remote.compiler import TIER, UNIT, terms_asked
-from rye.remote.conditions import EVERYTHING, NOTHING, WITHDRAWN, Clause, all_of, any_of, cannot, is_state, none_of
-from rye.remote.generation import Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
-from rye.remote.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
 from rye.search import bound
 from rye.search.bound import patterns
 from rye.search.docset import Docs
@@ -379,7 +379,7 @@ def _refuse(request: Request, snapshot: Published) -> None:
         raise cannot(f"search in mode {request.mode.name}", "leave the mode out: words are searched")
     if request.level is not None:
         raise cannot("search one level", "name the fields: title:word")
-    if request.space != "all" and {request.space} != {str(space) for space, _ in snapshot.roots}:
+    if request.space != "all" and {request.space} != {str(root.space) for root in snapshot.roots if root}:
         raise cannot("search a single space of several", f"use the filter space={request.space}")
     if request.offset + request.limit > MOST_REACHED:
         raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from rye._report import Report
+from rye.cluster.client import SENDERS, Cluster, reading, shown
+from rye.cluster.compiler import STORED_SCRIPTS
+from rye.cluster.documents import FORMAT, document, mark_of, settings, word_settings
+from rye.cluster.roots import RootFacts
 from rye.errors import EnvironmentFault
 from rye.index import analysis
 from rye.index.reader import Part, Reader
 from rye.index.schema import TEXT_FIELDS, TYPE_NAMES, ItemPlace
 from rye.items import ItemType
-from rye.remote.cluster import SENDERS, Cluster, reading, shown
-from rye.remote.compiler import STORED_SCRIPTS
-from rye.remote.documents import FORMAT, document, mark_of, settings, word_settings
 from rye.search.expand import document_frequencies
 from rye.search.predicates import States
 from rye.spaces import FolderReader
@@ -178,7 +179,7 @@ class Publisher:
             "count": reader.count,
             "average": reader.average_lengths.tolist(),
             "keys": sorted(reader.keys),
-            "roots": [[str(root.space), root.bundle] for root, _ in reader.snapshots],
+            "roots": [list(RootFacts.of(root, "owner")) for root, _ in reader.snapshots],
             "withdrawn": bool(len(reader.withdrawn)),
             "copies": len({*reader.all_keys()}) < reader.count,
         }

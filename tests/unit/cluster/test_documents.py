@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rye.cluster.client import Address, shown
+from rye.cluster.documents import date_key, document, number_key, settings, terms_of, version_key
 from rye.errors import ArgumentError
 from rye.index.schema import ItemPlace, version
 from rye.items import ItemType, parse
-from rye.remote.cluster import Address, shown
-from rye.remote.documents import date_key, document, number_key, settings, terms_of, version_key
 from tests.support.naive_analysis import analyze
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

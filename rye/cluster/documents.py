@@ -22,7 +22,7 @@ from rye.index.schema import SEPARATOR, TEXT_FIELDS, ItemPlace, Version
 from rye.items import Item
 from rye.search.fields import kind_of
 
-FORMAT = 2
+FORMAT = 3
 """Of the documents; a cluster with those of another format has to be published to anew."""
 
 
@@ -53,6 +53,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
                 "time": {"type": "double"},
                 "raw": {"type": "binary"},
                 "detached": {"type": "binary"},
+                "skill": {"type": "keyword", "index": False, "doc_values": False},
             },
         },
     }
