@@ -7,23 +7,30 @@ norms are not: lengths are fields of their own, so that scores can be computed a
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rye.index import analysis, schema
+from rye.index.arrays import Bools, Ints
 from rye.index.docvalues import name_key
-from rye.index.schema import SEPARATOR, TEXT_FIELDS, ItemPlace, Version
-from rye.items import Item
+from rye.index.postings import POSITION_BITS
+from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Version
+from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
 FORMAT = 3
 """Of the documents; a cluster with those of another format has to be published to anew."""
+
+_BLOCK = 4_000
+"""Documents whose words are put together at a time; some 1,500 tokens each take 100 MB."""
+
+_FIELD_MASK = (1 << FIELD_BITS) - 1
 
 
 def settings(shards: int, replicas: int) -> dict[str, Any]:
@@ -47,7 +54,9 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
                 **{f"t_{name}": text | placed for name in TEXT_FIELDS},
                 **{f"n_{name}": whole for name in TEXT_FIELDS},
                 "all": text | {"index_options": "docs", "similarity": "boolean"},
-                **dict.fromkeys(("entry", "order", "shadow", "id", "type", "path", "by_name", "mark"), keyword),
+                **dict.fromkeys(
+                    ("entry", "order", "shadow", "id", "type", "path", "by_name", "mark", "owner"), keyword
+                ),
                 "root": whole,
                 "priority": whole,
                 "time": {"type": "double"},
@@ -68,35 +77,8 @@ def word_settings(replicas: int) -> dict[str, Any]:
 
 def _size(shards: int, replicas: int) -> dict[str, Any]:
     sizes = {"number_of_shards": shards, "number_of_replicas": replicas}
-    return sizes | {"refresh_interval": "-1", "max_result_window": 100_000}
-
-
-@lru_cache(1 << 16)
-def _of_chunk(chunk: str) -> tuple[str, int]:
-    """Return a chunk as the cluster is given it, and how many parts it has."""
-    if analysis.is_lone(chunk):
-        return chunk, 0
-    tokens = sorted(analysis.analyze_chunk(chunk), key=lambda token: (token.offset, not token.part))
-    groups = ["|".join(token.term for token in some) for _, some in groupby(tokens, key=lambda token: token.offset)]
-    return " ".join(groups), len(groups)
-
-
-def terms_of(text: str) -> tuple[str, int]:
-    """Return a text as the cluster is given it, and its length in parts.
-
-    Operators and symbols stand at the position of the word behind them, and count nothing in the length.
-
-    >>> terms_of("the -> fileSystem")
-    ('the ->|file|filesystem system', 3)
-    """
-    words, lone, length = list[str](), list[str](), 0
-    for chunk in analysis.chunks(analysis.normalize(text)):
-        terms, parts = _of_chunk(chunk)
-        lone.append(terms)
-        if parts:
-            words.append("|".join(lone))
-            lone, length = [], length + parts
-    return " ".join([*words, "|".join(lone)]).rstrip(), length
+    # nothing is durable before the flush at the end, and nothing before it serves
+    return sizes | {"refresh_interval": "-1", "max_result_window": 100_000, "translog.durability": "async"}
 
 
 def number_key(value: float) -> str:
@@ -117,49 +99,161 @@ def version_key(found: Version) -> str:
     return "".join(f"{value:018d}" for value in numbers) + f"!{release}{after}"
 
 
-def _order_keys(key: str, folded: str) -> Iterator[str]:
+@lru_cache(1 << 16)
+def _order_keys(entry: str) -> tuple[str, ...]:
+    """Return the keys by which a keyword term is compared as a version, date or number; none where it is none."""
+    key, _, folded = entry.partition(SEPARATOR)
     match kind_of(key):
         case "version":
             if (version := schema.version(folded)) is not None:
-                yield f"{key}{SEPARATOR}v{version_key(version)}"
+                return (f"{key}{SEPARATOR}v{version_key(version)}",)
         case "date":
             if (span := schema.period(folded)) is not None:
-                yield f"{key}{SEPARATOR}d{date_key(span[0])}"
+                return (f"{key}{SEPARATOR}d{date_key(span[0])}",)
         case _:
             if (value := schema.number(folded)) is not None:
-                yield f"{key}{SEPARATOR}n{number_key(value)}"
+                return (f"{key}{SEPARATOR}n{number_key(value)}",)
+    return ()
 
 
-def document(item: Item, place: ItemPlace, data: bytes, detached: bytes | None) -> dict[str, Any]:
-    """Return the document of one item, but for its place among the others."""
-    found: dict[str, Any] = {"id": item.id, "type": str(item.type), "path": place.path}
-    for at, texts, _ in schema.text_columns([item]):
-        terms = [terms_of(text) for text in texts]
-        if size := sum(count for _, count in terms):
-            found[f"t_{TEXT_FIELDS[at]}"] = [text for text, count in terms if count]
-            found[f"n_{TEXT_FIELDS[at]}"] = size
-    own = {"key": f"{item.type}:{item.id}", "path": place.path, "id": item.id, "name": item.name, "title": item.title}
-    pairs = [(key, [value]) for key, value in own.items()]
-    pairs += [(key, list(values)) for key, values, _ in schema.keyword_columns([item], [place])]
-    # entry → its key and value; those with an empty value are none
-    entries = {
-        entry: (key, entry[len(key) + 1 :])
-        for key, values in pairs
-        for entry in schema.keyword_terms(key, values)
-        if entry[len(key) + 1 :]
-    }
-    found["entry"] = sorted(entries)
-    found["order"] = sorted({one for key, value in entries.values() for one in _order_keys(key, value)})
-    time = schema.sort_time(item.updated, item.created)
-    if not math.isnan(time):
-        found["time"] = time
-    found["by_name"] = name_key(item.id)
-    found["raw"] = base64.b64encode(data).decode("ascii")
-    if detached is not None:
-        found["detached"] = base64.b64encode(detached).decode("ascii")
+def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
+    """Yield what a cluster is given of some documents of a segment: all but bytes, root, owner and shadows.
+
+    Words are taken from the postings: they were cut when the item was indexed.
+
+    Args:
+        segment: The segment.
+        docs: Their numbers, ascending.
+    """
+    for start in range(0, len(docs), _BLOCK):
+        block = docs[start : start + _BLOCK]
+        texts, entries = _texts(segment, block), _entries(segment, block)
+        for doc in block.tolist():
+            item_id, time = segment.ids[doc], float(segment.times[doc])
+            found: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[segment.types[doc]]}
+            found["path"], found["by_name"] = segment.paths.of(doc, item_id), name_key(item_id)
+            for number, values in texts.get(doc, ()):
+                if size := int(segment.lengths[number, doc]):
+                    found[f"t_{TEXT_FIELDS[number]}"] = values
+                    found[f"n_{TEXT_FIELDS[number]}"] = size
+            found["entry"] = [entry for entry in entries.get(doc, ()) if entry[-1] != SEPARATOR]
+            found["order"] = sorted({key for entry in found["entry"] for key in _order_keys(entry)})
+            if not math.isnan(time):
+                found["time"] = time
+            yield found
+
+
+def _texts(segment: Segment, docs: Ints) -> dict[int, list[tuple[int, list[str]]]]:
+    """Return the fields of some documents, by number, and the values of each as the cluster splits them."""
+    wanted = np.zeros(segment.docs, bool)
+    wanted[docs] = True
+    chosen = np.flatnonzero(wanted[segment.posting_doc[:]])
+    if not len(chosen):
+        return {}
+    owners = np.searchsorted(segment.term_postings, chosen.astype(segment.term_postings.dtype), side="right") - 1
+    terms, of_posting = np.unique(owners, return_inverse=True)
+    keys, of_token = segment.occurrences(chosen)
+    order = np.argsort(keys, kind="stable")
+    slots, places = keys[order] >> POSITION_BITS, keys[order] & ((1 << POSITION_BITS) - 1)
+    steps = np.diff(places, prepend=0)
+    first = np.diff(slots, prepend=-1) != 0  # the first term of a field
+    value = first | (steps >= analysis.VALUE_GAP)  # the first term of a value
+    words = segment.terms.take(terms)
+    # the word of each token behind a bar where it is at the place of the one before, else behind a space
+    spellings = np.asarray([*(f" {word}" for word in words), *(f"|{word}" for word in words), *words], object)
+    kinds = np.where(value, 2, np.where(steps == 0, 1, 0))
+    tokens = spellings[of_posting[of_token[order]] + kinds * len(words)].tolist()
+    starts = np.flatnonzero(value)
+    stops = [*starts[1:].tolist(), len(tokens)]
+    found: dict[int, list[tuple[int, list[str]]]] = {}
+    for slot, is_new, start, stop in zip(
+        slots[starts].tolist(), first[starts].tolist(), starts.tolist(), stops, strict=True
+    ):
+        fields = found.setdefault(slot >> FIELD_BITS, [])
+        if is_new:
+            fields.append((slot & _FIELD_MASK, []))
+        fields[-1][1].append("".join(tokens[start:stop]))
     return found
 
 
-def mark_of(facts: Sequence[str]) -> str:
-    """Return the digest of what a document depends on; it changes with the document."""
-    return hashlib.sha256(SEPARATOR.join((str(FORMAT), *facts)).encode("utf-8", "surrogatepass")).hexdigest()
+def _entries(segment: Segment, docs: Ints) -> dict[int, list[str]]:
+    """Return the keyword terms of some documents, in their order."""
+    wanted = np.zeros(segment.docs, bool)
+    wanted[docs] = True
+    at = np.flatnonzero(wanted[segment.keyword_owners[:]])
+    numbers = np.searchsorted(segment.keyword_bounds, at.astype(segment.keyword_bounds.dtype), side="right") - 1
+    distinct, which = np.unique(numbers, return_inverse=True)
+    texts = segment.keywords.take(distinct)
+    found: dict[int, list[str]] = {}
+    for doc, number in zip(segment.keyword_owners[at].tolist(), which.tolist(), strict=True):
+        found.setdefault(doc, []).append(texts[number])
+    return found
+
+
+class Word(NamedTuple):
+    """In how many items a word stands, and in which fields, one bit each."""
+
+    df: int
+    fields: int
+
+
+def words_of(source: Mapping[str, Any]) -> dict[str, int]:
+    """Return the words of a document on a cluster, each with its fields, one bit each."""
+    found: dict[str, int] = {}
+    for number, name in enumerate(TEXT_FIELDS):
+        for value in source.get(f"t_{name}", ()):
+            for word in value.replace("|", " ").split():
+                found[word] = found.get(word, 0) | 1 << number
+    return found
+
+
+def word_counts(segment: Segment, docs: Bools) -> dict[str, Word]:
+    """Return the words of some documents of a segment.
+
+    Args:
+        segment: The segment.
+        docs: Shape ``(docs,)``: which documents.
+    """
+    chosen = docs[segment.posting_doc[:]]
+    if not chosen.any():
+        return {}
+    bounds: Ints = segment.term_postings.astype(np.int64)
+    terms = np.repeat(np.arange(len(segment.terms)), bounds[1:] - bounds[:-1])[chosen]
+    owners, fields = segment.posting_doc[chosen], 1 << segment.posting_field[chosen].astype(np.int64)
+    is_first = np.diff(terms, prepend=-1) != 0
+    starts = np.flatnonzero(is_first)
+    # postings are in the order of term, document and field: a pair of term and document begins where either changes
+    pairs = is_first | (np.diff(owners, prepend=-1) != 0)
+    df, bits = np.add.reduceat(pairs, starts, dtype=np.int64), np.bitwise_or.reduceat(fields, starts)
+    words = segment.terms.take(terms[starts])
+    return {word: Word(*row) for word, *row in zip(words, df.tolist(), bits.tolist(), strict=True)}
+
+
+def word_id(word: str) -> str:
+    """Return what the dictionary calls a word; ids have a greatest length there."""
+    return hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], shadows: Mapping[str, Bools]) -> list[str]:
+    """Return the digest of what each document depends on; it changes with the document.
+
+    Args:
+        segment: The segment.
+        docs: Its documents.
+        facts: What all of them share: their owner and root.
+        shadows: By state, which documents are in it.
+    """
+    shared = SEPARATOR.join((str(FORMAT), *facts)).encode("utf-8", "surrogatepass")
+    evidence, lines = segment.evidence, np.full(segment.docs, -1)
+    lines[np.setdiff1d(np.arange(segment.docs), evidence.bare)] = np.arange(len(evidence.lines))
+    names = [name.encode() for name in shadows]
+    rests, times = evidence.rests.everything, evidence.times.everything
+    marks = []
+    for doc, path in zip(docs.tolist(), segment.paths.take(docs), strict=True):
+        at = int(lines[doc])
+        rest = f"{TYPE_NAMES[segment.types[doc]]}{SEPARATOR}{path}{SEPARATOR}{rests[evidence.rest_of[doc]]}{SEPARATOR}"
+        parts = [shared, rest.encode("utf-8", "surrogatepass"), times[evidence.time_of[doc]].encode()]
+        parts += [evidence.raw_content_digests[doc].tobytes(), evidence.lines[at].tobytes() if at >= 0 else b""]
+        parts += [name for name, mask in zip(names, shadows.values(), strict=True) if mask[doc]]
+        marks.append(hashlib.sha256(SEPARATOR.encode().join(parts)).hexdigest())
+    return marks

@@ -11,9 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from rye.cluster.client import Cluster, Published, reading
+from rye.cluster.client import Cluster
 from rye.cluster.compiler import MOST_TERMS, Compiler, Term, lookup, terms_asked
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
+from rye.cluster.faults import reading
+from rye.cluster.published import Published
 from rye.cluster.roots import NOWHERE
 from rye.index.arrays import Bools, Ints
 from rye.index.reader import Reader
@@ -109,6 +111,18 @@ class Generation:
         self.lists = WordLists(cluster, snapshot.words)
         self.dfs: dict[tuple[bound.TextPattern, bytes], int] = {}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+
+    def gap(self) -> str:
+        """Return a sentence where documents are missing, or were added by somebody else; else empty."""
+        count, expected = self.counts([EVERYTHING])[0], self.snapshot.expected
+        if count == expected:
+            return ""
+        what = (
+            f"{expected - count:,} items are missing"
+            if count < expected
+            else f"{count - expected:,} items are too many"
+        )
+        return f"{what} in {self.cluster.address}: who published them can repair that: rye index publish --repair"
 
     def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
         """Return the words that a part stands for."""

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rye.cluster.client import reading, shown
 from rye.cluster.conditions import Clause, all_of, fuzzy, none_of
+from rye.cluster.faults import reading, shown
 from rye.cluster.generation import Generation, marked
 from rye.cluster.roots import read_document
 from rye.errors import ItemError

@@ -1,41 +1,63 @@
-"""Publishes the items of spaces to a cluster: a new generation beside the one that serves, swapped in when whole.
+"""Publishes the items of one owner to a registry on a cluster, beside those of others.
 
-The idea: a document is called by the digest of all it depends on, and a generation by those of its documents. So
-nothing is ever updated: a publish that was killed goes on where it was, unchanged documents are copied on the cluster,
-and one search reads one generation from end to end.
+The idea: a document is called by the digest of all it depends on, so what changed is the difference of two sets. A
+generation is never changed: the one that serves is cloned on the cluster, the clone gets what changed, is verified,
+and takes over the name of the registry in one step. A lock keeps a second publisher out.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 from rye._report import Report
-from rye.cluster.client import SENDERS, Cluster, reading, shown
-from rye.cluster.compiler import STORED_SCRIPTS
-from rye.cluster.documents import FORMAT, document, mark_of, settings, word_settings
+from rye.cluster.bulk import Action, send
+from rye.cluster.client import Cluster
+from rye.cluster.conditions import WITHDRAWN
+from rye.cluster.dictionary import Dictionary
+from rye.cluster.documents import FORMAT, settings
+from rye.cluster.faults import reading
+from rye.cluster.generations import Generations
+from rye.cluster.local_items import LocalItems, Place, digest_of
+from rye.cluster.lock import PublishLock
+from rye.cluster.published import Notes, find_generation
 from rye.cluster.roots import RootFacts
-from rye.errors import EnvironmentFault
-from rye.index import analysis
-from rye.index.reader import Part, Reader
-from rye.index.schema import TEXT_FIELDS, TYPE_NAMES, ItemPlace
-from rye.items import ItemType
-from rye.search.expand import document_frequencies
-from rye.search.predicates import States
-from rye.spaces import FolderReader
-from rye.spaces.signed import read_item
+from rye.errors import ArgumentError, EnvironmentFault
+from rye.index.schema import TEXT_FIELDS
 
-_COPIED = 10_000
-"""Documents that one request copies from the generation before."""
+MOST_REMOVED: Final = 0.1
+"""The part of an owner's items that a publish removes without being told to."""
 
-_GREEN = 60
-"""Seconds to wait for replicas."""
+_OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_PAGE: Final = 10_000
+_FULL_PAGE: Final = 200
+"""Documents of one answer: their names alone, and all of them."""
+
+
+def check_owner(name: str) -> str:
+    """Return the name of an owner.
+
+    Raises:
+        ArgumentError: ``bad-owner``.
+    """
+    if _OWNER.fullmatch(name):
+        return name
+    hint = "name one with --owner: letters, digits, dots, hyphens and underscores, at most 64"
+    raise ArgumentError("bad-owner", f"{name!r} is no name of an owner", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Report):
+    """What a publish does with one item: ``add``, ``change`` or ``remove``."""
+
+    action: str
+    type: str
+    id: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,231 +66,323 @@ class PublishReport(Report):
 
     Attributes:
         registry: The address.
+        owner: Whose items were published.
         generation: The index that serves now.
-        items, words: How many it holds.
-        added, copied, removed: Items that were sent, taken over from the generation before, and no longer there.
-        left_out: Sources that are not published.
+        sources: Where the items are from.
+        items: How many the owner has there.
+        total: How many items the registry has.
+        added, changed, removed, unchanged: The owner's items.
+        changes: Each item that a dry run would add, change or remove.
         dry_run: Whether nothing was done.
         warnings: Sentences.
     """
 
     registry: str
+    owner: str
     generation: str
+    sources: tuple[str, ...]
     items: int
-    words: int
-    added: int
-    copied: int
-    removed: int
-    left_out: tuple[str, ...] = ()
+    total: int
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    changes: tuple[Change, ...] = ()
     dry_run: bool = False
     warnings: tuple[str, ...] = ()
 
 
+class PublishOptions(NamedTuple):
+    """How to publish.
+
+    Attributes:
+        shards, replicas: Pieces of the index of items, and further copies of each; None for those that it has.
+        dry_run: Only say what would be done.
+        yes: Remove more than :data:`MOST_REMOVED` of the owner's items.
+        repair: Compare every document with its item.
+    """
+
+    shards: int | None = None
+    replicas: int | None = None
+    dry_run: bool = False
+    yes: bool = False
+    repair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The generation that serves: its index, empty for none, and its notes, None if they are of another format."""
+
+    index: str
+    notes: Notes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to write and to delete, by mark, and what that does with each item."""
+
+    write: list[str]
+    delete: list[str]
+    changes: tuple[Change, ...]
+    before: int
+
+    def count(self, action: str) -> int:
+        """Return how many items something is done with."""
+        return sum(change.action == action for change in self.changes)
+
+
 class Publisher:
-    """Publishes one state of some spaces.
+    """Publishes the items of one owner.
 
     Args:
-        cluster: Where to.
-        reader: The items; none in folders of clients.
-        states: What shadows what among them.
+        cluster: The registry.
+        items: The items.
+        owner: Whose they are.
         progress: Called with (items done, items to do, registry).
     """
 
     def __init__(
-        self, cluster: Cluster, reader: Reader, states: States, progress: Callable[[int, int, str], None] | None = None
+        self,
+        cluster: Cluster,
+        items: LocalItems,
+        owner: str,
+        progress: Callable[[int, int, str], None] | None = None,
     ) -> None:
         self._cluster = cluster
-        self._reader = reader
+        self._items = items
+        self._owner = check_owner(owner)
         self._progress = progress
-        self._shadow = {name: states.having(name) for name in ("shadowed", "shadowing")}
-        self._roots = {root.source: number for number, (root, _) in enumerate(reader.snapshots)}
-        self._docs = dict(self._marks())
-        marks = hashlib.sha256("".join(sorted(self._docs)).encode()).hexdigest()
-        self.generation = f"{cluster.address.name}-{marks[:16]}"
+        self._generations = Generations(cluster)
 
-    def _marks(self) -> Iterator[tuple[str, int]]:
-        """Yield the mark and number of every document."""
-        for part in self._reader.parts:
-            for local in np.flatnonzero(part.live).tolist():
-                segment, doc = part.segment, local + part.base
-                place = [TYPE_NAMES[segment.types[local]], segment.ids[local], segment.paths[local]]
-                shadow = [name for name, mask in self._shadow.items() if mask[doc]]
-                root = part.root
-                facts = [str(self._roots[root.source]), str(root.space), root.bundle, *place, *shadow]
-                yield mark_of([*facts, repr(segment.evidence[local])]), doc
-
-    def run(self, *, shards: int, replicas: int, dry_run: bool) -> PublishReport:
-        """Publish, unless this very state is there already.
+    def run(self, options: PublishOptions) -> PublishReport:
+        """Publish, unless these very items are there already.
 
         Raises:
-            EnvironmentFault: The cluster is at fault, or a file changed meanwhile.
+            ArgumentError: ``publish-removes``: many items would be removed.
+            EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
         """
-        before = self._cluster.generation()
-        old = before[0] if before else ""
-        is_same = old == self.generation and before is not None and before[1].get("format") == FORMAT
-        there = set(self._docs) if is_same else set(self._marks_in(old)) if old else set[str]()
-        kept = there & self._docs.keys()
-        words = 0
-        warnings: list[str] = []
-        if not (is_same or dry_run):
-            words, warnings = self._fill(old, kept, shards=shards, replicas=replicas)
-            self._serve(old)
-        return PublishReport(
-            registry=str(self._cluster.address),
-            generation=self.generation,
-            items=len(self._docs),
-            words=words,
-            added=len(self._docs) - len(kept),
-            copied=0 if is_same else len(kept),
-            removed=len(there - self._docs.keys()),
-            dry_run=dry_run,
-            warnings=tuple(warnings),
+        self._cluster.check_version()
+        before = self._before()
+        if options.dry_run:
+            plan = self._plan(before, repair=options.repair)
+            return replace(self._report(before, plan), dry_run=True, changes=plan.changes)
+        if not options.repair and self._is_current(before, options.shards):
+            self._generations.set_replicas(before.index, options.replicas)
+            return self._report(before, _Plan([], [], (), len(self._items.marks)))
+        with PublishLock(self._cluster, self._owner) as lock:
+            before = self._before()
+            plan = self._plan(before, repair=options.repair)
+            self._check_removals(plan, before, yes=options.yes)
+            new = self._generations.new_name()
+            try:
+                notes = self._fill(new, before, plan, options)
+                self._verify(new)
+                lock.check()
+                self._generations.serve(before.index, new)
+            except BaseException:
+                self._generations.discard(new)
+                raise
+            self._generations.sweep({before.index, new})
+        return self._report(_Before(new, notes), plan)
+
+    def _before(self) -> _Before:
+        generation = find_generation(self._cluster)
+        if generation is None:
+            return _Before("", None)
+        index, meta = generation
+        if meta.get("format") != FORMAT:
+            return _Before(index, None)
+        with self._cluster.faults():
+            return _Before(index, Notes.read(meta))
+
+    def _is_current(self, before: _Before, shards: int | None) -> bool:
+        """Return whether the registry has these very items already.
+
+        Raises:
+            EnvironmentFault: ``registry-damaged``: documents are gone or were added since it was published.
+        """
+        owned = before.notes.owners.get(self._owner) if before.notes else None
+        if before.notes is None or owned is None or owned.digest != self._items.digest:
+            return False
+        count = self._cluster.count(before.index, [{"term": {"owner": self._owner}}])[0]
+        if count != owned.count:
+            message = f"{self._cluster.address} holds {count:,} of the {owned.count:,} items of {self._owner}"
+            hint = "rye index publish --repair compares all of them with yours and sends what is missing"
+            raise EnvironmentFault("registry-damaged", message, hint=hint)
+        return shards is None or self._generations.shards(before.index) == shards
+
+    def _plan(self, before: _Before, *, repair: bool) -> _Plan:
+        """Return what has to be done, by comparing the marks there with those here."""
+        marks, places = self._items.marks, self._items.places
+        roots = before.notes.roots if before.notes else ()
+        there, altered = dict[str, Change](), set[str]()
+        if before.notes is not None:
+            there = dict(self._there(before.index, roots, places))
+            altered = set(self._altered(before, there)) if repair else set()
+        delete = [mark for mark in there if mark not in marks]
+        write = [mark for mark in marks if mark not in there or mark in altered]
+        changed_places = {there[mark].path for mark in delete if there[mark].action == "change"}
+        changes = [there[mark] for mark in delete if there[mark].action == "remove"]
+        for mark in write:
+            kind, item_id = self._items.key_of(marks[mark])
+            path = _spelled(self._items.place_of(marks[mark]))
+            action = "change" if path in changed_places or mark in altered else "add"
+            changes.append(Change(action, kind, item_id, path))
+        return _Plan(
+            write, delete, tuple(sorted(changes, key=lambda change: (change.type, change.id, change.path))), len(there)
         )
 
-    def _marks_in(self, index: str) -> Iterator[str]:
-        """Yield the marks of all documents of an index."""
-        body = {"size": 10_000, "_source": False, "docvalue_fields": ["mark"], "sort": [{"mark": "asc"}]}
-        after: dict[str, Any] = {}
+    def _there(
+        self, index: str, roots: tuple[RootFacts | None, ...], places: frozenset[Place]
+    ) -> Iterator[tuple[str, Change]]:
+        """Yield the owner's documents: ``change`` where there is an item at the same place here, else ``remove``."""
+        shape = {"docvalue_fields": ["root", "type", "id", "path"], "_source": False}
+        for hit in self._pages(index, {"term": {"owner": self._owner}}, shape, _PAGE):
+            fields = hit["fields"]
+            number, path = int(fields["root"][0]), str(fields["path"][0])
+            root = roots[number] if 0 <= number < len(roots) else None
+            place = Place(root or RootFacts("", "", ""), path)
+            action = "change" if place in places else "remove"
+            yield str(hit["_id"]), Change(action, str(fields["type"][0]), str(fields["id"][0]), _spelled(place))
+
+    def _pages(self, index: str, query: Any, shape: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
+        """Yield all hits of a query, in the order of their marks."""
+        body: dict[str, Any] = {"query": query, "size": size, "sort": [{"mark": "asc"}, {"_id": "asc"}], **shape}
         while True:
-            answer = self._cluster.search(index, body | after)
+            answer = self._cluster.search(index, body)
             with self._cluster.faults(), reading():
-                marks = [str(hit["fields"]["mark"][0]) for hit in answer["hits"]["hits"]]
-            if not marks:
-                return
-            yield from marks
-            after = {"search_after": [marks[-1]]}
+                hits = answer["hits"]["hits"]
+                yield from hits
+                if len(hits) < size:
+                    return
+                body["search_after"] = hits[-1]["sort"]
 
-    def _fill(self, old: str, kept: set[str], *, shards: int, replicas: int) -> tuple[int, list[str]]:
-        """Make the new generation, or complete it; return its number of words, and warnings."""
-        client, new, words = self._cluster.client, self.generation, f"{self.generation}-words"
-        with self._cluster.faults():
-            for name, source in STORED_SCRIPTS.items():
-                client.put_script(id=name, body={"script": {"lang": "painless", "source": source}})
-            for index, shape in ((new, settings(shards, 0)), (words, word_settings(0))):
-                if not client.indices.exists(index=index):
-                    client.indices.create(index=index, body=shape)
-            client.indices.refresh(index=new)
-        there = set(self._marks_in(new))
-        with self._cluster.faults():
-            wanted = sorted(kept - there)
-            for start in range(0, len(wanted), _COPIED):
-                ids = {"values": wanted[start : start + _COPIED]}
-                body: dict[str, Any] = {"source": {"index": old, "query": {"ids": ids}, "size": 1000}}
-                body |= {"dest": {"index": new, "op_type": "create"}, "conflicts": "proceed"}
-                found = client.reindex(body=body, params={"timeout": "5m", "request_timeout": 600})
-                if found.get("failures"):
-                    raise ValueError(shown(found["failures"][0]))
-        missing = {mark: doc for mark, doc in self._docs.items() if mark not in there and mark not in kept}
-        self._send(new, self._documents(missing), len(missing))
-        rows = list(self._words())
-        self._send(words, rows, 0)
-        with self._cluster.faults():
-            client.indices.refresh(index=f"{new},{words}")
-        counts = self._cluster.count(new, [{"match_all": {}}]) + self._cluster.count(words, [{"match_all": {}}])
-        if counts != [len(self._docs), len(rows)]:
-            given = f"{len(self._docs)} items and {len(rows)} words"
-            message = f"{self._cluster.address} holds {counts[0]} items and {counts[1]} words of {given}"
-            raise EnvironmentFault("cluster-incomplete", message, hint="publish again")
-        return len(rows), self._ready(new, words, replicas)
+    def _altered(self, before: _Before, there: Mapping[str, Change]) -> Iterator[str]:
+        """Yield the marks of the documents that are not what rye would write."""
+        numbers = {facts: at for at, facts in enumerate(before.notes.roots if before.notes else ()) if facts}
+        known = [mark for mark in self._items.marks if mark in there and self._has_root(mark, numbers)]
+        digests = {action.id: _digest(action.source) for action in self._items.documents(known, numbers)}
+        for hit in self._pages(before.index, {"term": {"owner": self._owner}}, {}, _FULL_PAGE):
+            mark = str(hit["_id"])
+            if mark in self._items.marks and digests.get(mark) != _digest(hit["_source"]):
+                yield mark
 
-    def _ready(self, new: str, words: str, replicas: int) -> list[str]:
-        """Note what the generation is, and wait for its replicas."""
-        reader, client = self._reader, self._cluster.client
-        meta = {
-            "format": FORMAT,
-            "count": reader.count,
-            "average": reader.average_lengths.tolist(),
-            "keys": sorted(reader.keys),
-            "roots": [list(RootFacts.of(root, "owner")) for root, _ in reader.snapshots],
-            "withdrawn": bool(len(reader.withdrawn)),
-            "copies": len({*reader.all_keys()}) < reader.count,
-        }
-        with self._cluster.faults():
-            client.indices.put_mapping(index=new, body={"_meta": {"rye": meta}})
-            client.indices.put_settings(index=f"{new},{words}", body={"index": {"number_of_replicas": replicas}})
-        until = time.monotonic() + _GREEN
-        while True:  # the wait of the cluster itself ends in an error
-            with self._cluster.faults(), reading():
-                status = shown(client.cluster.health(index=f"{new},{words}")["status"])
-            if status == "green" or time.monotonic() > until:
-                break
-            time.sleep(0.25)
-        return [] if status == "green" else [f"the new generation is {status}: its replicas are not all there yet"]
+    def _has_root(self, mark: str, numbers: Mapping[RootFacts, int]) -> bool:
+        return self._items.place_of(self._items.marks[mark]).root in numbers
 
-    def _serve(self, old: str) -> None:
-        """Let the registry's name stand for the new generation; remove those before the last one."""
-        name, client = self._cluster.address.name, self._cluster.client
-        actions: list[dict[str, Any]] = [{"add": {"index": self.generation, "alias": name}}]
-        if old and old != self.generation:
-            actions.insert(0, {"remove": {"index": old, "alias": name, "must_exist": True}})
-        own = re.compile(rf"{re.escape(name)}-[0-9a-f]{{16}}(?:-words)?")
-        with self._cluster.faults():
-            client.indices.update_aliases(body={"actions": actions})
-            kept = {index for one in (old, self.generation) if one for index in (one, f"{one}-words")}
-            found = client.indices.get(index=f"{name}-*", params={"filter_path": "*.settings.index.uuid"})
-            gone = [index for index in found if own.fullmatch(index) and index not in kept]
-            if gone:
-                client.indices.delete(index=",".join(gone))
+    def _check_removals(self, plan: _Plan, before: _Before, *, yes: bool) -> None:
+        """Refuse to remove much unless that is wanted."""
+        removed, count, whose = plan.count("remove"), plan.before, f"the {plan.before:,} items of {self._owner}"
+        if before.index and before.notes is None:
+            removed = count = self._cluster.count(before.index, [{"match_all": {}}])[0]
+            whose = "the items that another version of rye published"
+        if not yes and removed > MOST_REMOVED * count:
+            message = f"{removed:,} of {whose} in {self._cluster.address} would be removed"
+            hint = "see which with --dry-run; --yes removes them; --owner publishes beside them"
+            raise ArgumentError("publish-removes", message, hint=hint, removed=removed, items=count)
 
-    def _send(self, index: str, rows: Iterable[dict[str, Any]], todo: int) -> None:
-        from opensearchpy import helpers
+    def _fill(self, new: str, before: _Before, plan: _Plan, options: PublishOptions) -> Notes:
+        """Make the new generation; return its notes."""
+        items, cluster = self._items, self._cluster
+        base = before if before.notes is not None else _Before("", None)
+        notes = base.notes or Notes()
+        self._generations.make(new, base.index, shards=options.shards, fresh_words=options.repair)
+        roots = _numbered(notes.roots, items.roots, self._owner)
+        numbers = {facts: at for at, facts in enumerate(roots) if facts}
+        deleted = (Action(mark, None) for mark in plan.delete)
+        words = Dictionary(cluster, new)
+        if base.index and not options.repair:
+            words.take_away(base.index, plan.delete)
+        send(cluster, f"{new}-write", deleted)
+        todo = len(plan.write)
+        done = self._progress
+        report = (lambda count: done(min(count, todo), todo, str(cluster.address))) if done and todo else None
+        send(cluster, f"{new}-write", items.documents(plan.write, numbers), report)
+        with cluster.faults():
+            cluster.client.indices.refresh(index=new)
+        if options.repair:
+            words.count_all()
+        else:
+            words.add(items.words(plan.write))
+        size = words.write(fresh=not base.index or options.repair, before=notes.words)
+        owners = {**notes.owners, self._owner: items.owned()}
+        if not items.marks:
+            del owners[self._owner]
+        notes = self._measured(new, replace(notes, words=size, roots=roots, owners=owners))
+        self._generations.note(new, notes)
+        self._generations.set_replicas(new, options.replicas, like=base.index)
+        return notes
 
-        actions = ({"_op_type": "create", "_index": index, "_id": row.pop("_id"), "_source": row} for row in rows)
-        with self._cluster.faults():
-            sent = helpers.parallel_bulk(
-                self._cluster.client,
-                actions,
-                thread_count=SENDERS,
-                queue_size=SENDERS,
-                chunk_size=500,
-                max_chunk_bytes=8 << 20,
-                raise_on_error=False,
+    def _measured(self, index: str, notes: Notes) -> Notes:
+        """Return notes with what is counted on the cluster, over the items of all owners."""
+        aggregations: dict[str, Any] = {"withdrawn": {"filter": WITHDRAWN}}
+        for name in TEXT_FIELDS:
+            aggregations[f"sum_{name}"] = {"sum": {"field": f"n_{name}"}}
+            aggregations[f"count_{name}"] = {"value_count": {"field": f"n_{name}"}}
+        answer = self._cluster.search(index, {"size": 0, "track_total_hits": True, "aggs": aggregations})
+        with self._cluster.faults(), reading():
+            counted = answer["aggregations"]
+            sums = [(counted[f"sum_{name}"]["value"], counted[f"count_{name}"]["value"]) for name in TEXT_FIELDS]
+            average = tuple(float(total / count) if count else 1.0 for total, count in sums)
+            size, withdrawn = int(answer["hits"]["total"]["value"]), int(counted["withdrawn"]["doc_count"]) > 0
+        return replace(notes, count=size, average=average, withdrawn=withdrawn)
+
+    def _verify(self, new: str) -> None:
+        """Check that the new generation is what it should be, before it serves.
+
+        Raises:
+            EnvironmentFault: ``cluster-incomplete`` or ``cluster-red``.
+        """
+        with self._cluster.faults(), reading():
+            mapping = self._cluster.client.indices.get_mapping(index=new)[new]["mappings"]
+            expected = settings(1, 0)["mappings"]
+            same = all(mapping[name] == expected[name] for name in ("dynamic", "properties"))
+        marks = [
+            str(hit["_id"]) for hit in self._pages(new, {"term": {"owner": self._owner}}, {"_source": False}, _PAGE)
+        ]
+        problem = "" if same else "its mapping is not the one of rye"
+        if not problem and (len(marks) != len(self._items.marks) or digest_of(marks) != self._items.digest):
+            problem = f"it holds {len(marks):,} of {len(self._items.marks):,} items, or others"
+        if problem:
+            message = f"the new generation of {self._cluster.address} is not what was sent: {problem}"
+            raise EnvironmentFault("cluster-incomplete", message, hint="the one before serves on; publish again")
+        self._generations.wait(new)
+
+    def _report(self, now: _Before, plan: _Plan) -> PublishReport:
+        owners = now.notes.owners if now.notes else {}
+        warnings = []
+        if now.notes and (lost := sum(owned.count for owned in owners.values()) - now.notes.count):
+            warnings.append(
+                f"{abs(lost):,} documents are {'missing' if lost > 0 else 'too many'}: --repair of their owner"
             )
-            for number, (done, row) in enumerate(sent, 1):
-                answer = row.get("create", {})
-                if not done and answer.get("status") != 409:  # 409: it is there
-                    raise ValueError(shown(answer.get("error")))
-                if self._progress is not None and todo and (number % 500 == 0 or number == todo):
-                    self._progress(number, todo, str(self._cluster.address))
+        added, changed = plan.count("add"), plan.count("change")
+        status = self._generations.unfinished
+        return PublishReport(
+            registry=str(self._cluster.address),
+            owner=self._owner,
+            generation=now.index,
+            sources=self._items.sources,
+            items=len(self._items.marks),
+            total=now.notes.count if now.notes else 0,
+            added=added,
+            changed=changed,
+            removed=plan.count("remove"),
+            unchanged=len(self._items.marks) - added - changed,
+            warnings=(*warnings, *([status] if status else [])),
+        )
 
-    def _documents(self, missing: dict[str, int]) -> Iterator[dict[str, Any]]:
-        files = FolderReader()
-        try:
-            for mark, doc in missing.items():
-                part, local = self._reader.locate(doc)
-                yield {"_id": mark, "mark": mark} | self._document(part, local, files)
-        finally:
-            files.close()
 
-    def _document(self, part: Part, local: int, files: FolderReader) -> dict[str, Any]:
-        segment, root = part.segment, part.root
-        kind, item_id, path = ItemType(TYPE_NAMES[segment.types[local]]), segment.ids[local], segment.paths[local]
-        read = read_item(root, path, kind, item_id, read=files.read)
-        if read.evidence != segment.evidence[local]:
-            message = f"{kind}:{item_id} changed while it was published"
-            raise EnvironmentFault("changed-meanwhile", message, hint="publish again")
-        place = ItemPlace(root.space, root.bundle, path, *root.describe(path))
-        detached = read.detached if isinstance(read.detached, bytes) else None
-        found = document(read.item, place, read.data, detached)
-        found["root"], found["priority"] = self._roots[root.source], root.priority
-        if shadow := [name for name, mask in self._shadow.items() if mask[local + part.base]]:
-            found["shadow"] = shadow
-        return found
+def _spelled(place: Place) -> str:
+    """Return the path of an item below its project, user or bundle."""
+    return "/".join(filter(None, (place.root.bundle, place.root.prefix, place.root.place, place.path)))
 
-    def _words(self) -> Iterator[dict[str, Any]]:
-        """Yield the dictionary: every word of a live item, in how many of them it is, and in which fields."""
-        counts: dict[str, tuple[int, int]] = {}
-        every = np.ones(len(TEXT_FIELDS), bool)
-        for part in self._reader.parts:
-            ids = np.arange(len(part.segment.terms))
-            df, fields = document_frequencies(part, ids, every), np.zeros(len(ids), np.int64)
-            postings, owner = part.segment.postings(ids)
-            alive = part.live[part.segment.posting_doc[postings]]
-            np.bitwise_or.at(fields, owner[alive], 1 << part.segment.posting_field[postings[alive]].astype(np.int64))
-            for word, own, bits in zip(part.segment.terms.take(ids), df.tolist(), fields.tolist(), strict=True):
-                before, known = counts.get(word, (0, 0))
-                counts[word] = before + own, known | bits
-        for word, (df_, bits) in counts.items():
-            if df_:
-                digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()
-                yield {"_id": digest[:32], "word": word, "stem": analysis.stem(word), "df": df_, "fields": bits}
+
+def _numbered(known: tuple[RootFacts | None, ...], used: list[RootFacts], owner: str) -> tuple[RootFacts | None, ...]:
+    """Return the roots by number: those of other owners keep theirs, of this owner those that are used."""
+    kept = [facts if facts and (facts.owner != owner or facts in used) else None for facts in known]
+    return (*kept, *(facts for facts in used if facts not in kept))
+
+
+def _digest(source: Any) -> str:
+    """Return the SHA-256 hex of a document as JSON whose keys are in order."""
+    return hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()

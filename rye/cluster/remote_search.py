@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from rye.cluster.client import Published, reading
 from rye.cluster.compiler import TIER, UNIT, terms_asked
 from rye.cluster.conditions import EVERYTHING, NOTHING, WITHDRAWN, Clause, all_of, any_of, cannot, is_state, none_of
+from rye.cluster.faults import reading
 from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, clause_of, marked
 from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
+from rye.cluster.published import Published
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR

@@ -8,11 +8,11 @@ the audience that is set here is demanded of all, and no trust file of a local p
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rye._text import may_name_item
 from rye.items.clients import FIXED_FILES, OF_BUNDLES, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS, ClientFolder
@@ -106,16 +106,15 @@ def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterR
     return ClusterRoot(space, path, facts.bundle, client=client, prefix=facts.prefix, address=address, owner=owner)
 
 
-def read_roots(rows: Iterable[Any], address: str) -> tuple[ClusterRoot | None, ...]:
+def read_roots(rows: Sequence[RootFacts | None], address: str) -> tuple[ClusterRoot | None, ...]:
     """Return the roots that a registry notes, by number.
 
     Raises:
-        TypeError, ValueError: They are none that rye would write.
+        ValueError: They are none that rye would write.
     """
-    every = [RootFacts(*map(str, row)) if row is not None else None for row in rows]
-    several = len({facts.owner for facts in every if facts}) > 1
+    several = len({facts.owner for facts in rows if facts}) > 1
     return tuple(
-        None if facts is None else cluster_root(facts, address, owner=facts.owner if several else "") for facts in every
+        None if facts is None else cluster_root(facts, address, owner=facts.owner if several else "") for facts in rows
     )
 
 

@@ -26,12 +26,12 @@ pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 Reply = tuple[int, dict[str, str], bytes]
 META = {
     "format": FORMAT,
-    "count": 3,
+    "count": 0,
     "average": [1.0] * len(TEXT_FIELDS),
-    "keys": ["type"],
+    "words": 0,
+    "owners": {"shop": {"count": 0, "digest": "", "keys": ["type"], "copies": False}},
     "roots": [["shop", "project", "", "", "", ""]],
     "withdrawn": False,
-    "copies": False,
 }
 WHOLE = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": 0}, "hits": []}}
 JSON = {"Content-Type": "application/json"}
