@@ -30,7 +30,17 @@ class Action(NamedTuple):
         """Return the action as lines of a bulk request."""
         if self.source is None:
             return f'{{"delete":{{"_id":{json.dumps(self.id)}}}}}\n'
-        return f'{{"index":{{"_id":{json.dumps(self.id)}}}}}\n{json.dumps(self.source)}\n'
+        return f'{{"index":{{"_id":{json.dumps(self.id)}}}}}\n{_json(self.source)}\n'
+
+
+def _json(source: Mapping[str, Any]) -> str:
+    """Return JSON that is as short as can be; surrogates, which no UTF-8 holds, are written as escapes."""
+    text = json.dumps(source, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(source)
+    return text
 
 
 def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable[[int], None] | None = None) -> int:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rye.cluster.conditions import Clause, all_of, fuzzy, none_of
+from rye.cluster.documents import as_bytes
 from rye.cluster.faults import reading, shown
 from rye.cluster.generation import Generation, marked
 from rye.cluster.roots import read_document
@@ -116,7 +117,7 @@ class FetchedHits:
             "sort": list(order),
             "track_scores": True,
             "track_total_hits": True,
-            "_source": ["raw", "detached", "skill"],
+            "_source": ["raw", "raw64", "detached", "skill"],
             "docvalue_fields": list(_FACTS),
         }
         cluster = self._of.cluster
@@ -143,7 +144,7 @@ class FetchedHits:
             raise ValueError(shown(f"{kind}:{item_id}"))
         source = hit["_source"]
         try:
-            data = base64.b64decode(source["raw"], validate=True)
+            data = as_bytes(source)
             proof = base64.b64decode(source["detached"], validate=True) if "detached" in source else None
         except binascii.Error as error:
             raise ValueError(str(error)) from None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rye.cluster.bulk import Action
-from rye.cluster.documents import Word, documents, marks_of, word_counts
+from rye.cluster.documents import Word, as_text, documents, marks_of, word_counts
 from rye.cluster.published import Owned
 from rye.cluster.roots import RootFacts
 from rye.errors import EnvironmentFault, ItemError
@@ -151,7 +151,7 @@ class LocalItems:
             raise _changed(part, path) from error
         if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
             raise _changed(part, path)
-        found: dict[str, Any] = {"raw": base64.b64encode(data).decode("ascii")}
+        found: dict[str, Any] = as_text(data)
         if signature is not None:
             found["detached"] = base64.b64encode(signature).decode("ascii")
         return found | ({"skill": skill} if skill else {})

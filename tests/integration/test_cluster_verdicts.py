@@ -58,7 +58,7 @@ class Liar:
 
     def hold(self, data: bytes, detached: bytes | None = None) -> None:
         """Let these bytes be those of the document."""
-        self.source["raw"] = base64.b64encode(data).decode()
+        self.source["raw"] = data.decode()
         if detached is not None:
             self.source["detached"] = base64.b64encode(detached).decode()
 
