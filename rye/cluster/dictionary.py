@@ -88,18 +88,24 @@ class Dictionary:
         words = [word for word, count in self._changes.items() if count.df or count.fields]
         for start in range(0, len(words), _ASKED):
             some = words[start : start + _ASKED]
-            with self._cluster.faults(), reading():
-                answer = self._cluster.client.mget(index=index, body={"ids": list(map(word_id, some))})
-                rows = [row["_source"] if row["found"] else None for row in answer["docs"]]
-            for word, row in zip(some, rows, strict=True):
-                known = Word(int(row["df"]), int(row["fields"])) if row else Word(0, 0)
-                change = self._changes[word]
-                now = Word(known.df + change.df, known.fields | change.fields)
+            there = self._there(index, list(map(word_id, some)))
+            for word in some:
+                known, change = there.get(word_id(word)), self._changes[word]
+                before = known or Word(0, 0)
+                now = Word(before.df + change.df, before.fields | change.fields)
                 if now.df <= 0:
-                    if row:
+                    if known:
                         yield Action(word_id(word), None), -1
                 elif now != known:
-                    yield _document(word, now), 0 if row else 1
+                    yield _document(word, now), 0 if known else 1
+
+    def _there(self, index: str, ids: list[str]) -> dict[str, Word]:
+        """Return what the dictionary has of some words."""
+        body = {"query": {"ids": {"values": ids}}, "size": _ASKED, "_source": False, "sort": ["_doc"]}
+        answer = self._cluster.search(index, body | {"docvalue_fields": ["df", "fields"]})
+        with self._cluster.faults(), reading():
+            rows = [(str(hit["_id"]), hit["fields"]) for hit in answer["hits"]["hits"]]
+            return {name: Word(int(row["df"][0]), int(row["fields"][0])) for name, row in rows}
 
 
 def _document(word: str, count: Word) -> Action:

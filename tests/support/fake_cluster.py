@@ -249,6 +249,8 @@ def _matches(query: Any, id_: str, source: dict[str, Any]) -> bool:
     match kind:
         case "match_all":
             return True
+        case "ids":
+            return id_ in row["values"]
         case "term":
             ((name, value),) = row.items()
             held = source.get(name, ())
