@@ -28,6 +28,7 @@ class Dictionary:
         self._cluster = cluster
         self._items = index
         self._changes: dict[str, Word] = {}
+        self._gone: dict[str, int] = {}
 
     def add(self, words: Mapping[str, Word]) -> None:
         """Count further items."""
@@ -42,11 +43,13 @@ class Dictionary:
             with self._cluster.faults(), reading():
                 answer = self._cluster.client.mget(index=index, body=body, params={"_source_includes": "t_*"})
                 for row in answer["docs"]:
-                    self.add({word: Word(-1, 0) for word in words_of(row["_source"])} if row["found"] else {})
+                    fields = words_of(row["_source"]) if row["found"] else {}
+                    self.add({word: Word(-1, 0) for word in fields})
+                    self._gone |= {word: bits | self._gone.get(word, 0) for word, bits in fields.items()}
 
     def count_all(self) -> None:
         """Count all documents of the new generation, whoever owns them."""
-        body: dict[str, Any] = {"size": _FULL, "sort": [{"mark": "asc"}, {"_id": "asc"}], "_source": ["t_*"]}
+        body: dict[str, Any] = {"size": _FULL, "sort": [{"mark": "asc"}], "_source": ["t_*"]}
         while True:
             answer = self._cluster.search(self._items, body)
             with self._cluster.faults(), reading():
@@ -85,7 +88,8 @@ class Dictionary:
 
     def _changed(self, index: str) -> Iterator[tuple[Action, int]]:
         """Yield the documents of the words that change, each with by how many words the dictionary grows."""
-        words = [word for word, count in self._changes.items() if count.df or count.fields]
+        # a word that as many items have as before, in fields that it was in before, is not asked about
+        words = [word for word, (df, fields) in self._changes.items() if df or fields & ~self._gone.get(word, 0)]
         for start in range(0, len(words), _ASKED):
             some = words[start : start + _ASKED]
             there = self._there(index, list(map(word_id, some)))

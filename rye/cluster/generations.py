@@ -59,28 +59,31 @@ class Generations:
             found = self._cluster.client.indices.get_settings(index=index)[index]["settings"]["index"]
             return int(found["number_of_shards"]), int(found["number_of_replicas"])
 
-    def make(self, new: str, base: str, *, shards: int | None, fresh_words: bool) -> None:
+    def make(self, new: str, base: str, *, shards: int | None, replicas: int | None, fresh_words: bool) -> None:
         """Make the indexes of a generation, with all that is in the one before.
 
         Args:
             new: Its name.
             base: The generation before; empty for none.
             shards: Pieces of the index of items; None for as many as there were, else one.
+            replicas: Further copies of each piece; None for as many as there were. An index that is filled from
+                nothing gets them at the end.
             fresh_words: Whether the dictionary begins empty.
         """
         client = self._cluster.client
         with self._cluster.faults():
             for script, text in STORED_SCRIPTS.items():
                 client.put_script(id=script, body={"script": {"lang": "painless", "source": text}})
-        before = self.shards(base) if base else 0
+        before, copies = self._sizes(base) if base else (0, 0)
+        copies = copies if replicas is None else replicas
         if base and shards in (None, before):
-            self._clone(base, new)
+            self._clone(base, new, copies)
         else:
             self._create(new, settings(shards or before or 1, 0))
             if base:
                 self._copy(base, new)
         if base and not fresh_words:
-            self._clone(words_of(base), words_of(new))
+            self._clone(words_of(base), words_of(new), copies)
         else:
             self._create(words_of(new), word_settings(0))
 
@@ -88,10 +91,10 @@ class Generations:
         with self._cluster.faults():
             self._cluster.client.indices.create(index=index, body=shape | {"aliases": {f"{index}-write": {}}})
 
-    def _clone(self, old: str, new: str) -> None:
-        """Let the cluster link the files of an index, which takes no time and no room."""
+    def _clone(self, old: str, new: str, replicas: int) -> None:
+        """Let the cluster link the files of an index, which takes no room; replicas are copied meanwhile."""
         client = self._cluster.client
-        body: dict[str, Any] = {"settings": {"index.number_of_replicas": 0, "index.blocks.write": None}}
+        body: dict[str, Any] = {"settings": {"index.number_of_replicas": replicas, "index.blocks.write": None}}
         with self._cluster.faults():
             client.indices.put_settings(index=old, body={"index.blocks.write": True})
             client.indices.clone(index=old, target=new, body=body | {"aliases": {f"{new}-write": {}}})
@@ -120,12 +123,13 @@ class Generations:
         if replicas is None and like is None:
             return
         wanted = replicas if replicas is not None else self._sizes(like)[1] if like else 1
-        if wanted != self._sizes(index)[1]:
-            body = {"index": {"number_of_replicas": wanted}}
-            with self._cluster.faults():
-                self._cluster.client.indices.put_settings(index=f"{index},{words_of(index)}", body=body)
-            if like is None:
-                self.wait(index)
+        if wanted == self._sizes(index)[1] == self._sizes(words_of(index))[1]:
+            return
+        body = {"index": {"number_of_replicas": wanted}}
+        with self._cluster.faults():
+            self._cluster.client.indices.put_settings(index=f"{index},{words_of(index)}", body=body)
+        if like is None:
+            self.wait(index)
 
     def wait(self, index: str) -> None:
         """Wait for all copies of a generation, as long as :data:`WAIT`.

@@ -68,7 +68,12 @@ class LocalItems:
     @cached_property
     def places(self) -> frozenset[Place]:
         """Where all of them are."""
-        return frozenset(self.place_of(doc) for doc in self.marks.values())
+        return frozenset(
+            Place(facts, path)
+            for part in self._reader.parts
+            for facts in [RootFacts.of(part.root, self._owner)]
+            for path in part.segment.paths.take(np.flatnonzero(part.live))
+        )
 
     @property
     def roots(self) -> list[RootFacts]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -213,41 +213,45 @@ class Publisher:
 
     def _plan(self, before: _Before, *, repair: bool) -> _Plan:
         """Return what has to be done, by comparing the marks there with those here."""
-        marks, places = self._items.marks, self._items.places
-        roots = before.notes.roots if before.notes else ()
-        there, altered = dict[str, Change](), set[str]()
+        marks = self._items.marks
+        there: dict[str, bool] = {}  # document → whether it is what rye would write
         if before.notes is not None:
-            there = dict(self._there(before.index, roots, places))
-            altered = set(self._altered(before, there)) if repair else set()
-        delete = [mark for mark in there if mark not in marks]
-        write = [mark for mark in marks if mark not in there or mark in altered]
-        changed_places = {there[mark].path for mark in delete if there[mark].action == "change"}
-        changes = [there[mark] for mark in delete if there[mark].action == "remove"]
+            there = dict(self._compared(before)) if repair else dict.fromkeys(self._marks(before.index), True)
+        delete = [name for name in there if name not in marks]
+        write = [mark for mark in marks if not there.get(mark)]
+        gone = list(self._described(before, delete))
+        changed = {change.path for change in gone if change.action == "change"}
+        changes = [change for change in gone if change.action == "remove"]
         for mark in write:
             kind, item_id = self._items.key_of(marks[mark])
             path = _spelled(self._items.place_of(marks[mark]))
-            action = "change" if path in changed_places or mark in altered else "add"
+            action = "change" if path in changed or mark in there else "add"
             changes.append(Change(action, kind, item_id, path))
-        return _Plan(
-            write, delete, tuple(sorted(changes, key=lambda change: (change.type, change.id, change.path))), len(there)
-        )
+        changes.sort(key=lambda change: (change.type, change.id, change.path))
+        return _Plan(write, delete, tuple(changes), len(there))
 
-    def _there(
-        self, index: str, roots: tuple[RootFacts | None, ...], places: frozenset[Place]
-    ) -> Iterator[tuple[str, Change]]:
-        """Yield the owner's documents: ``change`` where there is an item at the same place here, else ``remove``."""
+    def _marks(self, index: str) -> Iterator[str]:
+        """Yield the marks of the owner's documents, without reading any."""
+        for hit in self._pages(index, {"term": {"owner": self._owner}}, {"stored_fields": "_none_"}, _PAGE):
+            yield str(hit["sort"][0])
+
+    def _described(self, before: _Before, names: Sequence[str]) -> Iterator[Change]:
+        """Yield what becomes of documents that go: ``change`` where there is an item at the same place here."""
+        roots = before.notes.roots if before.notes else ()
         shape = {"docvalue_fields": ["root", "type", "id", "path"], "_source": False}
-        for hit in self._pages(index, {"term": {"owner": self._owner}}, shape, _PAGE):
-            fields = hit["fields"]
-            number, path = int(fields["root"][0]), str(fields["path"][0])
-            root = roots[number] if 0 <= number < len(roots) else None
-            place = Place(root or RootFacts("", "", ""), path)
-            action = "change" if place in places else "remove"
-            yield str(hit["_id"]), Change(action, str(fields["type"][0]), str(fields["id"][0]), _spelled(place))
+        for start in range(0, len(names), _PAGE):
+            query = {"ids": {"values": list(names[start : start + _PAGE])}}
+            for hit in self._pages(before.index, query, shape, _PAGE):
+                fields = hit["fields"]
+                number, path = int(fields["root"][0]), str(fields["path"][0])
+                root = roots[number] if 0 <= number < len(roots) else None
+                place = Place(root or RootFacts("", "", ""), path)
+                action = "change" if place in self._items.places else "remove"
+                yield Change(action, str(fields["type"][0]), str(fields["id"][0]), _spelled(place))
 
     def _pages(self, index: str, query: Any, shape: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
         """Yield all hits of a query, in the order of their marks."""
-        body: dict[str, Any] = {"query": query, "size": size, "sort": [{"mark": "asc"}, {"_id": "asc"}], **shape}
+        body: dict[str, Any] = {"query": query, "size": size, "sort": [{"mark": "asc"}], **shape}
         while True:
             answer = self._cluster.search(index, body)
             with self._cluster.faults(), reading():
@@ -257,15 +261,14 @@ class Publisher:
                     return
                 body["search_after"] = hits[-1]["sort"]
 
-    def _altered(self, before: _Before, there: Mapping[str, Change]) -> Iterator[str]:
-        """Yield the marks of the documents that are not what rye would write."""
+    def _compared(self, before: _Before) -> Iterator[tuple[str, bool]]:
+        """Yield every document of the owner, with whether it is what rye would write."""
         numbers = {facts: at for at, facts in enumerate(before.notes.roots if before.notes else ()) if facts}
-        known = [mark for mark in self._items.marks if mark in there and self._has_root(mark, numbers)]
+        known = [mark for mark in self._items.marks if self._has_root(mark, numbers)]
         digests = {action.id: _digest(action.source) for action in self._items.documents(known, numbers)}
         for hit in self._pages(before.index, {"term": {"owner": self._owner}}, {}, _FULL_PAGE):
-            mark = str(hit["_id"])
-            if mark in self._items.marks and digests.get(mark) != _digest(hit["_source"]):
-                yield mark
+            name = str(hit["_id"])
+            yield name, digests.get(name) == _digest(hit["_source"])
 
     def _has_root(self, mark: str, numbers: Mapping[RootFacts, int]) -> bool:
         return self._items.place_of(self._items.marks[mark]).root in numbers
@@ -286,7 +289,8 @@ class Publisher:
         items, cluster = self._items, self._cluster
         base = before if before.notes is not None else _Before("", None)
         notes = base.notes or Notes()
-        self._generations.make(new, base.index, shards=options.shards, fresh_words=options.repair)
+        shape = {"shards": options.shards, "replicas": options.replicas}
+        self._generations.make(new, base.index, **shape, fresh_words=options.repair)
         roots = _numbered(notes.roots, items.roots, self._owner)
         numbers = {facts: at for at, facts in enumerate(roots) if facts}
         deleted = (Action(mark, None) for mark in plan.delete)
@@ -337,9 +341,7 @@ class Publisher:
             mapping = self._cluster.client.indices.get_mapping(index=new)[new]["mappings"]
             expected = settings(1, 0)["mappings"]
             same = all(mapping[name] == expected[name] for name in ("dynamic", "properties"))
-        marks = [
-            str(hit["_id"]) for hit in self._pages(new, {"term": {"owner": self._owner}}, {"_source": False}, _PAGE)
-        ]
+        marks = list(self._marks(new))
         problem = "" if same else "its mapping is not the one of rye"
         if not problem and (len(marks) != len(self._items.marks) or digest_of(marks) != self._items.digest):
             problem = f"it holds {len(marks):,} of {len(self._items.marks):,} items, or others"

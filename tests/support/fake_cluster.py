@@ -104,7 +104,8 @@ class FakeCluster:
         source = self.held[index]
         assert source.settings.get("index.blocks.write"), "a clone needs a source that nobody writes to"
         self.held[target] = Index(body)
-        self.held[target].settings = {**source.settings, "number_of_replicas": 0, "index.blocks.write": None}
+        copies = body["settings"]["index.number_of_replicas"]
+        self.held[target].settings = {**source.settings, "number_of_replicas": copies, "index.blocks.write": None}
         self.held[target].mappings = copy.deepcopy(source.mappings)
         self.held[target].documents = copy.deepcopy(source.documents)
 
@@ -216,20 +217,28 @@ class FakeCluster:
     def _search(self, header: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
         self._note("search")
         every = self._named(header["index"]).documents
-        rows = [(id_, source) for id_, source in sorted(every.items()) if _matches(body.get("query"), id_, source)]
+        rows = [
+            (id_, source)
+            for id_, source in sorted(every.items(), key=_order)
+            if _matches(body.get("query"), id_, source)
+        ]
         total, after = len(rows), body.get("search_after")
-        rows = [row for row in rows if after is None or row[0] > after[-1]][: body.get("size", 10)]
+        rows = [row for row in rows if after is None or _order(row) > after[-1]][: body.get("size", 10)]
         hits = [
             {
                 "_id": id_,
                 "_source": source,
-                "sort": [source.get("mark"), id_],
+                "sort": [source.get("mark", id_)],
                 "fields": {name: [source[name]] for name in body.get("docvalue_fields", ()) if name in source},
             }
             for id_, source in rows
         ]
         answer = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": total}, "hits": hits}}
         return answer | {"aggregations": dict(_aggregated(body.get("aggs", {}), every))}
+
+
+def _order(row: tuple[str, dict[str, Any]]) -> str:
+    return str(row[1].get("mark", row[0]))
 
 
 def _aggregated(wanted: dict[str, Any], every: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Any]]:
