@@ -24,7 +24,7 @@ _ROOMS_BELOW = {
     "spaces",
     "trust",
 }
-_ROOMS_ABOVE = {"cli", "mcp", "registry", "remote", "surface", "verify", "web"}
+_ROOMS_ABOVE = {"cli", "cluster", "mcp", "registry", "surface", "verify", "web"}
 _FILES = {
     *("__init__.py", "__main__.py", "_files.py", "_process.py", "_report.py", "_resources.py", "_text.py", "errors.py"),
 }

@@ -162,6 +162,7 @@ def _space(text: str, *choices: str, hint: str = "") -> Parameter:
     return _SPACE["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint)
 
 
+_PUBLISHED = ("project", "user", "system", "all")
 _NOT_BUNDLES = "a bundle's items are its publisher's"
 _YES = _named(yes=_flag("Do not ask: the fingerprint has been compared", flags="--yes -y"))
 _trust_space = partial(_space, hint="a bundle's trust files are its publisher's")
@@ -261,17 +262,35 @@ COMMANDS: Mapping[str, _Table] = {
     ),
     "stats": _SPACE | _of(*_EVERY_PLACE),
     "index": (
-        _named(action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear")))
-        | _of("project", "bundles", "cache_dir", "embedder")
-    ),
-    "publish": (
         _named(
-            address=_argument("The registry: `opensearch+https://HOST:9200/NAME`"),
-            shards=Parameter("Pieces of the index of items", 1, low=1, high=1024, kind="integer"),
-            replicas=Parameter("Further copies of each piece", 1, low=0, high=16, kind="integer"),
-            dry_run=_flag("Say what would be sent, and send nothing", flags="--dry-run"),
+            action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear", "publish")),
+            address=Parameter(
+                "With `publish`: the registry, `opensearch+https://HOST:9200/NAME`", "", flags="argument"
+            ),
+            owner=Parameter(
+                "With `publish`: whose items they are; by default the name of the project's folder", "", metavar="NAME"
+            ),
+            space=_space("With `publish`: the space to publish: `project`, `user`, `system` or `all`", *_PUBLISHED),
+            scope=Parameter(
+                "With `publish`: types and namespaces, as for `rye search`", "*", flags="--scope -s", metavar="SCOPE"
+            ),
+            shards=Parameter(
+                "With `publish`: pieces of the index of items; by default as many as there are, else 1",
+                low=1,
+                high=1024,
+                kind="integer",
+            ),
+            replicas=Parameter(
+                "With `publish`: further copies of each piece; by default as many as there are, else 1",
+                low=0,
+                high=16,
+                kind="integer",
+            ),
+            dry_run=_flag("With `publish`: list what would be added, changed and removed, and send nothing"),
+            repair=_flag("With `publish`: compare each document with its item, and send what is missing or altered"),
+            yes=_flag("With `publish`: also remove more than a tenth of the owner's items", flags="--yes -y"),
         )
-        | _of("project", "bundles", "clients", "cache_dir", "max_staleness")
+        | _of("project", "bundles", "clients", "cache_dir", "max_staleness", "embedder")
     ),
     "init": (
         _named(

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rye.cluster.publish import PublishReport
     from rye.embedding import Choice
     from rye.index.refresh import RefreshReport
     from rye.index.schema import TYPE_NAMES
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from rye.registry.stats import SpaceStats, Stats
     from rye.registry.watch import Watch
     from rye.registry.well_known import SkillsExport, export_skills
-    from rye.remote.publish import PublishReport
     from rye.search.clauses import Clause
     from rye.search.explain import Contrast, Neighbour, QueryReading, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
@@ -114,7 +114,7 @@ _NAMES = {
     "rye.index.refresh": "RefreshReport",
     "rye.index.schema": "TYPE_NAMES",
     "rye.index.vectors": "VectorReport",
-    "rye.remote.publish": "PublishReport",
+    "rye.cluster.publish": "PublishReport",
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",

@@ -50,6 +50,7 @@ from rye.spaces.layout import Layout, as_path, as_paths
 from rye.trust import system_clock
 
 if TYPE_CHECKING:
+    from rye.cluster.publish import PublishReport
     from rye.index.refresh import RefreshReport
     from rye.index.vectors import VectorReport
     from rye.keyring.lists import ListSigned
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
-    from rye.remote.publish import PublishReport
     from rye.search.explain import QueryReading, Why
     from rye.search.results import SectionResponse
     from rye.spaces.lists import ListReport
@@ -186,12 +186,45 @@ class Registry:
             return self._remote.search(request)
         return self._answer(request.space, self._searched(request))
 
-    def publish(self, index: str, *, shards: int = 1, replicas: int = 1, dry_run: bool = False) -> PublishReport:
-        """Publish the items of all spaces to a cluster, as :meth:`rye.registry.remote.RemoteRegistry.publish` does."""
+    def publish(
+        self,
+        index: str,
+        *,
+        owner: str = "",
+        space: str = "project",
+        scope: str = "*",
+        shards: int | None = None,
+        replicas: int | None = None,
+        dry_run: bool = False,
+        yes: bool = False,
+        repair: bool = False,
+    ) -> PublishReport:
+        """Publish items to a registry on a cluster: they become all that an owner has there, beside other owners.
+
+        Args:
+            index: The address of the registry.
+            owner: Whose items they are; empty for the name of the project's folder.
+            space: ``project``, ``user``, ``system`` (without rye's own items) or ``all``.
+            scope: Types and namespaces, as for :meth:`search`.
+            shards: Pieces of the index of items; None for as many as there are, else 1.
+            replicas: Further copies of each; None for as many as there are, else 1.
+            dry_run: Only say what would be added, changed and removed.
+            yes: Also remove more than a tenth of the owner's items.
+            repair: Compare each document with its item, and write again what is missing or altered.
+
+        Raises:
+            ArgumentError: An argument is at fault, or ``publish-removes``.
+            NotFoundError: There is no project here.
+            EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
+        """
+        from rye.cluster.publish import PublishOptions
         from rye.registry.remote import RemoteRegistry
 
+        check_space(space)
         cluster = RemoteRegistry(index, self._layout, self._named_trust, self._progress)
-        return self._with_state(partial(cluster.publish, shards=shards, replicas=replicas, dry_run=dry_run))
+        options = PublishOptions(shards, replicas, dry_run, yes, repair)
+        publish = partial(cluster.publish, owner=owner, space=space, scope=scope, options=options)
+        return self._with_state(publish)
 
     def list_items(
         self,

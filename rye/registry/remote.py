@@ -11,22 +11,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rye.errors import NotFoundError, UnavailableError
-from rye.index.reader import Reader
+from rye.cluster.client import Address, Cluster
+from rye.cluster.generation import Generation
+from rye.cluster.hits import FetchedHits
+from rye.cluster.local_items import LocalItems, select_items
+from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
+from rye.cluster.published import read_snapshot
+from rye.cluster.remote_search import ClusterBackend, refuse
+from rye.errors import ArgumentError, NotFoundError, UnavailableError
+from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
 from rye.registry.state import ranking_of
-from rye.remote.cluster import Address, Cluster
-from rye.remote.generation import Generation
-from rye.remote.hits import FetchedHits
-from rye.remote.publish import Publisher, PublishReport
-from rye.remote.remote_search import ClusterBackend, refuse
 from rye.search.engine import Search
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
+from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
-from rye.spaces.lists import with_lists
 from rye.trust import TrustLoad, system_clock
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class RemoteRegistry:
         self._progress = progress
         self.cluster = Cluster(Address.parse(index))
         self._generation: Generation | None = None
+        self._gap = ""
 
     def search(self, request: Request) -> SearchResponse:
         """Answer a search.
@@ -98,7 +101,7 @@ class RemoteRegistry:
         began, found = time.perf_counter(), list[SearchResponse]()
         with self._reading() as (generation, load, scratch):
             trust, now = load.trust, system_clock()
-            ranking = ranking_of(self._layout, trust, now, generation.roots)
+            ranking = ranking_of(self._layout, trust, now, list(filter(None, generation.roots)))
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
@@ -109,7 +112,8 @@ class RemoteRegistry:
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
-        warnings = (*load.warnings, *ranking.problems, *said, told)
+        gap = [SearchWarning(self._gap)] if self._gap else []
+        warnings = (*load.warnings, *ranking.problems, *said, *gap, told)
         limit = sum(one.limit for one in found)
         return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)
 
@@ -129,16 +133,18 @@ class RemoteRegistry:
                 error.hint = next(iter(hits.left_out), error.hint)
                 raise
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
-        return replace(found, path=generation.address_of(found.path), warnings=(*found.warnings, *hits.left_out, told))
+        said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
+        return replace(found, path=generation.address_of(found.path), warnings=said)
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Generation, TrustLoad, Path]]:
         """Yield the generation that serves now, the trusted keys, and a folder to work in."""
-        load, snapshot = self._layout.load_trust(self._named_trust), self.cluster.snapshot()
+        load, snapshot = self._layout.load_trust(self._named_trust), read_snapshot(self.cluster)
         if self._generation is None or self._generation.snapshot.items != snapshot.items:
             self._generation = Generation(self.cluster, snapshot)
+            self._gap = self._generation.gap()
         with TemporaryDirectory(prefix="rye-page-") as scratch:
-            yield self._generation, with_lists(load, self._layout.roots), Path(scratch)
+            yield self._generation, load, Path(scratch)
 
     @staticmethod
     def refusal() -> UnavailableError:
@@ -147,30 +153,46 @@ class RemoteRegistry:
         message = "a registry on a cluster can be searched, listed and shown, and no more yet"
         return UnavailableError("not-on-cluster", message, hint=hint)
 
-    def publish(self, state: State, *, shards: int, replicas: int, dry_run: bool) -> PublishReport:
-        """Publish a state of the spaces as a new generation, which is swapped in when it is whole.
+    def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:
+        """Publish items of a state of the spaces as all that an owner has in the registry.
 
-        Items in folders of clients are left out. Killed at any moment, the generation before serves on, and the next
-        publish goes on with what is there.
+        Items of other owners stay as they are. Killed at any moment, the generation before serves on. rye's own items
+        are never published: every installation has them.
 
         Args:
             state: The items.
-            shards: Pieces of the index of items.
-            replicas: Further copies of each.
-            dry_run: Only say what would be done.
+            owner: Whose they are; empty for the name of the project's folder.
+            space: ``project``, ``user``, ``system`` or ``all``.
+            scope: Types and namespaces, as for a search.
+            options: How to publish.
 
         Raises:
-            ArgumentError: ``shards`` or ``replicas`` is out of bounds.
-            EnvironmentFault: The cluster is at fault, or a file changed meanwhile.
+            ArgumentError: An argument is not valid, or many items would be removed.
+            NotFoundError: ``project-not-found``: there is no project here.
+            EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
             UnavailableError: The client for clusters is not installed.
         """
-        shards, replicas = (
-            check(COMMANDS["publish"]["shards"], shards),
-            check(COMMANDS["publish"]["replicas"], replicas),
+        table = COMMANDS["index"]
+        options = options._replace(
+            shards=check(table["shards"], options.shards), replicas=check(table["replicas"], options.replicas)
         )
-        every = state.everywhere.snapshots
-        reader = Reader([(root, snapshot) for root, snapshot in every if root.client is None])
+        name = check_owner(owner or self._default_owner(space))
+        roots = [
+            (root, snapshot)
+            for root, snapshot in state.everywhere.snapshots
+            if space in ("all", root.space) and not is_own(root)
+        ]
+        reader = select_items(roots, parse_scope(scope))
         states = States(reader, reader, lambda: state.trust.trust, system_clock())
-        publisher = Publisher(self.cluster, reader, states, self._progress)
-        report = publisher.run(shards=shards, replicas=replicas, dry_run=dry_run)
-        return replace(report, left_out=tuple(root.source for root, found in every if root.client and found.count))
+        items = LocalItems(reader, states, name)
+        return Publisher(self.cluster, items, name, self._progress).run(options)
+
+    def _default_owner(self, space: str) -> str:
+        """Return the name of the project's folder."""
+        if space in ("user", "system"):
+            hint = "name whose items they are: --owner NAME"
+            raise ArgumentError("bad-owner", f"the items of {space} space have no owner", hint=hint)
+        if self._layout.project is None:
+            hint = "go into a project, name it with --project DIR, or publish another --space"
+            raise NotFoundError("project-not-found", "there is no project here", hint=hint)
+        return self._layout.project.resolve().name

@@ -234,7 +234,7 @@ def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
         case bound.HasState(name=name):
             return states.having(name)
         case bound.Within(scope=scope):
-            return _in_scope(reader, scope)
+            return in_scope(reader, scope)
         case bound.Changed(since=since, before=before):
             after = reader.times >= (-math.inf if since is None else since)
             return after & (reader.times < (math.inf if before is None else before))
@@ -255,7 +255,7 @@ def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
     return _by_value(reader, node)
 
 
-def _in_scope(reader: Reader, scope: Scope) -> Bools:
+def in_scope(reader: Reader, scope: Scope) -> Bools:
     """Return a mask of the documents that one part of a scope holds."""
     masks = [np.zeros(0, bool)]
     for part in reader.parts:

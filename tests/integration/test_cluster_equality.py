@@ -8,7 +8,6 @@ where the folder has ``ca.pem``, and ``reader`` and ``indexer`` as ``.pem`` and 
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import random
@@ -234,14 +233,15 @@ def test_a_secured_cluster_lets_a_reader_search_and_an_indexer_publish(
     log_in("reader")
     assert Registry(project, index=address, **places).search("").total == 30
     assert len(Registry(project, index=address, **places).list_items().results) == 30
-    with pytest.raises(RyeError, match="403"):
+    with pytest.raises(RyeError) as refused:
         Registry(project, **places).publish(f"{address}-2", replicas=0)
+    assert refused.value.code == "cluster-forbidden"
     for name in ("RYE_INDEX_CERT", "RYE_INDEX_KEY", "RYE_INDEX_CA"):
         monkeypatch.delenv(name)
         if name != "RYE_INDEX_CERT":
             with pytest.raises(RyeError) as raised:
                 Registry(project, index=address, **places).search("")
-            assert raised.value.code == "cluster-unreachable"
+            assert raised.value.code == "cluster-certificate"
 
 
 def _odd_queries() -> Iterator[str]:
@@ -350,37 +350,11 @@ def test_a_lying_cluster_changes_no_bytes_unnoticed(tmp_path: Path) -> None:
         hits = client.search(index=index, body={"size": 100})["hits"]["hits"]
         knowledge = [hit for hit in hits if hit["_source"]["type"] == "knowledge"][:3]
         first, second, third = (hit["_source"] for hit in knowledge)
-        changed = base64.b64decode(first["raw"]) + b"\nand more\n"
-        client.index(index=index, id=knowledge[0]["_id"], body=first | {"raw": base64.b64encode(changed).decode()})
+        changed = first["raw"] + "\nand more\n"
+        client.indices.put_settings(index=index, body={"index.blocks.write": False})
+        client.index(index=index, id=knowledge[0]["_id"], body=first | {"raw": changed})
         client.index(index=index, id=knowledge[1]["_id"], body=second | {"raw": third["raw"]}, refresh=True)
         found = {hit["id"]: _verdicts(one, f"knowledge:{hit['id']}").get(hit["id"]) for hit in (first, second, third)}
         assert found == {first["id"]: "tampered", second["id"]: "misplaced", third["id"]: "trusted"}
-    finally:
-        one.clear()
-
-
-def test_a_publish_sends_what_changed_and_says_what_it_would_do(tmp_path: Path) -> None:
-    """The name stands for the new generation once that is whole; the one before is kept, older ones are not."""
-    items = Corpus(40).items(60)
-    laid = laying.lay(items[:50], tmp_path)
-    one = both(tmp_path)
-    try:
-        again = one.home.publish(one.address, replicas=0)
-        assert (again.added, again.copied, again.removed, again.items) == (0, 0, 0, 50)
-        for item in items[50:]:
-            laid.write(item)
-        laid.write(items[0], more="\nchanged\n").touch()
-        (tmp_path / "project" / ".ai" / items[1].type.folder / f"{items[1].id}.md").unlink(missing_ok=True)
-        (tmp_path / "project" / ".ai" / items[1].type.folder / f"{items[1].id}.py").unlink(missing_ok=True)
-        would = one.home.publish(one.address, replicas=0, dry_run=True)
-        assert one.away.search("", limit=1000, include_superseded=True).total == 50
-        done = one.home.publish(one.address, replicas=0)
-        figures = (done.added, done.copied, done.removed, done.items)
-        assert figures == (would.added, would.copied, would.removed, would.items) == (11, 48, 2, 59)
-        everything = {"limit": 1000, "include_superseded": True}
-        assert answer(one.home, "", everything) == answer(one.away, "", everything)
-        laid.write(items[2], more="\nchanged\n")
-        one.home.publish(one.address, replicas=0)
-        assert len(one.cluster().indices.get(index=f"{one.name}-*")) == 4
     finally:
         one.clear()

@@ -14,10 +14,10 @@ import pytest
 from mcp import Client
 
 from rye import Registry
+from rye.cluster import client as cluster
+from rye.cluster.documents import FORMAT
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, UnavailableError
 from rye.index.schema import TEXT_FIELDS
-from rye.remote import cluster
-from rye.remote.documents import FORMAT
 from tests.support.mcp_server import called, refused, with_client
 from tests.support.spacesim import SpaceSim, furnish
 
@@ -26,12 +26,12 @@ pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 Reply = tuple[int, dict[str, str], bytes]
 META = {
     "format": FORMAT,
-    "count": 3,
+    "count": 0,
     "average": [1.0] * len(TEXT_FIELDS),
-    "keys": ["type"],
-    "roots": [["project", ""]],
+    "words": 0,
+    "owners": {"shop": {"count": 0, "digest": "", "keys": ["type"], "copies": False}},
+    "roots": [["shop", "project", "", "", "", ""]],
     "withdrawn": False,
-    "copies": False,
 }
 WHOLE = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": 0}, "hits": []}}
 JSON = {"Content-Type": "application/json"}
@@ -178,7 +178,9 @@ def test_an_answer_has_a_greatest_size(serve: Serve, tmp_path: Path, monkeypatch
         (META | {"format": 99}, "cluster-format"),
         ({}, "cluster-format"),
         (META | {"average": [0.0]}, "cluster-error"),
-        (META | {"roots": [["nowhere", ""]]}, "cluster-error"),
+        (META | {"roots": [["shop", "nowhere", "", "", "", ""]]}, "cluster-error"),
+        (META | {"roots": [["shop", "project", "../../etc", "", "", ""]]}, "cluster-error"),
+        (META | {"roots": [["shop", "project", "", "/etc", "skill", ""]]}, "cluster-error"),
     ],
 )
 def test_what_is_noted_of_a_generation_is_checked(

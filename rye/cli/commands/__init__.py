@@ -50,7 +50,6 @@ _PLACES: Mapping[str, str] = {
     "list": "items.list_command",
     "stats": "items.stats",
     "index": "service.index",
-    "publish": "service.publish",
     "init": "create.init",
     "new": "create.new",
     "import": "create.import_command",
@@ -106,13 +105,12 @@ list: List items with version, verdict and description.
 stats: Count items by space, type, verdict and signer.
     rye stats                         # of all spaces
     rye stats --space project --json  # of the project, for a program
-index: Show, rebuild or clear the search index.
+index: Show, rebuild or clear the search index; publish to a cluster.
     rye index status   # where the index of each space is and how large
     rye index rebuild  # read every file again
     rye index clear    # delete it; the next search builds it anew
-publish: Publish the items of all spaces to a cluster.
-    rye publish opensearch+https://search.example:9200/skills            # as a new generation, swapped in when whole
-    rye publish opensearch+https://search.example:9200/skills --dry-run  # how much would be sent
+    rye index publish opensearch+https://search.example:9200/skills            # the project, as one owner of several
+    rye index publish opensearch+https://search.example:9200/skills --dry-run  # what would change there
 init: Set up a project: take in, write the policy, sign, search.
     rye init --dry-run                                   # list all that would be done
     rye init                                             # list it, ask, and do it

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rye._process import find_program
 from rye._text import quote
 from rye.cli.options import Place, Refusal, ask, command, params_of, refuse
-from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
-from rye.errors import EnvironmentFault, NotFoundError
+from rye.cli.terminal import Terminal, confirm, note, say, say_json, show, warning_lines
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 
 if TYPE_CHECKING:
     from rye.registry import RefreshReport, Registry, VectorReport
@@ -23,18 +23,30 @@ if TYPE_CHECKING:
 _TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
 
 
+_OF_PUBLISH = ("address", "owner", "space", "scope", "shards", "replicas", "dry_run", "repair", "yes")
+
+
 @command("index", params=params_of("index"))
 def index(action: str, **options: Any) -> int:
-    """Show, rebuild or clear the index. It is a cache: a search builds it if it is missing, and refreshes it.
+    """Show, rebuild or clear the index, or publish items to a registry on a cluster.
 
-    `vectors` computes the vectors for search by meaning, which the first such search would do otherwise.
+    The index is a cache: a search builds it if it is missing, and refreshes it. `vectors` computes the vectors for
+    search by meaning, which the first such search would do otherwise.
+
+    `publish` sends the items of the project, its skills, commands and instruction files to the registry at ADDRESS.
+    They replace what the same owner published before; items of other owners stay. The registry serves its old state
+    until the new one is complete.
 
     Exit status: 0 done, 1 not done because another process is doing it, 2 error.
     """
     if action != "vectors":
         refuse("embedder", because=f"with {action}")
-    place = Place.take(options)
-    facts, lines, warnings, status = _INDEX_ACTIONS[action](place)
+    if action != "publish":
+        refuse(*_OF_PUBLISH, because=f"with {action}")
+    elif not options["address"]:
+        raise Refusal("the address of the registry is missing", hint="rye index publish opensearch+https://HOST/NAME")
+    place, given = Place.take(options), {name: options[name] for name in _OF_PUBLISH}
+    facts, lines, warnings, status = _publish(place, given) if action == "publish" else _INDEX_ACTIONS[action](place)
     if options["as_json"]:
         say_json(facts)
     else:
@@ -42,28 +54,29 @@ def index(action: str, **options: Any) -> int:
     return status
 
 
-@command("publish", params=params_of("publish"))
-def publish(address: str, shards: int, replicas: int, **options: Any) -> int:
-    """Publish the items of all spaces, but those in folders of clients, to a registry on a cluster.
-
-    The generation before serves until the new one is whole. What was killed is gone on with.
-
-    Exit status: 0 done, 2 error.
-    """
-    place, dry_run = Place.take(options), options["dry_run"]
-    shape = {"shards": shards, "replicas": replicas}
-    report = ask(place, lambda registry: registry.publish(address, dry_run=dry_run, **shape), doing="publishing")
-    if options["as_json"]:
-        say_json(report.to_dict())
-    else:
-        from rye.cli.render.index import render_published
-
-        show([render_published(report)], warning_lines(report.warnings, Terminal.of(sys.stderr)))
-    return 0
-
-
 _Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
 """JSON, lines, warnings and exit status of an action."""
+
+
+def _publish(place: Place, given: dict[str, Any]) -> _Outcome:
+    """Publish; where many items would be removed, ask on a terminal first."""
+    from rye.cli.render.index import render_published
+
+    address = given.pop("address")
+    try:
+        report = ask(place, lambda registry: registry.publish(address, **given), doing="publishing")
+    except ArgumentError as error:
+        if error.code != "publish-removes":
+            raise
+        try:
+            agreed = confirm(f"{error.message}. Remove them?")
+        except EOFError:
+            raise error from None
+        if not agreed:
+            return {"published": False}, ["nothing was published"], (), 2
+        given["yes"] = True
+        report = ask(place, lambda registry: registry.publish(address, **given), doing="publishing")
+    return report.to_dict(), render_published(report), report.warnings, 0
 
 
 def _status(place: Place) -> _Outcome:

@@ -110,9 +110,20 @@ def render_vectors(report: VectorReport) -> str:
     return f"{made}; {plural(report.missing, 'item')} without" if report.missing else made
 
 
-def render_published(report: PublishReport) -> str:
-    """Return a sentence on what was published."""
-    done = "would be sent" if report.dry_run else "sent"
-    left = f"; left out: {', '.join(map(inline, report.left_out))}" if report.left_out else ""
-    counts = f"{report.added:,} {done}, {report.copied:,} taken over, {report.removed:,} no longer there"
-    return f"{inline(report.registry)}: {plural(report.items, 'item')}; {counts}{left}"
+_SIGNS = {"add": "+", "change": "~", "remove": "-"}
+_LISTED = 200
+
+
+def render_published(report: PublishReport) -> list[str]:
+    """Return a sentence on what was published, and for a dry run a line on each item that would change."""
+    lines = [
+        f"{_SIGNS[each.action]} {inline(f'{each.type}:{each.id}')}  {inline(each.path)}"
+        for each in report.changes[:_LISTED]
+    ]
+    if (more := len(report.changes) - _LISTED) > 0:
+        lines.append(f"and {more:,} more; --json lists all")
+    would = "would be " if report.dry_run else ""
+    counts = f"{report.added:,} {would}added, {report.changed:,} {would}changed, {report.removed:,} {would}removed"
+    kept = f"{report.unchanged:,} unchanged"
+    lines.append(f"{inline(report.registry)}: {plural(report.items, 'item')} of {report.owner}; {counts}, {kept}")
+    return lines

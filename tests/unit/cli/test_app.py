@@ -70,7 +70,7 @@ def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -
 def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
-        "search sections show open refs why similar list stats index publish init new import sign verify "
+        "search sections show open refs why similar list stats index init new import sign verify "
         "keys trust export mcp serve completion help"
     )
     assert list(COMMANDS) == names.split()

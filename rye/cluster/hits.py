@@ -1,4 +1,4 @@
-"""FetchedHits of a cluster: their bytes are fetched, parsed and inspected here, and indexed by themselves to be scored.
+"""Hits of a cluster: their bytes are fetched, parsed and inspected here, and indexed by themselves to be scored.
 
 Nothing else that the cluster says of a hit is shown: not its title, not its score, and no verdict.
 """
@@ -14,6 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rye.cluster.conditions import Clause, all_of, fuzzy, none_of
+from rye.cluster.documents import as_bytes
+from rye.cluster.faults import reading, shown
+from rye.cluster.generation import Generation, marked
+from rye.cluster.roots import read_document
 from rye.errors import ItemError
 from rye.index.file_list import FileList, Files, SegmentRow
 from rye.index.reader import Reader
@@ -23,16 +28,13 @@ from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
 from rye.items import MAX_BYTES
 from rye.items.scope import spellings
-from rye.remote.cluster import reading, shown
-from rye.remote.conditions import Clause, all_of, fuzzy, none_of
-from rye.remote.generation import Generation, marked
 from rye.search import bound
 from rye.search.expand import Terms
 from rye.search.fields import Weights
 from rye.search.predicates import States
 from rye.search.score import Evaluation, Scored
 from rye.spaces import Root
-from rye.spaces.signed import ReadItem, parse_item
+from rye.spaces.signed import ReadItem
 
 TIES = ("priority", "id", "type", "path", "root")
 """The fields that decide between hits that are equal otherwise."""
@@ -51,7 +53,7 @@ class Row(NamedTuple):
         mark: What the cluster calls it.
         read: The item, from its bytes.
         root, path: Where it was published from.
-        score: The cluster's, in :data:`rye.remote.compiler.UNIT`, with the tier on top.
+        score: The cluster's, in :data:`rye.cluster.compiler.UNIT`, with the tier on top.
         time, by_name: What it is ordered by, by date and by name.
         tie: The values of :data:`TIES`.
     """
@@ -115,7 +117,7 @@ class FetchedHits:
             "sort": list(order),
             "track_scores": True,
             "track_total_hits": True,
-            "_source": ["raw", "detached"],
+            "_source": ["raw", "raw64", "detached", "skill"],
             "docvalue_fields": list(_FACTS),
         }
         cluster = self._of.cluster
@@ -137,18 +139,20 @@ class FetchedHits:
         """Parse one hit; None, and a warning, where its bytes are no item."""
         fields = {name: hit["fields"][name][0] for name in _FACTS if name in hit["fields"]}
         kind, item_id, path, number = str(fields["type"]), str(fields["id"]), str(fields["path"]), int(fields["root"])
-        if kind not in TYPE_NAMES or not 0 <= number < len(self._roots) or not path.isprintable():
+        root = self._roots[number] if 0 <= number < len(self._roots) else None
+        if kind not in TYPE_NAMES or root is None:
             raise ValueError(shown(f"{kind}:{item_id}"))
-        source, root = hit["_source"], self._roots[number]
+        source = hit["_source"]
         try:
-            data = base64.b64decode(source["raw"], validate=True)
-            detached = base64.b64decode(source["detached"], validate=True) if "detached" in source else None
+            data = as_bytes(source)
+            proof = base64.b64decode(source["detached"], validate=True) if "detached" in source else None
         except binascii.Error as error:
             raise ValueError(str(error)) from None
         if len(data) > MAX_BYTES:
             raise ValueError(shown(f"{kind}:{item_id} is too large"))
         try:
-            read = parse_item(data, root.origin(kind, item_id), path, detached=detached)
+            skill = str(source.get("skill", ""))
+            read = read_document(root, path, (kind, item_id), data, proof=proof, skill=skill)
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
@@ -159,13 +163,14 @@ class FetchedHits:
     def indexed(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
         """Return an index of a few items, and the number of each there by its mark."""
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
-        for at, root in enumerate(self._roots):
+        for at, root in sorted(enumerate(self._roots), key=lambda pair: (pair[1].priority if pair[1] else 0, pair[0])):
             here = [row for row in rows if row.tie[-1] == at]
-            if not here:
+            if not here or root is None:
                 continue
             builder = SegmentBuilder()
             for number, row in enumerate(here, base):
-                builder.add(row.read.item, ItemPlace(root.space, root.bundle, row.path), row.read.evidence)
+                place = ItemPlace(root.space, root.bundle, row.path, *root.describe(row.path))
+                builder.add(row.read.item, place, row.read.evidence)
                 numbers[row.mark] = number
                 self._read[root.source, row.path] = row.read
             with TemporaryDirectory(dir=self._scratch) as folder:

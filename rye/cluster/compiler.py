@@ -14,9 +14,9 @@ from itertools import combinations, pairwise
 from math import comb
 from typing import NamedTuple, TypeAlias
 
+from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, filter_clause, fuzzy, none_of
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
-from rye.remote.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, filter_clause, fuzzy, none_of
 from rye.search import bound
 from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery, TextPattern, patterns
 from rye.search.expand import How, Pattern, automatic_distance

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from rye.cluster.compiler import TIER, UNIT, terms_asked
+from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, cannot, none_of
+from rye.cluster.faults import reading
+from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
+from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
+from rye.cluster.published import Published
 from rye.index.arrays import Ints
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR
-from rye.remote.cluster import Published, reading
-from rye.remote.compiler import TIER, UNIT, terms_asked
-from rye.remote.conditions import NOTHING, WITHDRAWN, Clause, cannot, none_of
-from rye.remote.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
-from rye.remote.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
 from rye.search import bound
 from rye.search.backend import Order, Top
 from rye.search.bound import Bound, patterns
@@ -298,7 +299,7 @@ def refuse(request: Request, snapshot: Published) -> None:
         raise cannot(f"search in mode {request.mode.name}", "leave the mode out: words are searched")
     if request.level is not None:
         raise cannot("search one level", "name the fields: title:word")
-    if request.space != "all" and {request.space} != {str(space) for space, _ in snapshot.roots}:
+    if request.space != "all" and {request.space} != {str(root.space) for root in snapshot.roots if root}:
         raise cannot("search a single space of several", f"use the filter space={request.space}")
     if request.offset + request.limit > MOST_REACHED:
         raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")

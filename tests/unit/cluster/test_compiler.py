@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rye import query
+from rye.cluster.compiler import Compiler, Term, Terms, lookup, terms_asked
+from rye.cluster.conditions import EVERYTHING, NOTHING, Clause
 from rye.errors import UnavailableError
 from rye.index.schema import TEXT_FIELDS
-from rye.remote.compiler import Compiler, Term, Terms, lookup, terms_asked
-from rye.remote.conditions import EVERYTHING, NOTHING, Clause
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.bound import patterns

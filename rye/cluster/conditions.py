@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from rye.cluster.documents import date_key, number_key, version_key
 from rye.errors import UnavailableError
 from rye.index.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, period, version
 from rye.index.terms import escape
 from rye.items.scope import Scope
-from rye.remote.documents import date_key, number_key, version_key
 from rye.search import bound
 from rye.search.expand import automatic_distance
 

@@ -8,27 +8,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
+from rye.cluster.client import Cluster
+from rye.cluster.compiler import MOST_TERMS, Compiler, Term, lookup, terms_asked
+from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
+from rye.cluster.faults import reading
+from rye.cluster.published import Published
+from rye.cluster.roots import NOWHERE
 from rye.index.arrays import Bools, Ints
 from rye.index.reader import Reader
 from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.query import ast
-from rye.remote.cluster import Cluster, Published, reading
-from rye.remote.compiler import MOST_TERMS, Compiler, Term, lookup, terms_asked
-from rye.remote.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
 from rye.search import bound
 from rye.search.bind import words_of
 from rye.search.bound import TermQuery, patterns
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
 from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
-from rye.spaces import Root
-
-NOWHERE = Path(os.devnull) / "cluster"
-"""The place of the roots of a cluster: no file can be there."""
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
@@ -99,7 +97,7 @@ class Generation:
     Attributes:
         cluster, snapshot: Where it is, and what is noted there.
         weights: The documented weights of the fields, with its mean lengths.
-        roots: Where its items were published from, highest priority first.
+        roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
         dfs: In how many items a term query is found, by its pattern and fields.
     """
@@ -108,10 +106,22 @@ class Generation:
         self.cluster = cluster
         self.snapshot = snapshot
         self.weights = plain_weights(snapshot.average)
-        self.roots = [Root(space, NOWHERE / str(space) / bundle, bundle) for space, bundle in snapshot.roots]
+        self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
         self.dfs: dict[tuple[bound.TextPattern, bytes], int] = {}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+
+    def gap(self) -> str:
+        """Return a sentence where documents are missing, or were added by somebody else; else empty."""
+        count, expected = self.counts([EVERYTHING])[0], self.snapshot.expected
+        if count == expected:
+            return ""
+        what = (
+            f"{expected - count:,} items are missing"
+            if count < expected
+            else f"{count - expected:,} items are too many"
+        )
+        return f"{what} in {self.cluster.address}: who published them can repair that: rye index publish --repair"
 
     def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
         """Return the words that a part stands for."""
@@ -129,7 +139,7 @@ class Generation:
             overrides: By source, what a user or bundle set.
         """
         of_rows: dict[tuple[float, ...], list[Clause]] = {}
-        roots = [overrides.get(root.source, {}) for root in self.roots]
+        roots = [overrides.get(root.source, {}) if root else {} for root in self.roots]
         for kind in TYPE_NAMES:
             here: dict[tuple[float, ...], list[int]] = {}
             for number, chosen in enumerate(roots):

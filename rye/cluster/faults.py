@@ -1,0 +1,119 @@
+"""What can go wrong between here and a cluster, each as an error of rye with its own code and its own remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from rye.errors import EnvironmentFault
+
+LOGIN: Final = "RYE_INDEX_LOGIN"
+CA: Final = "RYE_INDEX_CA"
+_CERT: Final = "RYE_INDEX_CERT and RYE_INDEX_KEY"
+_SHOWN: Final = 200
+_DISK: Final = "flood"
+_PRIVATE_CA: Final = ("unable to get local issuer", "self-signed certificate", "self signed certificate")
+_WANTS_CERTIFICATE: Final = ("certificate required", "bad certificate", "handshake failure")
+
+
+def shown(text: object) -> str:
+    """Return words of a cluster fit to be shown."""
+    return "".join(ch if ch.isprintable() else "?" for ch in str(text))[:_SHOWN]
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Read an answer: what is not there, or is something else, is a ``ValueError``."""
+    try:
+        yield
+    except (KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
+        message = f"{type(error).__name__}: {error}"
+        raise ValueError(message) from None
+
+
+def reason_of(info: Any) -> str:
+    """Return the reason in an error of the cluster, in its own words; empty if it gives none."""
+    for _ in range(4):
+        if not isinstance(info, dict):
+            break
+        if isinstance(info.get("reason"), str):
+            inner = info.get("root_cause") or info.get("failed_shards")
+            return f"{info['reason']} {reason_of(inner[0]) if isinstance(inner, list) and inner else ''}".strip()
+        info = info.get("error") or info.get("_shards") or info.get("failures") or info.get("reason")
+        info = info[0] if isinstance(info, list) and info else info
+    return str(info) if info else ""
+
+
+def of_connection(address: object, problem: str, *, is_tls: bool, is_late: bool) -> EnvironmentFault:
+    """Return the error of a request that got no answer.
+
+    Args:
+        address: Of the registry.
+        problem: The words of the client.
+        is_tls: Whether the connection could not be secured.
+        is_late: Whether an answer did not come in time.
+    """
+    said = problem.lower()
+    if is_tls or "certificate" in said or "ssl" in said:
+        return _of_certificate(address, problem)
+    if is_late:
+        message, hint = f"{address} did not answer in time", "look at the load of the cluster, and try again"
+        return EnvironmentFault("cluster-timeout", message, hint=hint)
+    message = f"{address} cannot be reached: {shown(problem)}"
+    hint = "nothing listens there: check the host and the port, and whether the cluster is running"
+    return EnvironmentFault("cluster-unreachable", message, hint=hint)
+
+
+def _of_certificate(address: object, problem: str) -> EnvironmentFault:
+    said = problem.lower()
+    if "wrong version number" in said or "record layer failure" in said:
+        message = f"what listens at {address} does not speak TLS"
+        hint = "check the port; without TLS a cluster is only used on this machine, as opensearch+http://127.0.0.1:…"
+    elif "hostname mismatch" in said or "doesn't match" in said or "not valid for" in said:
+        message, hint = f"the certificate of {address} is for another host", "use the name that the certificate is for"
+    elif any(words in said for words in _PRIVATE_CA):
+        message = f"the certificate of {address} is from an authority that is not known here"
+        hint = f"set {CA} to the file with the certificate of that authority, in PEM"
+    elif any(words in said for words in _WANTS_CERTIFICATE):
+        message, hint = f"{address} asks for a client certificate", f"set {_CERT} to files in PEM"
+    else:
+        message, hint = f"no secure connection to {address}: {shown(problem)}", f"check its certificate, and {CA}"
+    return EnvironmentFault("cluster-certificate", message, hint=hint)
+
+
+def of_answer(address: object, status: Any, info: Any, health: str) -> EnvironmentFault:
+    """Return the error of a request that the cluster refused.
+
+    Args:
+        address: Of the registry.
+        status: Of HTTP.
+        info: The body of the answer.
+        health: A sentence on the state of the cluster.
+    """
+    reason = shown(reason_of(info))
+    if "cluster_block_exception" in str(info) or "blocked by" in reason:
+        return _of_block(address, reason)
+    if status == 401:
+        message = f"{address} refused the login, or wants one"
+        return EnvironmentFault("cluster-login", message, hint=f"check {LOGIN} (NAME:PASSWORD), or {_CERT}")
+    if status == 403:
+        message = f"{address} does not allow that: {reason or 'no reason given'}"
+        hint = "ask for the role of a reader or a publisher; rye help cluster lists what each needs"
+        return EnvironmentFault("cluster-forbidden", message, hint=hint)
+    if status == 429:
+        message = f"{address} has too much to do, also after several tries: {reason}"
+        hint = "try again later; look at the rejected requests and the heap of its nodes"
+        return EnvironmentFault("cluster-busy", message, hint=hint)
+    message = f"{address} answered {shown(status)}: {reason or 'no reason given'}"
+    return EnvironmentFault("cluster-error", message, hint=health)
+
+
+def _of_block(address: object, reason: str) -> EnvironmentFault:
+    if _DISK in reason:
+        message = f"{address} takes no writes: a disk of the cluster is nearly full"
+        hint = "free space or add a node; OpenSearch allows writes again by itself"
+    else:
+        message = f"{address} takes no writes: {reason}"
+        hint = "remove the block index.blocks.read_only or cluster.blocks.read_only that an operator set"
+    return EnvironmentFault("cluster-read-only", message, hint=hint)

@@ -1,0 +1,177 @@
+"""The generations of a registry: two indexes each, made beside those that serve, and swapped in at once.
+
+``NAME-DIGITS`` has the items, ``NAME-DIGITS-words`` the dictionary. While they are written, each has an alias that
+ends with ``-write``: requests name that alias and demand that it exists. Then writes to them are blocked for good.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Any, Final
+
+from rye.cluster.client import Cluster
+from rye.cluster.compiler import STORED_SCRIPTS
+from rye.cluster.documents import settings, word_settings
+from rye.cluster.faults import reading, shown
+from rye.cluster.published import Notes
+from rye.errors import EnvironmentFault, RyeError
+
+WAIT: Final = 60.0
+"""Seconds to wait for the copies of a new generation."""
+
+_REINDEX: Final = 3_600
+"""Seconds that the cluster may take to copy documents to another number of shards."""
+
+
+def words_of(index: str) -> str:
+    """Return the dictionary of a generation."""
+    return f"{index}-words"
+
+
+class Generations:
+    """Makes and removes the generations of one registry.
+
+    Attributes:
+        unfinished: A sentence where copies are still being made; else empty.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._name = cluster.address.name
+        self._own = re.compile(rf"{re.escape(self._name)}-[0-9a-f]{{16}}(?:-words)?")
+        self.unfinished = ""
+
+    def new_name(self) -> str:
+        """Return a name that no generation has: milliseconds since 1970, and chance."""
+        return f"{self._name}-{time.time_ns() // 1_000_000:011x}{secrets.token_hex(3)[:5]}"
+
+    def shards(self, index: str) -> int:
+        """Return how many pieces an index of items has."""
+        return self._sizes(index)[0]
+
+    def _sizes(self, index: str) -> tuple[int, int]:
+        """Return the numbers of shards and of replicas of an index."""
+        with self._cluster.faults(), reading():
+            found = self._cluster.client.indices.get_settings(index=index)[index]["settings"]["index"]
+            return int(found["number_of_shards"]), int(found["number_of_replicas"])
+
+    def make(self, new: str, base: str, *, shards: int | None, replicas: int | None, fresh_words: bool) -> None:
+        """Make the indexes of a generation, with all that is in the one before.
+
+        Args:
+            new: Its name.
+            base: The generation before; empty for none.
+            shards: Pieces of the index of items; None for as many as there were, else one.
+            replicas: Further copies of each piece; None for as many as there were. An index that is filled from
+                nothing gets them at the end.
+            fresh_words: Whether the dictionary begins empty.
+        """
+        client = self._cluster.client
+        with self._cluster.faults():
+            for script, text in STORED_SCRIPTS.items():
+                client.put_script(id=script, body={"script": {"lang": "painless", "source": text}})
+        before, copies = self._sizes(base) if base else (0, 0)
+        copies = copies if replicas is None else replicas
+        if base and shards in (None, before):
+            self._clone(base, new, copies)
+        else:
+            self._create(new, settings(shards or before or 1, 0))
+            if base:
+                self._copy(base, new)
+        if base and not fresh_words:
+            self._clone(words_of(base), words_of(new), copies)
+        else:
+            self._create(words_of(new), word_settings(0))
+
+    def _create(self, index: str, shape: dict[str, Any]) -> None:
+        with self._cluster.faults():
+            self._cluster.client.indices.create(index=index, body=shape | {"aliases": {f"{index}-write": {}}})
+
+    def _clone(self, old: str, new: str, replicas: int) -> None:
+        """Let the cluster link the files of an index, which takes no room; replicas are copied meanwhile."""
+        client = self._cluster.client
+        body: dict[str, Any] = {"settings": {"index.number_of_replicas": replicas, "index.blocks.write": None}}
+        with self._cluster.faults():
+            client.indices.put_settings(index=old, body={"index.blocks.write": True})
+            client.indices.clone(index=old, target=new, body=body | {"aliases": {f"{new}-write": {}}})
+
+    def _copy(self, old: str, new: str) -> None:
+        """Let the cluster send all documents of one index to another, which has another number of shards."""
+        body = {"source": {"index": old, "size": 500}, "dest": {"index": new}}
+        with self._cluster.faults(), reading():
+            answer = self._cluster.client.reindex(body=body, params={"timeout": "5m", "request_timeout": _REINDEX})
+            if answer["failures"]:
+                raise ValueError(shown(answer["failures"][0]))
+
+    def note(self, index: str, notes: Notes) -> None:
+        """Write the notes of a generation."""
+        with self._cluster.faults():
+            self._cluster.client.indices.put_mapping(index=index, body={"_meta": {"rye": notes.to_dict()}})
+
+    def set_replicas(self, index: str, replicas: int | None, *, like: str | None = None) -> None:
+        """Set how many further copies a generation has.
+
+        Args:
+            index: Its index of items.
+            replicas: How many; None for as many as the generation ``like`` has, else one.
+            like: Another generation; None to leave things as they are.
+        """
+        if replicas is None and like is None:
+            return
+        wanted = replicas if replicas is not None else self._sizes(like)[1] if like else 1
+        if wanted == self._sizes(index)[1] == self._sizes(words_of(index))[1]:
+            return
+        body = {"index": {"number_of_replicas": wanted}}
+        with self._cluster.faults():
+            self._cluster.client.indices.put_settings(index=f"{index},{words_of(index)}", body=body)
+        if like is None:
+            self.wait(index)
+
+    def wait(self, index: str) -> None:
+        """Wait for all copies of a generation, as long as :data:`WAIT`.
+
+        Raises:
+            EnvironmentFault: ``cluster-red``: a part of it is on no node.
+        """
+        until = time.monotonic() + WAIT
+        while (status := self._cluster.status(f"{index},{words_of(index)}")) != "green" and time.monotonic() < until:
+            time.sleep(0.1)
+        if status in ("red", ""):
+            message = f"a part of the new generation of {self._cluster.address} is on no node"
+            hint = f"{self._cluster.health()}; the generation before serves on"
+            raise EnvironmentFault("cluster-red", message, hint=hint)
+        if status != "green":
+            self.unfinished = f"the new generation is {status}: not all of its copies are made yet"
+
+    def serve(self, old: str, new: str) -> None:
+        """Let the registry's name stand for another generation, in one step, if it still stands for the old one."""
+        client = self._cluster.client
+        actions: list[dict[str, Any]] = [{"add": {"index": new, "alias": self._name}}]
+        actions += [{"remove": {"index": index, "alias": f"{index}-write"}} for index in (new, words_of(new))]
+        if old:
+            actions.insert(0, {"remove": {"index": old, "alias": self._name, "must_exist": True}})
+        with self._cluster.faults():
+            client.indices.flush(index=f"{new},{words_of(new)}", params={"wait_if_ongoing": "true"})
+            client.indices.put_settings(index=f"{new},{words_of(new)}", body={"index.blocks.write": True})
+            client.indices.update_aliases(body={"actions": actions})
+
+    def discard(self, new: str) -> None:
+        """Remove a generation that did not get done, as far as the cluster lets that be done."""
+        with suppress(RyeError), self._cluster.faults():
+            names, params = f"{new},{words_of(new)}", {"ignore_unavailable": "true", "ignore": (404,)}
+            self._cluster.client.indices.delete(index=names, params=params)
+
+    def sweep(self, kept: Collection[str]) -> None:
+        """Remove all generations but those kept, also what killed publishers left."""
+        wanted = {*kept, *map(words_of, kept)}
+        with self._cluster.faults():
+            found = self._cluster.client.indices.get(
+                index=f"{self._name}-*", params={"filter_path": "*.settings.index.uuid"}
+            )
+            gone = [index for index in found if self._own.fullmatch(index) and index not in wanted]
+            if gone:
+                self._cluster.client.indices.delete(index=",".join(gone))

@@ -1,0 +1,194 @@
+"""The items of one owner as they are here: what a registry on a cluster is given of them, and what marks them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rye.cluster.bulk import Action
+from rye.cluster.documents import Word, as_text, documents, marks_of, word_counts
+from rye.cluster.published import Owned
+from rye.cluster.roots import RootFacts
+from rye.errors import EnvironmentFault, ItemError
+from rye.index.arrays import Bools
+from rye.index.reader import Part, Reader
+from rye.index.store import Snapshot
+from rye.items.scope import EVERY_SCOPE, Scope
+from rye.search.predicates import States, in_scope
+from rye.spaces import FolderReader, Root
+from rye.spaces.read import Read, is_detached, skill_of
+from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE
+
+SHADOWS = ("shadowed", "shadowing")
+
+
+class Place(NamedTuple):
+    """Where an item is: its root, and its path below that."""
+
+    root: RootFacts
+    path: str
+
+
+class LocalItems:
+    """The items that one owner publishes.
+
+    Args:
+        reader: The items.
+        states: What shadows what among them.
+        owner: Whose they are.
+
+    Attributes:
+        marks: Mark → number of the document in the reader.
+    """
+
+    def __init__(self, reader: Reader, states: States, owner: str) -> None:
+        self._reader = reader
+        self._owner = owner
+        self._shadow = {name: states.having(name) for name in SHADOWS}
+        self.marks: dict[str, int] = dict(self._marks())
+
+    def _marks(self) -> Iterator[tuple[str, int]]:
+        for part in self._reader.parts:
+            docs = np.flatnonzero(part.live)
+            shadows = {name: mask[part.base : part.base + len(part.live)] for name, mask in self._shadow.items()}
+            marks = marks_of(part.segment, docs, RootFacts.of(part.root, self._owner), shadows)
+            yield from zip(marks, (docs + part.base).tolist(), strict=True)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 hex of the sorted marks."""
+        return digest_of(self.marks)
+
+    @cached_property
+    def places(self) -> frozenset[Place]:
+        """Where all of them are."""
+        return frozenset(
+            Place(facts, path)
+            for part in self._reader.parts
+            for facts in [RootFacts.of(part.root, self._owner)]
+            for path in part.segment.paths.take(np.flatnonzero(part.live))
+        )
+
+    @property
+    def roots(self) -> list[RootFacts]:
+        """The roots that items come from, highest priority first."""
+        return [
+            RootFacts.of(root, self._owner)
+            for root, snapshot in self._reader.snapshots
+            if any(listed.live.any() for listed in snapshot.segments)
+        ]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of these roots."""
+        pairs = self._reader.snapshots
+        return tuple(root.source for root, snapshot in pairs if any(each.live.any() for each in snapshot.segments))
+
+    def owned(self) -> Owned:
+        """Return what a registry notes of them."""
+        keys = self._reader.all_keys()
+        has_copies = len(set(keys)) < len(keys)
+        return Owned(len(self.marks), self.digest, tuple(sorted(self._reader.keys)), has_copies)
+
+    def place_of(self, doc: int) -> Place:
+        """Return where a document is."""
+        part, local = self._reader.locate(doc)
+        return Place(RootFacts.of(part.root, self._owner), part.segment.paths[local])
+
+    def key_of(self, doc: int) -> tuple[str, str]:
+        """Return type and id of a document."""
+        return self._reader.key_of(doc)
+
+    def words(self, marks: Collection[str]) -> dict[str, Word]:
+        """Return the words of some items."""
+        found: dict[str, Word] = {}
+        for part, wanted in self._by_part(marks):
+            for word, count in word_counts(part.segment, wanted).items():
+                before = found.get(word)
+                found[word] = Word(before.df + count.df, before.fields | count.fields) if before else count
+        return found
+
+    def documents(self, marks: Collection[str], numbers: Mapping[RootFacts, int]) -> Iterator[Action]:
+        """Yield the documents of some items.
+
+        Args:
+            marks: Of the items.
+            numbers: What the registry calls each root.
+
+        Raises:
+            EnvironmentFault: ``changed-meanwhile``: a file is not what was indexed.
+        """
+        mark_of, files = {self.marks[mark]: mark for mark in marks}, FolderReader()
+        try:
+            for part, wanted in self._by_part(marks):
+                number = numbers[RootFacts.of(part.root, self._owner)]
+                docs = np.flatnonzero(wanted)
+                for local, indexed in zip(docs.tolist(), documents(part.segment, docs), strict=True):
+                    mark = mark_of[local + part.base]
+                    place = {"mark": mark, "owner": self._owner, "root": number, "priority": part.root.priority}
+                    source = indexed | place | self._bytes(part, local, indexed["path"], files.read)
+                    if shadow := [name for name, mask in self._shadow.items() if mask[local + part.base]]:
+                        source["shadow"] = shadow
+                    yield Action(mark, source)
+        finally:
+            files.close()
+
+    def _by_part(self, marks: Collection[str]) -> Iterator[tuple[Part, Bools]]:
+        wanted = np.zeros(self._reader.size, bool)
+        wanted[[self.marks[mark] for mark in marks]] = True
+        for part in self._reader.parts:
+            here = wanted[part.base : part.base + len(part.live)]
+            if here.any():
+                yield part, here
+
+    def _bytes(self, part: Part, local: int, path: str, read: Read) -> dict[str, Any]:
+        """Return the bytes of an item and of its signature, which are those that were indexed."""
+        try:
+            data = read(part.root, path)
+            signature, skill = _signature(part.root, path, read)
+        except ItemError as error:
+            raise _changed(part, path) from error
+        if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
+            raise _changed(part, path)
+        found: dict[str, Any] = as_text(data)
+        if signature is not None:
+            found["detached"] = base64.b64encode(signature).decode("ascii")
+        return found | ({"skill": skill} if skill else {})
+
+
+def select_items(snapshots: Sequence[tuple[Root, Snapshot]], scopes: Sequence[Scope]) -> Reader:
+    """Return the items of some roots that a scope holds."""
+    reader = Reader(snapshots)
+    if tuple(scopes) == EVERY_SCOPE:
+        return reader
+    chosen = np.zeros(reader.size, bool)
+    for scope in scopes:
+        chosen |= in_scope(reader, scope)
+    return reader.only(chosen)
+
+
+def digest_of(marks: Collection[str]) -> str:
+    """Return the SHA-256 hex of some marks, in whatever order they are."""
+    return hashlib.sha256("".join(sorted(marks)).encode()).hexdigest()
+
+
+def _signature(root: Root, path: str, read: Callable[[Root, str], bytes]) -> tuple[bytes | None, str]:
+    """Return the signature file of an item if it has one, and the skill that it is signed with."""
+    skill = skill_of(root, path) if root.client else ""
+    if not skill and not is_detached(path):
+        return None, ""
+    place = f"{skill}/{SKILL_SIGNATURE}" if skill else f"{path}{DETACHED_SUFFIX}"
+    if not os.path.isfile(root.path / place) or os.path.islink(root.path / place):  # noqa: PTH113, PTH114 - never raise
+        return None, ""
+    return read(root, place), skill
+
+
+def _changed(part: Part, path: str) -> EnvironmentFault:
+    message = f"{part.root.source}: {path} changed while it was published"
+    return EnvironmentFault("changed-meanwhile", message, hint="publish again")

@@ -1,0 +1,390 @@
+"""Publishes the items of one owner to a registry on a cluster, beside those of others.
+
+The idea: a document is called by the digest of all it depends on, so what changed is the difference of two sets. A
+generation is never changed: the one that serves is cloned on the cluster, the clone gets what changed, is verified,
+and takes over the name of the registry in one step. A lock keeps a second publisher out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from rye._report import Report
+from rye.cluster.bulk import Action, send
+from rye.cluster.client import Cluster
+from rye.cluster.conditions import WITHDRAWN
+from rye.cluster.dictionary import Dictionary
+from rye.cluster.documents import FORMAT, settings
+from rye.cluster.faults import reading
+from rye.cluster.generations import Generations
+from rye.cluster.local_items import LocalItems, Place, digest_of
+from rye.cluster.lock import PublishLock
+from rye.cluster.published import Notes, find_generation
+from rye.cluster.roots import RootFacts
+from rye.errors import ArgumentError, EnvironmentFault
+from rye.index.schema import TEXT_FIELDS
+
+MOST_REMOVED: Final = 0.1
+"""The part of an owner's items that a publish removes without being told to."""
+
+_OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_PAGE: Final = 10_000
+_FULL_PAGE: Final = 200
+"""Documents of one answer: their names alone, and all of them."""
+
+
+def check_owner(name: str) -> str:
+    """Return the name of an owner.
+
+    Raises:
+        ArgumentError: ``bad-owner``.
+    """
+    if _OWNER.fullmatch(name):
+        return name
+    hint = "name one with --owner: letters, digits, dots, hyphens and underscores, at most 64"
+    raise ArgumentError("bad-owner", f"{name!r} is no name of an owner", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Report):
+    """What a publish does with one item: ``add``, ``change`` or ``remove``."""
+
+    action: str
+    type: str
+    id: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishReport(Report):
+    """What a publish did, or would do.
+
+    Attributes:
+        registry: The address.
+        owner: Whose items were published.
+        generation: The index that serves now.
+        sources: Where the items are from.
+        items: How many the owner has there.
+        total: How many items the registry has.
+        added, changed, removed, unchanged: The owner's items.
+        changes: Each item that a dry run would add, change or remove.
+        dry_run: Whether nothing was done.
+        warnings: Sentences.
+    """
+
+    registry: str
+    owner: str
+    generation: str
+    sources: tuple[str, ...]
+    items: int
+    total: int
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    changes: tuple[Change, ...] = ()
+    dry_run: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class PublishOptions(NamedTuple):
+    """How to publish.
+
+    Attributes:
+        shards, replicas: Pieces of the index of items, and further copies of each; None for those that it has.
+        dry_run: Only say what would be done.
+        yes: Remove more than :data:`MOST_REMOVED` of the owner's items.
+        repair: Compare every document with its item.
+    """
+
+    shards: int | None = None
+    replicas: int | None = None
+    dry_run: bool = False
+    yes: bool = False
+    repair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The generation that serves: its index, empty for none, and its notes, None if they are of another format."""
+
+    index: str
+    notes: Notes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to write and to delete, by mark, and what that does with each item."""
+
+    write: list[str]
+    delete: list[str]
+    changes: tuple[Change, ...]
+    before: int
+
+    def count(self, action: str) -> int:
+        """Return how many items something is done with."""
+        return sum(change.action == action for change in self.changes)
+
+
+class Publisher:
+    """Publishes the items of one owner.
+
+    Args:
+        cluster: The registry.
+        items: The items.
+        owner: Whose they are.
+        progress: Called with (items done, items to do, registry).
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        items: LocalItems,
+        owner: str,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._items = items
+        self._owner = check_owner(owner)
+        self._progress = progress
+        self._generations = Generations(cluster)
+
+    def run(self, options: PublishOptions) -> PublishReport:
+        """Publish, unless these very items are there already.
+
+        Raises:
+            ArgumentError: ``publish-removes``: many items would be removed.
+            EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
+        """
+        self._cluster.check_version()
+        before = self._before()
+        if options.dry_run:
+            plan = self._plan(before, repair=options.repair)
+            return replace(self._report(before, plan), dry_run=True, changes=plan.changes)
+        if not options.repair and self._is_current(before, options.shards):
+            self._generations.set_replicas(before.index, options.replicas)
+            return self._report(before, _Plan([], [], (), len(self._items.marks)))
+        with PublishLock(self._cluster, self._owner) as lock:
+            before = self._before()
+            plan = self._plan(before, repair=options.repair)
+            self._check_removals(plan, before, yes=options.yes)
+            new = self._generations.new_name()
+            try:
+                notes = self._fill(new, before, plan, options)
+                self._verify(new)
+                lock.check()
+                self._generations.serve(before.index, new)
+            except BaseException:
+                self._generations.discard(new)
+                raise
+            self._generations.sweep({before.index, new})
+        return self._report(_Before(new, notes), plan)
+
+    def _before(self) -> _Before:
+        generation = find_generation(self._cluster)
+        if generation is None:
+            return _Before("", None)
+        index, meta = generation
+        if meta.get("format") != FORMAT:
+            return _Before(index, None)
+        with self._cluster.faults():
+            return _Before(index, Notes.read(meta))
+
+    def _is_current(self, before: _Before, shards: int | None) -> bool:
+        """Return whether the registry has these very items already.
+
+        Raises:
+            EnvironmentFault: ``registry-damaged``: documents are gone or were added since it was published.
+        """
+        owned = before.notes.owners.get(self._owner) if before.notes else None
+        if before.notes is None or owned is None or owned.digest != self._items.digest:
+            return False
+        count = self._cluster.count(before.index, [{"term": {"owner": self._owner}}])[0]
+        if count != owned.count:
+            message = f"{self._cluster.address} holds {count:,} of the {owned.count:,} items of {self._owner}"
+            hint = "rye index publish --repair compares all of them with yours and sends what is missing"
+            raise EnvironmentFault("registry-damaged", message, hint=hint)
+        return shards is None or self._generations.shards(before.index) == shards
+
+    def _plan(self, before: _Before, *, repair: bool) -> _Plan:
+        """Return what has to be done, by comparing the marks there with those here."""
+        marks = self._items.marks
+        there: dict[str, bool] = {}  # document → whether it is what rye would write
+        if before.notes is not None:
+            there = dict(self._compared(before)) if repair else dict.fromkeys(self._marks(before.index), True)
+        delete = [name for name in there if name not in marks]
+        write = [mark for mark in marks if not there.get(mark)]
+        gone = list(self._described(before, delete))
+        changed = {change.path for change in gone if change.action == "change"}
+        changes = [change for change in gone if change.action == "remove"]
+        for mark in write:
+            kind, item_id = self._items.key_of(marks[mark])
+            path = _spelled(self._items.place_of(marks[mark]))
+            action = "change" if path in changed or mark in there else "add"
+            changes.append(Change(action, kind, item_id, path))
+        changes.sort(key=lambda change: (change.type, change.id, change.path))
+        return _Plan(write, delete, tuple(changes), len(there))
+
+    def _marks(self, index: str) -> Iterator[str]:
+        """Yield the marks of the owner's documents, without reading any."""
+        for hit in self._pages(index, {"term": {"owner": self._owner}}, {"stored_fields": "_none_"}, _PAGE):
+            yield str(hit["sort"][0])
+
+    def _described(self, before: _Before, names: Sequence[str]) -> Iterator[Change]:
+        """Yield what becomes of documents that go: ``change`` where there is an item at the same place here."""
+        roots = before.notes.roots if before.notes else ()
+        shape = {"docvalue_fields": ["root", "type", "id", "path"], "_source": False}
+        for start in range(0, len(names), _PAGE):
+            query = {"ids": {"values": list(names[start : start + _PAGE])}}
+            for hit in self._pages(before.index, query, shape, _PAGE):
+                fields = hit["fields"]
+                number, path = int(fields["root"][0]), str(fields["path"][0])
+                root = roots[number] if 0 <= number < len(roots) else None
+                place = Place(root or RootFacts("", "", ""), path)
+                action = "change" if place in self._items.places else "remove"
+                yield Change(action, str(fields["type"][0]), str(fields["id"][0]), _spelled(place))
+
+    def _pages(self, index: str, query: Any, shape: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
+        """Yield all hits of a query, in the order of their marks."""
+        body: dict[str, Any] = {"query": query, "size": size, "sort": [{"mark": "asc"}], **shape}
+        while True:
+            answer = self._cluster.search(index, body)
+            with self._cluster.faults(), reading():
+                hits = answer["hits"]["hits"]
+                yield from hits
+                if len(hits) < size:
+                    return
+                body["search_after"] = hits[-1]["sort"]
+
+    def _compared(self, before: _Before) -> Iterator[tuple[str, bool]]:
+        """Yield every document of the owner, with whether it is what rye would write."""
+        numbers = {facts: at for at, facts in enumerate(before.notes.roots if before.notes else ()) if facts}
+        known = [mark for mark in self._items.marks if self._has_root(mark, numbers)]
+        digests = {action.id: _digest(action.source) for action in self._items.documents(known, numbers)}
+        for hit in self._pages(before.index, {"term": {"owner": self._owner}}, {}, _FULL_PAGE):
+            name = str(hit["_id"])
+            yield name, digests.get(name) == _digest(hit["_source"])
+
+    def _has_root(self, mark: str, numbers: Mapping[RootFacts, int]) -> bool:
+        return self._items.place_of(self._items.marks[mark]).root in numbers
+
+    def _check_removals(self, plan: _Plan, before: _Before, *, yes: bool) -> None:
+        """Refuse to remove much unless that is wanted."""
+        removed, count, whose = plan.count("remove"), plan.before, f"the {plan.before:,} items of {self._owner}"
+        if before.index and before.notes is None:
+            removed = count = self._cluster.count(before.index, [{"match_all": {}}])[0]
+            whose = "the items that another version of rye published"
+        if not yes and removed > MOST_REMOVED * count:
+            message = f"{removed:,} of {whose} in {self._cluster.address} would be removed"
+            hint = "see which with --dry-run; --yes removes them; --owner publishes beside them"
+            raise ArgumentError("publish-removes", message, hint=hint, removed=removed, items=count)
+
+    def _fill(self, new: str, before: _Before, plan: _Plan, options: PublishOptions) -> Notes:
+        """Make the new generation; return its notes."""
+        items, cluster = self._items, self._cluster
+        base = before if before.notes is not None else _Before("", None)
+        notes = base.notes or Notes()
+        shape = {"shards": options.shards, "replicas": options.replicas}
+        self._generations.make(new, base.index, **shape, fresh_words=options.repair)
+        roots = _numbered(notes.roots, items.roots, self._owner)
+        numbers = {facts: at for at, facts in enumerate(roots) if facts}
+        deleted = (Action(mark, None) for mark in plan.delete)
+        words = Dictionary(cluster, new)
+        if base.index and not options.repair:
+            words.take_away(base.index, plan.delete)
+        send(cluster, f"{new}-write", deleted)
+        todo = len(plan.write)
+        done = self._progress
+        report = (lambda count: done(min(count, todo), todo, str(cluster.address))) if done and todo else None
+        send(cluster, f"{new}-write", items.documents(plan.write, numbers), report)
+        with cluster.faults():
+            cluster.client.indices.refresh(index=new)
+        if options.repair:
+            words.count_all()
+        else:
+            words.add(items.words(plan.write))
+        size = words.write(fresh=not base.index or options.repair, before=notes.words)
+        owners = {**notes.owners, self._owner: items.owned()}
+        if not items.marks:
+            del owners[self._owner]
+        notes = self._measured(new, replace(notes, words=size, roots=roots, owners=owners))
+        self._generations.note(new, notes)
+        self._generations.set_replicas(new, options.replicas, like=base.index)
+        return notes
+
+    def _measured(self, index: str, notes: Notes) -> Notes:
+        """Return notes with what is counted on the cluster, over the items of all owners."""
+        aggregations: dict[str, Any] = {"withdrawn": {"filter": WITHDRAWN}}
+        for name in TEXT_FIELDS:
+            aggregations[f"sum_{name}"] = {"sum": {"field": f"n_{name}"}}
+            aggregations[f"count_{name}"] = {"value_count": {"field": f"n_{name}"}}
+        answer = self._cluster.search(index, {"size": 0, "track_total_hits": True, "aggs": aggregations})
+        with self._cluster.faults(), reading():
+            counted = answer["aggregations"]
+            sums = [(counted[f"sum_{name}"]["value"], counted[f"count_{name}"]["value"]) for name in TEXT_FIELDS]
+            average = tuple(float(total / count) if count else 1.0 for total, count in sums)
+            size, withdrawn = int(answer["hits"]["total"]["value"]), int(counted["withdrawn"]["doc_count"]) > 0
+        return replace(notes, count=size, average=average, withdrawn=withdrawn)
+
+    def _verify(self, new: str) -> None:
+        """Check that the new generation is what it should be, before it serves.
+
+        Raises:
+            EnvironmentFault: ``cluster-incomplete`` or ``cluster-red``.
+        """
+        with self._cluster.faults(), reading():
+            mapping = self._cluster.client.indices.get_mapping(index=new)[new]["mappings"]
+            expected = settings(1, 0)["mappings"]
+            same = all(mapping[name] == expected[name] for name in ("dynamic", "properties"))
+        marks = list(self._marks(new))
+        problem = "" if same else "its mapping is not the one of rye"
+        if not problem and (len(marks) != len(self._items.marks) or digest_of(marks) != self._items.digest):
+            problem = f"it holds {len(marks):,} of {len(self._items.marks):,} items, or others"
+        if problem:
+            message = f"the new generation of {self._cluster.address} is not what was sent: {problem}"
+            raise EnvironmentFault("cluster-incomplete", message, hint="the one before serves on; publish again")
+        self._generations.wait(new)
+
+    def _report(self, now: _Before, plan: _Plan) -> PublishReport:
+        owners = now.notes.owners if now.notes else {}
+        warnings = []
+        if now.notes and (lost := sum(owned.count for owned in owners.values()) - now.notes.count):
+            warnings.append(
+                f"{abs(lost):,} documents are {'missing' if lost > 0 else 'too many'}: --repair of their owner"
+            )
+        added, changed = plan.count("add"), plan.count("change")
+        status = self._generations.unfinished
+        return PublishReport(
+            registry=str(self._cluster.address),
+            owner=self._owner,
+            generation=now.index,
+            sources=self._items.sources,
+            items=len(self._items.marks),
+            total=now.notes.count if now.notes else 0,
+            added=added,
+            changed=changed,
+            removed=plan.count("remove"),
+            unchanged=len(self._items.marks) - added - changed,
+            warnings=(*warnings, *([status] if status else [])),
+        )
+
+
+def _spelled(place: Place) -> str:
+    """Return the path of an item below its project, user or bundle."""
+    return "/".join(filter(None, (place.root.bundle, place.root.prefix, place.root.place, place.path)))
+
+
+def _numbered(known: tuple[RootFacts | None, ...], used: list[RootFacts], owner: str) -> tuple[RootFacts | None, ...]:
+    """Return the roots by number: those of other owners keep theirs, of this owner those that are used."""
+    kept = [facts if facts and (facts.owner != owner or facts in used) else None for facts in known]
+    return (*kept, *(facts for facts in used if facts not in kept))
+
+
+def _digest(source: Any) -> str:
+    """Return the SHA-256 hex of a document as JSON whose keys are in order."""
+    return hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,163 @@
+"""What a registry on a cluster notes of itself, in the mapping of its index of items, and how that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rye.cluster.client import Cluster
+from rye.cluster.documents import FORMAT
+from rye.cluster.faults import reading, shown
+from rye.cluster.roots import ClusterRoot, RootFacts, read_roots
+from rye.errors import EnvironmentFault, NotFoundError
+from rye.index.reader import Floats
+from rye.index.schema import TEXT_FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What is noted of the items of one owner.
+
+    Attributes:
+        count: How many there are.
+        digest: SHA-256 hex of their sorted marks.
+        keys: The keys of their keyword terms.
+        copies: Whether some have the same type and id.
+    """
+
+    count: int
+    digest: str
+    keys: tuple[str, ...] = ()
+    copies: bool = False
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Owned:
+        """Read what a registry notes."""
+        return cls(int(row["count"]), str(row["digest"]), tuple(map(str, row["keys"])), bool(row["copies"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """All that is noted of one generation of a registry.
+
+    Attributes:
+        count, words: How many items and words it holds.
+        average: Mean length of each text field.
+        roots: Where its items were published from, by number; None for one that is no longer used.
+        owners: By name.
+        withdrawn: Whether some items are superseded, deprecated or yanked.
+    """
+
+    count: int = 0
+    words: int = 0
+    average: tuple[float, ...] = (1.0,) * len(TEXT_FIELDS)
+    roots: tuple[RootFacts | None, ...] = ()
+    owners: Mapping[str, Owned] = field(default_factory=dict)
+    withdrawn: bool = False
+
+    @property
+    def copies(self) -> bool:
+        """Whether some items may have the same type and id."""
+        return len(self.owners) > 1 or any(owned.copies for owned in self.owners.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the notes as JSON."""
+        return {
+            "format": FORMAT,
+            "count": self.count,
+            "words": self.words,
+            "average": list(self.average),
+            "roots": [None if facts is None else list(facts) for facts in self.roots],
+            "owners": {owner: asdict(owned) for owner, owned in self.owners.items()},
+            "withdrawn": self.withdrawn,
+        }
+
+    @classmethod
+    def read(cls, meta: Mapping[str, Any]) -> Notes:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        with reading():
+            average = np.asarray(meta["average"], np.float64)
+            if average.shape != (len(TEXT_FIELDS),) or not (average > 0).all():
+                raise ValueError("average")
+            owners = {str(owner): Owned.read(row) for owner, row in meta["owners"].items()}
+            roots = tuple(None if row is None else RootFacts(*map(str, row)) for row in meta["roots"])
+            size = int(meta["count"]), int(meta["words"])
+            return cls(*size, tuple(average.tolist()), roots, owners, bool(meta["withdrawn"]))
+
+
+class Published(NamedTuple):
+    """One generation of a registry, which never changes.
+
+    Attributes:
+        items, words: Its two indexes.
+        size: How many items it held when it was published.
+        expected: How many its owners published.
+        average: Shape ``(fields,)``: mean lengths.
+        keys: The keys of the keyword terms.
+        roots: Where its items were published from, by number; None for one that is no longer used.
+        has_withdrawn: Whether some are superseded, deprecated or yanked.
+        has_copies: Whether some have the same type and id.
+    """
+
+    items: str
+    words: str
+    size: int
+    expected: int
+    average: Floats
+    keys: frozenset[str]
+    roots: tuple[ClusterRoot | None, ...]
+    has_withdrawn: bool
+    has_copies: bool
+
+
+def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
+    """Return the index that the registry's name stands for, and what is noted there; None where there is none.
+
+    Raises:
+        EnvironmentFault: ``cluster-alias``: the name is an index, or stands for several.
+    """
+    name = cluster.address.name
+    with cluster.faults(), reading():
+        answer = cluster.client.indices.get_mapping(index=name, params={"ignore": (404,)})
+        if answer.get("status") == 404:
+            return None
+        indexes = {str(index): mapping["mappings"].get("_meta") or {} for index, mapping in answer.items()}
+    if len(indexes) != 1 or name in indexes:
+        what = "an index and no registry" if name in indexes else f"an alias of {len(indexes)} indexes"
+        message = f"{shown(name)} is {what}: {shown(', '.join(sorted(indexes)))}"
+        hint = "a registry is an alias of one index that rye published; choose another name, or repair the alias"
+        raise EnvironmentFault("cluster-alias", message, hint=hint)
+    ((index, meta),) = indexes.items()
+    with cluster.faults(), reading():
+        return index, dict(meta.get("rye", {}))
+
+
+def read_snapshot(cluster: Cluster) -> Published:
+    """Return the generation that the registry's name stands for now.
+
+    Raises:
+        NotFoundError: ``no-registry``.
+        EnvironmentFault: It was published by another version of rye.
+    """
+    generation, address = find_generation(cluster), cluster.address
+    hint = f"rye index publish {address}"
+    if generation is None:
+        raise NotFoundError("no-registry", f"there is no registry {address}", hint=hint)
+    index, meta = generation
+    if meta.get("format") != FORMAT:
+        message = f"{address} was published by another version of rye"
+        raise EnvironmentFault("cluster-format", message, hint=f"publish it again: {hint}")
+    with cluster.faults(), reading():
+        notes = Notes.read(meta)
+        roots = read_roots(notes.roots, str(address))
+        keys = frozenset(key for owned in notes.owners.values() for key in owned.keys)
+        expected = sum(owned.count for owned in notes.owners.values())
+        flags, sizes = (notes.withdrawn, notes.copies), (notes.count, expected)
+        return Published(index, f"{index}-words", *sizes, np.asarray(notes.average), keys, roots, *flags)
