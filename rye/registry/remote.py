@@ -11,13 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from rye.cluster.backend import ClusterBackend, refuse
 from rye.cluster.client import Address, Cluster
 from rye.cluster.generation import Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
 from rye.cluster.published import read_snapshot
-from rye.cluster.remote_search import ClusterBackend, refuse
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
