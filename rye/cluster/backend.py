@@ -25,6 +25,7 @@ from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR
 from rye.search import bound
 from rye.search.backend import Order, Top
+from rye.search.bind import searched_fields
 from rye.search.bound import Bound, patterns
 from rye.search.facets import FACETS, Facet, Wanted
 from rye.search.fields import Overrides, weights_for
@@ -83,9 +84,9 @@ class ClusterBackend:
         """Return the metadata keys that items have."""
         return self._of.snapshot.keys - frozenset(BUILT_IN_KEYS)
 
-    def dictionary(self, level: int | None) -> Dictionary:  # noqa: ARG002 - a level was refused
-        """Return the words of all fields."""
-        return RemoteDictionary(self._of)
+    def dictionary(self, level: int | None) -> Dictionary:
+        """Return the words of the fields of a level; None for all fields."""
+        return RemoteDictionary(self._of, searched_fields(level))
 
     def match(self, query: Bound) -> Found:
         """Return the items that match; what a chain of NEAR may match is checked on the items themselves.

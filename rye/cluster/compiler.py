@@ -276,12 +276,13 @@ class _OfTerm:
             clauses: list[Clause] = []
             for before, number_ in zip((kept[0], *kept), kept, strict=False):
                 gap = phrase.offsets[number_] - phrase.offsets[before] - 1
-                if clauses and gap < 0:
-                    raise cannot("look for several signs in one word", "put a space between them")
-                if clauses and gap:
-                    clauses.append({"span_gap": {_text(at): gap}})
                 if (span := spans[number_]) is None:
                     break
+                if clauses and gap < 0:  # signs before one word have one position
+                    clauses[-1] = {"span_containing": {"big": clauses[-1], "little": span}}
+                    continue
+                if clauses and gap:
+                    clauses.append({"span_gap": {_text(at): gap}})
                 clauses.append(span)
             else:
                 row = {"span_near": {"clauses": clauses, "slop": 0, "in_order": True}}

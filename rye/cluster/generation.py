@@ -225,19 +225,23 @@ def marked(marks: Sequence[str]) -> Clause:
 
 
 class RemoteDictionary(Dictionary):
-    """The words of a generation, in all fields."""
+    """The words that a generation has in some fields; each is counted in all fields together."""
 
-    def __init__(self, generation: Generation) -> None:
-        super().__init__(Reader(()), np.ones(len(TEXT_FIELDS), bool))
+    def __init__(self, generation: Generation, fields: Bools) -> None:
+        super().__init__(Reader(()), fields)
         self._of = generation
 
-    def within(self, field: str) -> Dictionary:  # noqa: ARG002 - a generation has no dictionary of one field
-        """Return the words of all fields."""
-        return self
+    def within(self, field: str) -> Dictionary:
+        """Return the words of one text field."""
+        return RemoteDictionary(self._of, np.asarray([name == field for name in TEXT_FIELDS]))
+
+    def _words_of(self, pattern: Pattern) -> dict[str, Term]:
+        asked = sum(1 << at for at in np.flatnonzero(self._fields).tolist())
+        return {word: term for word, term in self._of.words_of(pattern).items() if term.fields & asked}
 
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part stands, added up over the terms it expands to."""
-        return sum(term.df for term in self._of.words_of(Pattern(part, how)).values())
+        return sum(term.df for term in self._words_of(Pattern(part, how)).values())
 
     def has(self, text: str) -> bool:
         """Return whether some item has a word as a whole."""
@@ -251,7 +255,7 @@ class RemoteDictionary(Dictionary):
         """Return the term nearest to a part among those with a start, and its weight."""
         from rapidfuzz.distance import OSA
 
-        found = self._of.words_of(Pattern(part, How.FUZZY, start=start))
+        found = self._words_of(Pattern(part, How.FUZZY, start=start))
         rows = [(1.0 - OSA.distance(part, word) / len(part), term.df, word) for word, term in found.items()]
         weight, _, word = max(rows, default=(0.0, 0, ""))
         return word, weight
