@@ -10,16 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rye.cluster.compiler import TIER, UNIT, terms_asked
-from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, cannot, none_of
+from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, none_of
 from rye.cluster.faults import reading
 from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
 from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
-from rye.cluster.published import Published
 from rye.index.arrays import Ints
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR
@@ -53,29 +52,30 @@ _FIRST: Mapping[str, Any] = {
 }
 
 
-class ClusterBackend:
-    """One generation as one search sees it.
+class View(NamedTuple):
+    """What one search brings to a generation.
 
-    Args:
-        generation: What is searched.
+    Attributes:
         overrides: By source, the weights of fields that the user or a bundle here sets.
         trust, now: The trusted keys, and the moment of the search.
         scratch: Folder for the indexes of its pages.
+        space: Which items are searched, and counted in statistics: those of a space, or ``all``.
     """
 
-    def __init__(
-        self,
-        generation: Generation,
-        overrides: Mapping[str, Overrides],
-        *,
-        trust: TrustSet,
-        now: datetime,
-        scratch: Path,
-    ) -> None:
-        self._of = generation
-        self._overrides = overrides
-        self._trust, self._now = trust, now
-        self._hits = FetchedHits(generation, scratch)
+    overrides: Mapping[str, Overrides]
+    trust: TrustSet
+    now: datetime
+    scratch: Path
+    space: str = "all"
+
+
+class ClusterBackend:
+    """One generation as one search sees it."""
+
+    def __init__(self, generation: Generation, view: View) -> None:
+        self._of, self._view = generation, view
+        self._extent = generation.extent(view.space)
+        self._hits = FetchedHits(generation, view.scratch)
         self._pages: dict[int, tuple[Bound, Evaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
         self.has_withdrawn = generation.snapshot.has_withdrawn
@@ -95,7 +95,7 @@ class ClusterBackend:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
         compiler = self._of.compiler(query)
-        clause = compiler.match(query)
+        clause = all_of([self._extent.within, compiler.match(query)])
         if not compiler.has_chains:
             return Found(self._of, clause)
         pairs = "ask for pairs of words with NEAR"
@@ -159,7 +159,7 @@ class ClusterBackend:
         """Return a query that scores in tiers, and whether its scores are the true ones."""
         empty = weigh(Reader(()))
         weighed = [(row.query, row.weight) for row in empty.scored()]
-        compiler = self._of.compiler(query, self._of.weights_by_item(self._overrides))
+        compiler = self._of.compiler(query, self._of.weights_by_item(self._view.overrides, self._extent.average))
         scored, is_exact = compiler.score(matches.clause, weighed, empty.norm())
         tiers = [(self.names.as_matches(order.exact).clause, 2)]
         if order.withdrawn_last and order.reach is None:
@@ -185,21 +185,22 @@ class ClusterBackend:
     def _weigher(self, query: bound.Bound) -> Weigh:
         """Return what evaluates a query over some hits, given in how many items each of its terms is found."""
         terms = [term for term, excluded in terms_asked(query) if not excluded]
-        keys = [(term.pattern, term.fields.tobytes()) for term in terms]
+        keys = [(self._view.space, term.pattern, term.fields.tobytes()) for term in terms]
         missing = {key: term for key, term in zip(keys, terms, strict=True) if key not in self._of.dfs}
         found = [self.match(term).clause for term in missing.values()]
         self._of.dfs |= dict(zip(missing, self._of.counts(found), strict=True))
         dfs = [self._of.dfs[key] for key in keys]
 
         def weigh(reader: Reader) -> HitEvaluation:
-            chosen = [self._overrides.get(root.source, {}) for root, _ in reader.snapshots]
-            weights = replace(weights_for(reader, chosen), average=self._of.snapshot.average)
-            return HitEvaluation(self._of, reader, query, weights, states=self._states_of(reader), dfs=dfs)
+            chosen = [self._view.overrides.get(root.source, {}) for root, _ in reader.snapshots]
+            weights = replace(weights_for(reader, chosen), average=self._extent.average)
+            states, size = self._states_of(reader), self._extent.size
+            return HitEvaluation(self._of, reader, query, weights, states=states, size=size, dfs=dfs)
 
         return weigh
 
     def _states_of(self, reader: Reader) -> States:
-        return States(reader, reader, lambda: self._trust, self._now)
+        return States(reader, reader, lambda: self._view.trust, self._view.now)
 
     def _best(self, ranked: Clause, wanted: int, weigh: Weigh) -> tuple[list[Row], int]:
         """Return the best hits by true scores, where those of the cluster are bounds, and how many there are.
@@ -239,7 +240,8 @@ class ClusterBackend:
         evaluation = self._pages[id(query)][1]
         reader = evaluation.reader
         states = self._states_of(reader)
-        hydrator = Hydrator(reader, states, self._trust, self._now, verdicts_matter=False, read=self._hits.read)
+        keys, now = self._view.trust, self._view.now
+        hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self._hits.read)
         results, warnings = PageBuilder(evaluation, hydrator, explain).build(hits)
         placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
         return placed, (*warnings, *dict.fromkeys(self._hits.left_out))
@@ -290,7 +292,7 @@ def _counting(key: str, found: Clause) -> Clause:
     return {"query": {"bool": {"filter": [found]}}, "size": 0, "aggs": {"values": values, "missing": missing}}
 
 
-def refuse(request: Request, snapshot: Published) -> None:
+def refuse(request: Request) -> None:
     """Refuse what a cluster cannot do.
 
     Raises:
@@ -298,9 +300,5 @@ def refuse(request: Request, snapshot: Published) -> None:
     """
     if request.mode.name in ("semantic", "hybrid"):
         raise cannot(f"search in mode {request.mode.name}", "leave the mode out: words are searched")
-    if request.level is not None:
-        raise cannot("search one level", "name the fields: title:word")
-    if request.space != "all" and {request.space} != {str(root.space) for root in snapshot.roots if root}:
-        raise cannot("search a single space of several", f"use the filter space={request.space}")
     if request.offset + request.limit > MOST_REACHED:
         raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")

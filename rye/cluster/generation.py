@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from rye.cluster.faults import reading
 from rye.cluster.published import Published
 from rye.cluster.roots import NOWHERE
 from rye.index.arrays import Bools, Ints
-from rye.index.reader import Reader
+from rye.index.reader import Floats, Reader
 from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.query import ast
 from rye.search import bound
@@ -91,6 +92,20 @@ def _weight_of(pattern: Pattern, word: str) -> float:
     return 1.0 - Levenshtein.distance(word, pattern.text) / max(len(pattern.text), 1)
 
 
+class Extent(NamedTuple):
+    """The items that one search counts: all of a generation, or those of a space.
+
+    Attributes:
+        within: The clause for them.
+        size: How many there are, N in the formulas.
+        average: Shape ``(fields,)``: mean lengths.
+    """
+
+    within: Clause
+    size: int
+    average: Floats
+
+
 class Generation:
     """One generation of a registry.
 
@@ -99,7 +114,7 @@ class Generation:
         weights: The documented weights of the fields, with its mean lengths.
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
-        dfs: In how many items a term query is found, by its pattern and fields.
+        dfs: In how many items a term query is found, by space, pattern and fields.
     """
 
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
@@ -108,7 +123,8 @@ class Generation:
         self.weights = plain_weights(snapshot.average)
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
-        self.dfs: dict[tuple[bound.TextPattern, bytes], int] = {}
+        self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
+        self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
     def gap(self) -> str:
@@ -123,6 +139,19 @@ class Generation:
         )
         return f"{what} in {self.cluster.address}: who published them can repair that: rye index publish --repair"
 
+    def extent(self, space: str) -> Extent:
+        """Return the items of a space, or of ``all``; counted once."""
+        if space not in self._extents:
+            numbers = [number for number, root in enumerate(self.roots) if root and root.space == space]
+            within: Clause = {"terms": {"root": numbers}} if numbers else NOTHING
+            means = {name: {"avg": {"field": f"n_{name}"}} for name in TEXT_FIELDS}
+            body = {"query": {"bool": {"filter": [within]}}, "size": 0, "track_total_hits": True, "aggs": means}
+            answer = self.cluster.search(self.snapshot.items, body)
+            with self.cluster.faults(), reading():
+                average = np.asarray([float(answer["aggregations"][name]["value"] or 1.0) for name in TEXT_FIELDS])
+                self._extents[space] = Extent(within, int(answer["hits"]["total"]["value"]), average)
+        return self._extents[space]
+
     def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
         """Return the words that a part stands for."""
         key = (pattern, False)
@@ -132,12 +161,14 @@ class Generation:
         """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
         return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
 
-    def weights_by_item(self, overrides: Mapping[str, Overrides]) -> list[tuple[Clause, Weights]]:
+    def weights_by_item(self, overrides: Mapping[str, Overrides], average: Floats) -> list[tuple[Clause, Weights]]:
         """Return the weights of all items, each with the clause for those that have them.
 
         Args:
             overrides: By source, what a user or bundle set.
+            average: Shape ``(fields,)``: mean lengths.
         """
+        plain = plain_weights(average)
         of_rows: dict[tuple[float, ...], list[Clause]] = {}
         roots = [overrides.get(root.source, {}) if root else {} for root in self.roots]
         for kind in TYPE_NAMES:
@@ -149,8 +180,8 @@ class Generation:
                 of_rows.setdefault(row, []).append(all_of([{"term": {"type": kind}}, within]))
         if len(of_rows) < 2:
             of_rows = {row: [EVERYTHING] for row in of_rows}
-        found = [(any_of(of), replace(self.weights, w=np.asarray([row]))) for row, of in of_rows.items()]
-        return found or [(EVERYTHING, self.weights)]
+        found = [(any_of(of), replace(plain, w=np.asarray([row]))) for row, of in of_rows.items()]
+        return found or [(EVERYTHING, plain)]
 
     def compiler(self, query: bound.Bound, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
         """Return what compiles a query, with its words looked up; without weights it cannot score."""

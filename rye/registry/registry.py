@@ -285,10 +285,12 @@ class Registry:
         """
         from rye.search.explain import read_of
 
-        request = make_request(query, options, WhyOptions)
+        request = make_request(query, options, WhyOptions)._replace(offset=0, limit=1)
+        if self._remote is not None:
+            return self._remote.read(request)
 
         def work(state: State) -> QueryReading:
-            found = read_of(request, self._context(state, request))
+            found = read_of(LocalSearch(request, self._context(state, request)))
             return replace(found, warnings=(*state.warnings, *found.warnings))
 
         return self._with_state(work)

@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rye.cluster.backend import ClusterBackend, refuse
+from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
-from rye.cluster.generation import Generation
+from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
@@ -34,6 +34,7 @@ from rye.trust import TrustLoad, system_clock
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
+    from rye.search.explain import QueryReading
 
 _WORD_OF_THE_CLUSTER = (
     "which items match, their order, totals and facets are the word of {}; verdicts are your own; "
@@ -99,23 +100,33 @@ class RemoteRegistry:
     def _pages(self, requests: Iterable[Request]) -> SearchResponse:
         """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
         began, found = time.perf_counter(), list[SearchResponse]()
-        with self._reading() as (generation, load, scratch):
-            trust, now = load.trust, system_clock()
-            ranking = ranking_of(self._layout, trust, now, list(filter(None, generation.roots)))
+        with self._searching() as (search, settings):
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
-                refuse(request, generation.snapshot)
-                backend = ClusterBackend(generation, ranking.weights, trust=trust, now=now, scratch=scratch)
-                found.append(Search(request, backend).run())
+                found.append(search(request).run())
         told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
         gap = [SearchWarning(self._gap)] if self._gap else []
-        warnings = (*load.warnings, *ranking.problems, *said, *gap, told)
+        warnings = (*settings, *said, *gap, told)
         limit = sum(one.limit for one in found)
         return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)
+
+    def read(self, request: Request) -> QueryReading:
+        """Return how a query is read, after searching for it.
+
+        Raises:
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.search.explain import read_of
+
+        with self._searching() as (search, settings):
+            reading = read_of(search(request))
+        told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
+        return replace(reading, warnings=(*settings, *reading.warnings, told))
 
     def load(self, name: str, space: str | None = None) -> LoadedItem:
         """Return one item, judged from the bytes that the cluster has of it, as :meth:`rye.Registry.get` does.
@@ -135,6 +146,20 @@ class RemoteRegistry:
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
+
+    @contextmanager
+    def _searching(self) -> Iterator[tuple[Callable[[Request], Search[Found]], tuple[str, ...]]]:
+        """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
+        with self._reading() as (generation, load, scratch):
+            now = system_clock()
+            ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
+
+            def search(request: Request) -> Search[Found]:
+                refuse(request)
+                where = View(ranking.weights, load.trust, now, scratch, request.space)
+                return Search(request, ClusterBackend(generation, where))
+
+            yield search, (*load.warnings, *ranking.problems)
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Generation, TrustLoad, Path]]:

@@ -160,6 +160,8 @@ class Questions:
         yield from ((a, {"facets": "type,tag,author,category:20,version"}), (f"{a} OR {b}", {"explain": True}))
         yield from ((a, {"scope": "tool"}), (a[:4], {"prefix": True}), (a[:6], {"fuzzy": {"enabled": True}}))
         yield from (("*", {"fields": {"title": a}}), (f"{a} {b}", {"proximity": {"max_distance": 8}}))
+        yield from ((f"{a} {b[:5]}*", {"level": level}) for level in (1, 2))
+        yield from ((f"{a} OR {b}", {"space": space, "explain": True}) for space in ("project", "user"))
         yield from ((f"{a} {b}qqx", {"facets": "type"}), (f"{a}qx", {"relax": False}), ("nofield:x", {}))
 
 
