@@ -37,6 +37,20 @@ _LONGEST = 1_000_000
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
 
+_ANALYSIS = {
+    "tokenizer": {
+        "spaces": {"type": "whitespace", "max_token_length": _LONGEST},
+        "signs": {"type": "char_group", "tokenize_on_chars": [" ", "|"], "max_token_length": _LONGEST},
+    },
+    "filter": {"bars": {"type": "pattern_capture", "preserve_original": False, "patterns": ["([^|]+)"]}},
+    "analyzer": {
+        "terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]},
+        "words": {"type": "custom", "tokenizer": "signs"},
+    },
+}
+"""Terms are split at spaces, each with the joined forms at its place behind bars; in the field of all, at both."""
+
+
 def settings(shards: int, replicas: int) -> dict[str, Any]:
     """Return the settings and mappings of the index of items."""
     text = {"type": "text", "analyzer": "terms", "norms": False}
@@ -47,17 +61,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
     return {
         "settings": {
             "index": _size(shards, replicas) | {"similarity": {"linear": linear}},
-            "analysis": {
-                "tokenizer": {
-                    "spaces": {"type": "whitespace", "max_token_length": _LONGEST},
-                    "signs": {"type": "char_group", "tokenize_on_chars": [" ", "|"], "max_token_length": _LONGEST},
-                },
-                "filter": {"bars": {"type": "pattern_capture", "preserve_original": False, "patterns": ["([^|]+)"]}},
-                "analyzer": {
-                    "terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]},
-                    "words": {"type": "custom", "tokenizer": "signs"},
-                },
-            },
+            "analysis": _ANALYSIS,
         },
         "mappings": {
             "dynamic": "strict",
