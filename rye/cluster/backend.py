@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
-from rye.trust import TrustSet
+from rye.trust import TrustSet, Verdict
 
 CANDIDATES = 200
 """Items whose scores are computed first where the cluster's are only bounds."""
@@ -94,7 +95,7 @@ class ClusterBackend:
         Raises:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
-        compiler = self._of.compiler(query)
+        compiler = self._of.compiler(query, self._view.trust)
         clause = all_of([self._extent.within, compiler.match(query)])
         if not compiler.has_chains:
             return Found(self._of, clause)
@@ -159,7 +160,8 @@ class ClusterBackend:
         """Return a query that scores in tiers, and whether its scores are the true ones."""
         empty = weigh(Reader(()))
         weighed = [(row.query, row.weight) for row in empty.scored()]
-        compiler = self._of.compiler(query, self._of.weights_by_item(self._view.overrides, self._extent.average))
+        weights = self._of.weights_by_item(self._view.overrides, self._extent.average)
+        compiler = self._of.compiler(query, self._view.trust, weights)
         scored, is_exact = compiler.score(matches.clause, weighed, empty.norm())
         tiers = [(self.names.as_matches(order.exact).clause, 2)]
         if order.withdrawn_last and order.reach is None:
@@ -234,17 +236,20 @@ class ClusterBackend:
         hits: Sequence[Hit],
         *,
         explain: bool,
-        verdicts_matter: bool,  # noqa: ARG002 - verdicts were refused
+        on_verdicts: Sequence[Bound],
     ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return hits as results, judged from the bytes that came with them; their paths are addresses."""
         evaluation = self._pages[id(query)][1]
         reader = evaluation.reader
         states = self._states_of(reader)
+        kept = [hit for hit in hits if all(_holds(node, hit.doc, states, reader) for node in on_verdicts)]
+        gone = len(hits) - len(kept)
+        claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
         keys, now = self._view.trust, self._view.now
         hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self._hits.read)
-        results, warnings = PageBuilder(evaluation, hydrator, explain).build(hits)
+        results, warnings = PageBuilder(evaluation, hydrator, explain).build(kept)
         placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
-        return placed, (*warnings, *dict.fromkeys(self._hits.left_out))
+        return placed, (*claims, *warnings, *dict.fromkeys(self._hits.left_out))
 
     def facets(self, matches: Found, wanted: Sequence[Wanted]) -> dict[str, Facet]:
         """Count the values of each facet among some items.
@@ -281,6 +286,28 @@ class ClusterNames(RemoteNames):
     def why_hidden(self, items: Ints) -> Sequence[str]:
         """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
         return self._backend.why_hidden(self.as_matches(items), len(items)) if len(items) else []
+
+
+def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
+    """Return whether a fetched hit meets a condition on its verdict or signer, as the keys here judge it."""
+    match node:
+        case bound.All(operands=operands):
+            return all(_holds(operand, doc, states, reader) for operand in operands)
+        case bound.Any(operands=operands):
+            return any(_holds(operand, doc, states, reader) for operand in operands)
+        case bound.Not(operand=operand):
+            return not _holds(operand, doc, states, reader)
+    if not bound.asks_verdict(node):
+        return bool(Evaluation(reader, node, weights_for(reader), states).docs().mask[doc])
+    signature = states.signature(*reader.locate(doc))
+    match node:
+        case bound.HasState(name="signed"):
+            return signature.verdict is not Verdict.UNSIGNED
+        case bound.HasState(name=name):
+            return signature.verdict == name
+        case bound.Glob(pattern=pattern):
+            return fnmatchcase(signature.signer, pattern)
+    return bool(signature.signer)
 
 
 def _counting(key: str, found: Clause) -> Clause:

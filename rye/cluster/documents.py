@@ -25,7 +25,7 @@ from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Ver
 from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
-FORMAT = 3
+FORMAT = 4
 """Of the documents; a cluster with those of another format has to be published to anew."""
 
 _BLOCK = 1_000
@@ -69,9 +69,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
                 **{f"t_{name}": text | placed for name in TEXT_FIELDS},
                 **{f"n_{name}": whole for name in TEXT_FIELDS},
                 "all": text | {"analyzer": "words", "index_options": "docs", "similarity": "boolean"},
-                **dict.fromkeys(
-                    ("entry", "order", "shadow", "id", "type", "path", "by_name", "mark", "owner"), keyword
-                ),
+                **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
                 "root": whole,
                 "priority": whole,
                 "time": {"type": "double"},
@@ -135,7 +133,7 @@ def _order_keys(entry: str) -> tuple[str, ...]:
 
 
 def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
-    """Yield what a cluster is given of some documents of a segment: all but bytes, root, owner and shadows.
+    """Yield what a cluster is given of some documents of a segment: all but bytes, root, owner and states.
 
     Words are taken from the postings: they were cut when the item was indexed.
 
@@ -155,6 +153,8 @@ def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
                     found[f"t_{TEXT_FIELDS[number]}"] = values
                     found[f"n_{TEXT_FIELDS[number]}"] = size
             found["entry"] = [entry for entry in entries.get(doc, ()) if entry[-1] != SEPARATOR]
+            if signer := segment.evidence[doc].fingerprint:
+                found["entry"].append(f"signer{SEPARATOR}{signer}")
             found["order"] = sorted({key for entry in found["entry"] for key in _order_keys(entry)})
             if not math.isnan(time):
                 found["time"] = time
@@ -280,19 +280,19 @@ def word_id(word: str) -> str:
     return base64.urlsafe_b64encode(digest[:15]).decode("ascii")  # 20 characters that the cluster keeps as 15 bytes
 
 
-def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], shadows: Mapping[str, Bools]) -> list[str]:
+def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], states: Mapping[str, Bools]) -> list[str]:
     """Return the digest of what each document depends on; it changes with the document.
 
     Args:
         segment: The segment.
         docs: Its documents.
         facts: What all of them share: their owner and root.
-        shadows: By state, which documents are in it.
+        states: By state, which documents are in it.
     """
     shared = SEPARATOR.join((str(FORMAT), *facts)).encode("utf-8", "surrogatepass")
     evidence, lines = segment.evidence, np.full(segment.docs, -1)
     lines[np.setdiff1d(np.arange(segment.docs), evidence.bare)] = np.arange(len(evidence.lines))
-    names = [name.encode() for name in shadows]
+    names = [name.encode() for name in states]
     rests, times = evidence.rests.everything, evidence.times.everything
     marks = []
     for doc, path in zip(docs.tolist(), segment.paths.take(docs), strict=True):
@@ -300,6 +300,6 @@ def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], shadows: Mappin
         rest = f"{TYPE_NAMES[segment.types[doc]]}{SEPARATOR}{path}{SEPARATOR}{rests[evidence.rest_of[doc]]}{SEPARATOR}"
         parts = [shared, rest.encode("utf-8", "surrogatepass"), times[evidence.time_of[doc]].encode()]
         parts += [evidence.raw_content_digests[doc].tobytes(), evidence.lines[at].tobytes() if at >= 0 else b""]
-        parts += [name for name, mask in zip(names, shadows.values(), strict=True) if mask[doc]]
+        parts += [name for name, mask in zip(names, states.values(), strict=True) if mask[doc]]
         marks.append(hashlib.sha256(SEPARATOR.encode().join(parts)).hexdigest())
     return marks

@@ -28,6 +28,7 @@ from rye.search.bound import TermQuery, patterns
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
 from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
+from rye.trust import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
@@ -183,14 +184,14 @@ class Generation:
         found = [(any_of(of), replace(plain, w=np.asarray([row]))) for row, of in of_rows.items()]
         return found or [(EVERYTHING, plain)]
 
-    def compiler(self, query: bound.Bound, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
-        """Return what compiles a query, with its words looked up; without weights it cannot score."""
+    def compiler(self, query: bound.Bound, trust: TrustSet, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
+        """Return what compiles a query under some keys, with its words looked up; without weights it cannot score."""
         wanted: dict[tuple[Pattern, bool], Bools] = {}
         for term, excluded in terms_asked(query):
             for pattern in patterns(term.pattern):
                 before = wanted.get((pattern, excluded))
                 wanted[pattern, excluded] = term.fields if before is None else before & term.fields
-        return Compiler(self.lists.look_up(wanted), weights)
+        return Compiler(self.lists.look_up(wanted), weights, trust)
 
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""
@@ -280,7 +281,7 @@ class RemoteDictionary(Dictionary):
         if run is None:
             return False
         term = TermQuery(run, self._fields, 1.0, "", ast.Word(text))
-        return self._of.counts([self._of.compiler(term).match(term)])[0] > 0
+        return self._of.counts([self._of.compiler(term, TrustSet()).match(term)])[0] > 0
 
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
         """Return the term nearest to a part among those with a start, and its weight."""

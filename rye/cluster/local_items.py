@@ -25,7 +25,8 @@ from rye.spaces import FolderReader, Root
 from rye.spaces.read import Read, is_detached, skill_of
 from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE
 
-SHADOWS = ("shadowed", "shadowing")
+STATES = ("shadowed", "shadowing", "signed")
+"""States of items that a cluster is told, as it cannot find them itself."""
 
 
 class Place(NamedTuple):
@@ -50,14 +51,14 @@ class LocalItems:
     def __init__(self, reader: Reader, states: States, owner: str) -> None:
         self._reader = reader
         self._owner = owner
-        self._shadow = {name: states.having(name) for name in SHADOWS}
+        self._states = {name: states.having(name) for name in STATES}
         self.marks: dict[str, int] = dict(self._marks())
 
     def _marks(self) -> Iterator[tuple[str, int]]:
         for part in self._reader.parts:
             docs = np.flatnonzero(part.live)
-            shadows = {name: mask[part.base : part.base + len(part.live)] for name, mask in self._shadow.items()}
-            marks = marks_of(part.segment, docs, RootFacts.of(part.root, self._owner), shadows)
+            masks = {name: mask[part.base : part.base + len(part.live)] for name, mask in self._states.items()}
+            marks = marks_of(part.segment, docs, RootFacts.of(part.root, self._owner), masks)
             yield from zip(marks, (docs + part.base).tolist(), strict=True)
 
     @cached_property
@@ -133,8 +134,8 @@ class LocalItems:
                     mark = mark_of[local + part.base]
                     place = {"mark": mark, "owner": self._owner, "root": number, "priority": part.root.priority}
                     source = indexed | place | self._bytes(part, local, indexed["path"], files.read)
-                    if shadow := [name for name, mask in self._shadow.items() if mask[local + part.base]]:
-                        source["shadow"] = shadow
+                    if states_of := [name for name, mask in self._states.items() if mask[local + part.base]]:
+                        source["state"] = states_of
                     yield Action(mark, source)
         finally:
             files.close()

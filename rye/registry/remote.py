@@ -109,7 +109,9 @@ class RemoteRegistry:
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
-        gap = [SearchWarning(self._gap)] if self._gap else []
+        gap, space = [SearchWarning(self._gap)] if self._gap else [], found[0].space
+        if self._generation and not self._generation.extent(space).size:
+            gap.append(SearchWarning(f"the registry has no items in {space} space"))
         warnings = (*settings, *said, *gap, told)
         limit = sum(one.limit for one in found)
         return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)

@@ -126,7 +126,7 @@ class Backend(Protocol[M]):
         """Return the first of some items, scored by a query."""
 
     def fetch(
-        self, query: Bound, hits: Sequence[Hit], *, explain: bool, verdicts_matter: bool
+        self, query: Bound, hits: Sequence[Hit], *, explain: bool, on_verdicts: Sequence[Bound]
     ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return hits as results, verified at this moment, and warnings about those that changed or are gone.
 
@@ -134,7 +134,7 @@ class Backend(Protocol[M]):
             query: What their scores are explained with.
             hits: The hits, in order.
             explain: Whether each result explains its score.
-            verdicts_matter: Whether an item whose verdict has changed no longer matches.
+            on_verdicts: The queries and filters that depend on verdicts: a hit that meets them no longer is left out.
         """
 
     def facets(self, matches: M, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:

@@ -128,10 +128,10 @@ class Embedded:
         return PageBuilder(self.evaluation(query), hydrator, explain)
 
     def fetch(
-        self, query: Bound, hits: Sequence[Hit], *, explain: bool, verdicts_matter: bool
+        self, query: Bound, hits: Sequence[Hit], *, explain: bool, on_verdicts: Sequence[Bound]
     ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return hits as results, read from their files and verified now, and warnings about those that changed."""
-        return self.page_builder(query, explain=explain, verdicts_matter=verdicts_matter).build(hits)
+        return self.page_builder(query, explain=explain, verdicts_matter=bool(on_verdicts)).build(hits)
 
     def facets(self, matches: Docs, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:
         """Count the values of each facet among some documents."""

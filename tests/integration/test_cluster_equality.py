@@ -90,7 +90,7 @@ def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
     except RyeError as error:
         return error.code
     del found["took_ms"]
-    of_the_place = ("are the word of opensearch+", "only words were searched, not meaning")
+    of_the_place = ("are the word of opensearch+", "only words were searched, not meaning", "no items in")
     found["warnings"] = [text for text in found["warnings"] if not any(part in text for part in of_the_place)]
     for each in found["results"]:
         del each["path"]
@@ -161,6 +161,9 @@ class Questions:
         yield from ((a, {"scope": "tool"}), (a[:4], {"prefix": True}), (a[:6], {"fuzzy": {"enabled": True}}))
         yield from (("*", {"fields": {"title": a}}), (f"{a} {b}", {"proximity": {"max_distance": 8}}))
         yield from ((f"{a} {b[:5]}*", {"level": level}) for level in (1, 2))
+        yield from (
+            (f"{state} {a}", {}) for state in ("is:signed", "is:unsigned", "-is:signed", "is:trusted", "signer:*")
+        )
         yield from ((f"{a} OR {b}", {"space": space, "explain": True}) for space in ("project", "user"))
         yield from ((f"{a} {b}qqx", {"facets": "type"}), (f"{a}qx", {"relax": False}), ("nofield:x", {}))
 

@@ -223,7 +223,8 @@ def test_without_the_client_the_error_says_what_to_install(tmp_path: Path, monke
         ("x", {"mode": "semantic"}),
         ("x", {"mode": "hybrid"}),
         ("x", {"facets": "verdict"}),
-        ("is:trusted", {}),
+        ("is:tampered", {}),
+        ("-is:trusted", {}),
         ("references:a", {}),
     ],
 )
