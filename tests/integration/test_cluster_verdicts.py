@@ -114,7 +114,7 @@ def test_an_item_that_the_user_trusts_is_trusted(liar: Liar) -> None:
 CONDITIONS = ("is:trusted", "is:signed", f"signer:{KEY.public.fingerprint}", "signer:*", "is:trusted OR is:signed")
 
 
-@pytest.mark.parametrize("query", CONDITIONS)
+@pytest.mark.parametrize("query", CONDITIONS, ids=["trusted", "signed", "signer", "any signer", "either"])
 def test_attack_a_cluster_cannot_pass_a_condition_on_signatures(query: str, liar: Liar) -> None:
     """It says that an unsigned item matches; the page leaves it out, and says so. A signed one is shown."""
     liar.hold(signed())
