@@ -7,9 +7,11 @@ and judged here, and their scores are computed from them, with the frequencies o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,15 +22,20 @@ from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, n
 from rye.cluster.faults import reading
 from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
 from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
+from rye.errors import UnavailableError
+from rye.index import analysis
 from rye.index.arrays import Ints
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR
+from rye.query import ast
 from rye.search import bound
 from rye.search.backend import Order, Top
 from rye.search.bind import searched_fields
 from rye.search.bound import Bound, patterns
+from rye.search.expand import How, Pattern
 from rye.search.facets import FACETS, Facet, Wanted
 from rye.search.fields import Overrides, weights_for
+from rye.search.named_items import named_inside, referred_to
 from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary
@@ -85,6 +92,20 @@ class ClusterBackend:
         """Return the metadata keys that items have."""
         return self._of.snapshot.keys - frozenset(BUILT_IN_KEYS)
 
+    def expect(self, query: str, words: Mapping[ast.Word, int]) -> None:
+        """Look up the words and names that a search of plain words will ask about, together."""
+        names = AskedNames()
+        referred_to(names, query)
+        named_inside(names, words, RemoteDictionary(self._of, searched_fields(None)))
+        self._of.look_up_names(names.values)
+        parts = [part for word in words for part in analysis.parts(word.text)]
+        texts = [*parts, *(analysis.joined(list(pair)) for pair in pairwise(parts))]
+        forms = [Pattern(text, How.EXACT) for text in texts] + [Pattern(part, How.INFLECTED) for part in parts]
+        self._of.expect(forms)
+        unknown = [part for part in parts if not self._of.words_of(Pattern(part, How.INFLECTED))]
+        with suppress(UnavailableError):  # too many words are like one; it matters only if they are asked for
+            self._of.expect([Pattern(part, How.FUZZY, start=part[0]) for part in unknown if part.isalpha()])
+
     def dictionary(self, level: int | None) -> Dictionary:
         """Return the words of the fields of a level; None for all fields."""
         return RemoteDictionary(self._of, searched_fields(level))
@@ -124,6 +145,8 @@ class ClusterBackend:
         Raises:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
+        if matches.clause == NOTHING:
+            return self._scored(query, [], self._weigher(query), order)
         weigh, reachable = self._weigher(query), matches
         ranked, is_exact = self._ranked(query, matches, weigh, order)
         first = "score" if order.reach is not None else order.sort_by
@@ -274,6 +297,26 @@ class ClusterBackend:
             rest = pairs[most:]
             counts[name] = Facet(tuple(pairs[:most]), len(rest), sum(count for _, count in rest), without)
         return counts
+
+
+class AskedNames:
+    """Notes which ids and names are asked for, and has none of them."""
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+
+    def having(self, key: str, value: str) -> Ints:  # noqa: ARG002 - ids and names are looked up together
+        """Return nothing."""
+        self.values.append(value)
+        return np.empty(0, np.int64)
+
+    def key_of(self, item: int) -> tuple[str, str]:
+        """Raise an error: there is no item."""
+        raise KeyError(item)
+
+    def path_of(self, item: int) -> str:
+        """Raise an error: there is no item."""
+        raise KeyError(item)
 
 
 class ClusterNames(RemoteNames):

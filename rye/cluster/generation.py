@@ -6,7 +6,7 @@ A generation never changes, so all that is looked up in one is kept as long as i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -153,6 +153,10 @@ class Generation:
                 self._extents[space] = Extent(within, int(answer["hits"]["total"]["value"]), average)
         return self._extents[space]
 
+    def expect(self, several: Sequence[Pattern]) -> None:
+        """Look up the words that some parts stand for together."""
+        self.lists.look_up({(pattern, False): np.ones(len(TEXT_FIELDS), bool) for pattern in several})
+
     def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
         """Return the words that a part stands for."""
         key = (pattern, False)
@@ -199,14 +203,18 @@ class Generation:
 
     def named(self, key: str, value: str) -> list[tuple[str, ...]]:
         """Return mark, type, id and path of the items with an id or a name, looked up once."""
-        if (key, value) not in self._named:
-            if len(self._named) > _KEPT:
-                self._named.clear()
-            keys = ("id", "name")  # whoever asks for one asks for the other
-            clauses: list[Clause] = [{"term": {"entry": f"{each}{SEPARATOR}{value}"}} for each in keys]
-            found = self.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
-            self._named |= {(each, value): rows for each, rows in zip(keys, found, strict=True)}
+        self.look_up_names([value])
         return self._named[key, value]
+
+    def look_up_names(self, values: Iterable[str]) -> None:
+        """Look up the items with some ids or names together."""
+        missing = [value for value in dict.fromkeys(values) if ("id", value) not in self._named]
+        if len(self._named) > _KEPT:
+            self._named.clear()
+        pairs = [(key, value) for value in missing for key in ("id", "name")]
+        clauses: list[Clause] = [{"term": {"entry": f"{key}{SEPARATOR}{value}"}} for key, value in pairs]
+        rows = self.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
+        self._named |= dict(zip(pairs, rows, strict=True))
 
     def fields(self, clauses: Sequence[Clause], names: Sequence[str], most: int) -> list[list[tuple[str, ...]]]:
         """Return keyword fields of the first items that each clause matches."""

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from rye.index.arrays import Ints
 from rye.index.reader import Floats
+from rye.query.ast import Word
 from rye.search.bound import Bound
 from rye.search.facets import Facet, Wanted
 from rye.search.page import Hit
@@ -111,6 +112,14 @@ class Backend(Protocol[M]):
 
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
+
+    def expect(self, query: str, words: Mapping[Word, int]) -> None:
+        """Learn what will be asked for, so that what is far away can be looked up at once.
+
+        Args:
+            query: The query as written, which may be a name.
+            words: Its words, where it is plain words.
+        """
 
     def dictionary(self, level: int | None) -> Dictionary:
         """Return the words of the fields of a level; None for all fields."""

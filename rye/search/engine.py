@@ -116,6 +116,7 @@ class Search(Generic[M]):
 
     def _run(self) -> SearchResponse:
         request, plan = self.request, self.read()
+        self.backend.expect(request.query, plan.bag)
         if request.facets:
             require_facets(request.facets, self.backend.metadata_keys())
         answer = self.answer(plan, self.allowed())
