@@ -56,7 +56,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
     text = {"type": "text", "analyzer": "terms", "norms": False}
     linear = {"type": "scripted", "script": {"source": "return query.boost * doc.freq;"}}
     placed = {"similarity": "linear", "copy_to": ["all"], "position_increment_gap": analysis.VALUE_GAP}
-    keyword, whole = {"type": "keyword"}, {"type": "integer"}
+    keyword, integer = {"type": "keyword"}, {"type": "integer"}
     unread = keyword | {"index": False, "doc_values": False}
     return {
         "settings": {
@@ -67,11 +67,11 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
             "dynamic": "strict",
             "properties": {
                 **{f"t_{name}": text | placed for name in TEXT_FIELDS},
-                **{f"n_{name}": whole for name in TEXT_FIELDS},
+                **{f"n_{name}": integer for name in TEXT_FIELDS},
                 "all": text | {"analyzer": "words", "index_options": "docs", "similarity": "boolean"},
                 **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
-                "root": whole,
-                "priority": whole,
+                "root": integer,
+                "priority": integer,
                 "time": {"type": "double"},
                 "raw": unread,
                 "raw64": {"type": "binary"},
@@ -108,9 +108,9 @@ def date_key(seconds: float) -> str:
     return f"{round((seconds + 1e12) * 1e6):022d}"
 
 
-def version_key(found: Version) -> str:
+def version_key(parsed: Version) -> str:
     """Return a text whose order is that of versions; ``!`` comes before all that an identifier may hold."""
-    numbers, release, identifiers = found
+    numbers, release, identifiers = parsed
     after = "".join(f"1{text}!" if kind else f"0{value:018d}" for kind, value, text in identifiers)
     return "".join(f"{value:018d}" for value in numbers) + f"!{release}{after}"
 
@@ -146,19 +146,19 @@ def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
         texts, entries = _texts(segment, block), _entries(segment, block)
         for doc in block.tolist():
             item_id, time = segment.ids[doc], float(segment.times[doc])
-            found: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[segment.types[doc]]}
-            found["path"], found["by_name"] = segment.paths.of(doc, item_id), name_key(item_id)
+            source: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[segment.types[doc]]}
+            source["path"], source["by_name"] = segment.paths.of(doc, item_id), name_key(item_id)
             for number, values in texts.get(doc, ()):
                 if size := int(segment.lengths[number, doc]):
-                    found[f"t_{TEXT_FIELDS[number]}"] = values
-                    found[f"n_{TEXT_FIELDS[number]}"] = size
-            found["entry"] = [entry for entry in entries.get(doc, ()) if entry[-1] != SEPARATOR]
+                    source[f"t_{TEXT_FIELDS[number]}"] = values
+                    source[f"n_{TEXT_FIELDS[number]}"] = size
+            source["entry"] = [entry for entry in entries.get(doc, ()) if entry[-1] != SEPARATOR]
             if signer := segment.evidence[doc].fingerprint:
-                found["entry"].append(f"signer{SEPARATOR}{signer}")
-            found["order"] = sorted({key for entry in found["entry"] for key in _order_keys(entry)})
+                source["entry"].append(f"signer{SEPARATOR}{signer}")
+            source["order"] = sorted({key for entry in source["entry"] for key in _order_keys(entry)})
             if not math.isnan(time):
-                found["time"] = time
-            yield found
+                source["time"] = time
+            yield source
 
 
 def _texts(segment: Segment, docs: Ints) -> dict[int, list[tuple[int, list[str]]]]:
@@ -183,15 +183,15 @@ def _texts(segment: Segment, docs: Ints) -> dict[int, list[tuple[int, list[str]]
     tokens = spellings[of_posting[of_token[order]] + kinds * len(words)].tolist()
     starts = np.flatnonzero(value)
     stops = [*starts[1:].tolist(), len(tokens)]
-    found: dict[int, list[tuple[int, list[str]]]] = {}
+    fields_by_doc: dict[int, list[tuple[int, list[str]]]] = {}
     for slot, is_new, start, stop in zip(
         slots[starts].tolist(), first[starts].tolist(), starts.tolist(), stops, strict=True
     ):
-        fields = found.setdefault(slot >> FIELD_BITS, [])
+        fields = fields_by_doc.setdefault(slot >> FIELD_BITS, [])
         if is_new:
             fields.append((slot & _FIELD_MASK, []))
         fields[-1][1].append("".join(tokens[start:stop]))
-    return found
+    return fields_by_doc
 
 
 def _entries(segment: Segment, docs: Ints) -> dict[int, list[str]]:
@@ -202,10 +202,10 @@ def _entries(segment: Segment, docs: Ints) -> dict[int, list[str]]:
     numbers = np.searchsorted(segment.keyword_bounds, at.astype(segment.keyword_bounds.dtype), side="right") - 1
     distinct, which = np.unique(numbers, return_inverse=True)
     texts = segment.keywords.take(distinct)
-    found: dict[int, list[str]] = {}
+    by_doc: dict[int, list[str]] = {}
     for doc, number in zip(segment.keyword_owners[at].tolist(), which.tolist(), strict=True):
-        found.setdefault(doc, []).append(texts[number])
-    return found
+        by_doc.setdefault(doc, []).append(texts[number])
+    return by_doc
 
 
 def as_text(data: bytes) -> dict[str, str]:
@@ -244,12 +244,12 @@ class Word(NamedTuple):
 
 def words_of(source: Mapping[str, Any]) -> dict[str, int]:
     """Return the words of a document on a cluster, each with its fields, one bit each."""
-    found: dict[str, int] = {}
+    words: dict[str, int] = {}
     for number, name in enumerate(TEXT_FIELDS):
         for value in source.get(f"t_{name}", ()):
             for word in value.replace("|", " ").split():
-                found[word] = found.get(word, 0) | 1 << number
-    return found
+                words[word] = words.get(word, 0) | 1 << number
+    return words
 
 
 def word_counts(segment: Segment, docs: Bools) -> dict[str, Word]:

@@ -89,7 +89,7 @@ class LocalItems:
     def sources(self) -> tuple[str, ...]:
         """The names of these roots."""
         pairs = self._reader.snapshots
-        return tuple(root.source for root, snapshot in pairs if any(each.live.any() for each in snapshot.segments))
+        return tuple(root.source for root, snapshot in pairs if any(listed.live.any() for listed in snapshot.segments))
 
     def owned(self) -> Owned:
         """Return what a registry notes of them."""
@@ -108,12 +108,12 @@ class LocalItems:
 
     def words(self, marks: Collection[str]) -> dict[str, Word]:
         """Return the words of some items."""
-        found: dict[str, Word] = {}
+        words: dict[str, Word] = {}
         for part, wanted in self._by_part(marks):
             for word, count in word_counts(part.segment, wanted).items():
-                before = found.get(word)
-                found[word] = Word(before.df + count.df, before.fields | count.fields) if before else count
-        return found
+                before = words.get(word)
+                words[word] = Word(before.df + count.df, before.fields | count.fields) if before else count
+        return words
 
     def documents(self, marks: Collection[str], numbers: Mapping[RootFacts, int]) -> Iterator[Action]:
         """Yield the documents of some items.
@@ -157,10 +157,10 @@ class LocalItems:
             raise _changed(part, path) from error
         if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
             raise _changed(part, path)
-        found: dict[str, Any] = as_text(data)
+        fields: dict[str, Any] = as_text(data)
         if signature is not None:
-            found["detached"] = base64.b64encode(signature).decode("ascii")
-        return found | ({"skill": skill} if skill else {})
+            fields["detached"] = base64.b64encode(signature).decode("ascii")
+        return fields | ({"skill": skill} if skill else {})
 
 
 def select_items(snapshots: Sequence[tuple[Root, Snapshot]], scopes: Sequence[Scope]) -> Reader:
