@@ -336,12 +336,8 @@ def test_odd_texts_have_the_same_answers(odd: Both) -> None:
     assert all(query.parse(text) for text in asked[:5])
     answers = {text: (answer(odd.home, text, {}), answer(odd.away, text, {})) for text in asked}
     differ = {text: away for text, (home, away) in answers.items() if home != away}
-    # several signs in one word, and ways to leave letters out of a long run without spaces, are not written out
-    refused = {text for text, away in differ.items() if away == "not-on-cluster"}
-    assert all(text.startswith("漢" * 40) or "👩‍💻" in text for text in refused)
-    # a generation has no dictionary of one field to suggest a word of
-    assert all(text.startswith(("title:", "tags:")) for text in differ.keys() - refused)
-    assert len(differ) < 0.02 * len(asked)
+    # so many ways to leave letters out of a long run without spaces are not written out
+    assert differ == dict.fromkeys([text for text in differ if text.startswith("漢" * 40)], "not-on-cluster")
 
 
 def _verdicts(one: Both, text: str) -> dict[str, str]:
