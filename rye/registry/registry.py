@@ -162,6 +162,11 @@ class Registry:
         return tuple(root.source for root in self.roots)
 
     @property
+    def index(self) -> str | None:
+        """The address of the registry on a cluster that is searched; None for the spaces here."""
+        return str(self._remote.cluster.address) if self._remote else None
+
+    @property
     def is_current(self) -> bool:
         """Whether the same folders of project and user hold items as when it was opened; looks at the disk."""
         try:
