@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.index import analysis, schema
 from rye.index.arrays import Bools, Ints
 from rye.index.docvalues import name_key
@@ -25,7 +26,7 @@ from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Ver
 from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
-FORMAT = 3
+FORMAT = 4
 """Of the documents; a cluster with those of another format has to be published to anew."""
 
 _BLOCK = 1_000
@@ -75,6 +76,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
                 "raw64": {"type": "binary"},
                 "detached": {"type": "binary"},
                 "skill": unread,
+                **VECTOR_FIELDS,
             },
         },
     }

@@ -15,6 +15,7 @@ from rye.cluster.bulk import Action
 from rye.cluster.documents import Word, as_text, documents, marks_of, word_counts
 from rye.cluster.published import Owned
 from rye.cluster.roots import RootFacts
+from rye.cluster.vectors import ItemVectors
 from rye.errors import EnvironmentFault, ItemError
 from rye.index.arrays import Bools
 from rye.index.reader import Part, Reader
@@ -42,21 +43,25 @@ class LocalItems:
         reader: The items.
         states: What shadows what among them.
         owner: Whose they are.
+        vectors: Those of the reader's documents; None to publish none.
 
     Attributes:
         marks: Mark → number of the document in the reader.
+        vectors: What was given.
     """
 
-    def __init__(self, reader: Reader, states: States, owner: str) -> None:
+    def __init__(self, reader: Reader, states: States, owner: str, vectors: ItemVectors | None = None) -> None:
         self._reader = reader
         self._owner = owner
+        self.vectors = vectors
         self._shadow = {name: states.having(name) for name in SHADOWS}
+        self._states = self._shadow | ({vectors.state: vectors.having()} if vectors else {})
         self.marks: dict[str, int] = dict(self._marks())
 
     def _marks(self) -> Iterator[tuple[str, int]]:
         for part in self._reader.parts:
             docs = np.flatnonzero(part.live)
-            shadows = {name: mask[part.base : part.base + len(part.live)] for name, mask in self._shadow.items()}
+            shadows = {name: mask[part.base : part.base + len(part.live)] for name, mask in self._states.items()}
             marks = marks_of(part.segment, docs, RootFacts.of(part.root, self._owner), shadows)
             yield from zip(marks, (docs + part.base).tolist(), strict=True)
 
@@ -94,7 +99,8 @@ class LocalItems:
         """Return what a registry notes of them."""
         keys = self._reader.all_keys()
         has_copies = len(set(keys)) < len(keys)
-        return Owned(len(self.marks), self.digest, tuple(sorted(self._reader.keys)), has_copies)
+        vectors = int((self.vectors.having() & self._reader.live).sum()) if self.vectors else 0
+        return Owned(len(self.marks), self.digest, tuple(sorted(self._reader.keys)), has_copies, vectors)
 
     def place_of(self, doc: int) -> Place:
         """Return where a document is."""
@@ -135,6 +141,8 @@ class LocalItems:
                     source = indexed | place | self._bytes(part, local, indexed["path"], files.read)
                     if shadow := [name for name, mask in self._shadow.items() if mask[local + part.base]]:
                         source["shadow"] = shadow
+                    if self.vectors:
+                        source |= self.vectors.fields(local + part.base)
                     yield Action(mark, source)
         finally:
             files.close()
