@@ -179,3 +179,12 @@ def read_snapshot(cluster: Cluster) -> Published:
         flags, sizes = (notes.withdrawn, notes.copies), (notes.count, expected)
         average = np.asarray(notes.average)
         return Published(index, f"{index}-words", *sizes, average, keys, roots, *flags, notes.model, vectors)
+
+
+def model_beside(cluster: Cluster, owner: str) -> Model | None:
+    """Return the model of the vectors that other owners of a registry have; None for none, or of another format."""
+    generation = find_generation(cluster)
+    if generation is None or generation[1].get("format") != FORMAT:
+        return None
+    with cluster.faults():
+        return Notes.read(generation[1]).model_beside(owner)

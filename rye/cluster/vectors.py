@@ -26,6 +26,66 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
 }
 """The fields of a document: its vectors, and of each the numbers of its section and of its chunk there."""
 
+SIMILARITY = """
+if (!params.containsKey('made')) {
+  double[] made = new double[params.q.size()];
+  for (int i = 0; i < made.length; i++) { made[i] = ((Number) params.q.get(i)).doubleValue(); }
+  params.put('made', made);
+}
+double best = Double.NEGATIVE_INFINITY;
+def held = doc['vectors'];
+if (held.size() > 0) {
+  BytesRef ref = held.get(0);
+  byte[] bytes = ref.bytes;
+  int end = ref.offset + ref.length;
+  double[] query = (double[]) params.made;
+  int size = (int) params.d;
+  int even = size & ~3;
+  for (int start = 0; start < query.length; start += size) {
+    int at = ref.offset;
+    while (at + 2 * size <= end) {
+      double sum = 0;
+      for (int i = start; i < start + even; i += 4) {
+        sum += query[i] * ((bytes[at] << 8) | (bytes[at + 1] & 255))
+          + query[i + 1] * ((bytes[at + 2] << 8) | (bytes[at + 3] & 255))
+          + query[i + 2] * ((bytes[at + 4] << 8) | (bytes[at + 5] & 255))
+          + query[i + 3] * ((bytes[at + 6] << 8) | (bytes[at + 7] & 255));
+        at += 8;
+      }
+      for (int i = start + even; i < start + size; i++) {
+        sum += query[i] * ((bytes[at] << 8) | (bytes[at + 1] & 255));
+        at += 2;
+      }
+      if (sum > best) { best = sum; }
+    }
+  }
+}
+double similarity = Math.max(best, 0.0);
+double keyword = params.k > 0 ? Math.sqrt(_score) * params.k : 0.0;
+double factor = params.f.size() > 0 ? params.f.get((int) doc['root'].value) : 1.0;
+double total = similarity * params.a * factor + keyword * params.b;
+boolean meant = best >= params.t;
+if (!params.e && ((!meant && keyword <= 0) || (params.m && !meant) || (params.w && keyword <= 0)
+    || similarity < params.s || keyword < params.l || total < params.c)) { return 0.0; }
+return 1.0 + Math.rint(params.u * total);
+"""
+"""The score by meaning, plus 1, and 0 for what is no hit: the weighted fusion of :mod:`rye.search.fusion`.
+
+The numbers of the query are taken out of their lists once for each segment. Its parameters:
+
+==========  ===========================================================================
+``q, d``    vectors of the readings of the query, each times what it counts for, in a row; their dimensions
+``k``       what makes a keyword score of ``_score``; 0 for none
+``a, b``    what the similarity and the keyword score count for
+``f``       factors of the similarity by root; empty for none
+``t``       the similarity of a semantic match
+``s, l, c`` the least similarity, keyword score and total
+``m, w``    whether a semantic match and a keyword match are required
+``e``       whether everything is a hit
+``u``       the unit of scores
+==========  ===========================================================================
+"""
+
 _WIDE, _PLACE = np.dtype(">i2"), np.dtype(">u4")
 
 

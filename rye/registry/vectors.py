@@ -41,6 +41,9 @@ from rye.spaces.state import SETTINGS
 PROBE_SECONDS = 60.0
 """How long a model is taken for the one it was when it was asked last; after an error it is asked at once."""
 
+PUBLISH_WAIT = 60.0
+"""For how long a publish waits for another process that makes vectors."""
+
 AUTO_SECONDS = 1.0
 """For about how long a search in mode ``auto``, the default, makes missing vectors."""
 
@@ -180,6 +183,24 @@ class VectorIndexes:
 
     def _doubt(self) -> None:
         self._probe = None
+
+    def probed(self) -> tuple[Embedder, Floats]:
+        """Return the embedder, and the vector of the probe by the model that it is now.
+
+        Raises:
+            UnavailableError: It cannot be used.
+        """
+        with stoppable(self._cancelled):
+            return self.embedder, self._probed()
+
+    def meaning_to_publish(self, reader: Reader) -> Meaning:
+        """Return what is published of items; of those without vectors a server is sent none.
+
+        Raises:
+            UnavailableError, EnvironmentFault, CancelledError: As :meth:`meaning`.
+        """
+        is_server = not isinstance(self._named, GuardedEmbedder) and self._choice[0].kind in URLS
+        return self.meaning(reader, wait=PUBLISH_WAIT, seconds=math.inf, most=0 if is_server else math.inf)
 
     def meaning_for_auto(self, reader: Reader) -> Meaning:
         """Return what a search in mode ``auto`` reads, for which few missing vectors, if any, are made.

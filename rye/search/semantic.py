@@ -180,9 +180,11 @@ class SemanticScores(NamedTuple):
 
     def why_no_hit(self) -> str:
         """Return why there may be no hit."""
+        return self.why_none_is_near() if len(self.docs) else self.none_left
+
+    def why_none_is_near(self) -> str:
+        """Return why none of the documents is a semantic match."""
         best = self.fused.similarity.max(initial=-np.inf)
-        if not len(self.docs):
-            return self.none_left
         if not np.isfinite(best):
             return "no item that counts has a vector yet"
         return f"no item is as near as {self.threshold:g}; the nearest item is at {best:.2f}"

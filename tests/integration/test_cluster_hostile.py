@@ -220,8 +220,6 @@ def test_without_the_client_the_error_says_what_to_install(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("query", "options"),
     [
-        ("x", {"mode": "semantic"}),
-        ("x", {"mode": "hybrid"}),
         ("x", {"level": 1}),
         ("x", {"facets": "verdict"}),
         ("is:trusted", {}),
