@@ -29,9 +29,10 @@ META = {
     "count": 0,
     "average": [1.0] * len(TEXT_FIELDS),
     "words": 0,
-    "owners": {"shop": {"count": 0, "digest": "", "keys": ["type"], "copies": False}},
+    "owners": {"shop": {"count": 0, "digest": "", "keys": ["type"], "copies": False, "vectors": 0}},
     "roots": [["shop", "project", "", "", "", ""]],
     "withdrawn": False,
+    "model": None,
 }
 WHOLE = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": 0}, "hits": []}}
 JSON = {"Content-Type": "application/json"}
