@@ -173,10 +173,11 @@ class ClusterBackend:
         """Sort the hits that can be reached."""
         reader, numbers = self._hits.indexed(rows)
         withdrawn = set(reader.withdrawn.tolist()) if order.withdrawn_last else set[int]()
+        rows = [row._replace(score=row.score - TIER * (numbers[row.mark] in withdrawn)) for row in rows]
         keys: Mapping[str, Any] = {
             "name": lambda row: (row.by_name, *row.tie),
             "date": lambda row: (-row.time, *row.tie),
-            "score": lambda row: (-row.score + TIER * (numbers[row.mark] in withdrawn), *row.tie),
+            "score": lambda row: (-row.score, *row.tie),
         }
         return sorted(rows, key=keys[order.sort_by])
 
