@@ -31,13 +31,10 @@ from rye.search.bound import Bound
 from rye.search.engine import Answer
 from rye.search.fusion import lowest, shown_as
 from rye.search.meaning import Meaning
-from rye.search.modes import MeaningSearch
+from rye.search.modes import AUTO_MISSING, MeaningSearch
 from rye.search.request import Request
 from rye.search.rewrite import Plan
 from rye.search.semantic import MeaningQuery, SemanticScores, similarities
-
-AUTO_MISSING = 0.1
-"""Mode ``auto`` is hybrid while at most this share of the items has no vector, as at home."""
 
 _LEAST = -2.0
 """Below every similarity and score."""
@@ -81,7 +78,6 @@ class ClusterScores:
         asked: Its vectors.
         query: What scores words, and marks them.
         items: The items.
-        required: The clause for items whose words count; None for all.
         none_left: Returns why there is no item.
     """
 
@@ -102,9 +98,10 @@ class ClusterScores:
         self._by_words = backend.weigher(query)
         self._words, self._is_exact, self._norm = self._keywords() if self.hybrid else (NOTHING, True, 0.0)
         self._threshold = semantic.threshold(asked.embedder)
-        self._near: int | None = None
+        self._count_similar: int | None = None
         if semantic.request.explain:
-            self._near = generation.counts([self._scored(items.clause, self._only_near(self._threshold))])[0]
+            reaching = self._scored(items.clause, self._only_similar(self._threshold))
+            (self._count_similar,) = generation.counts([reaching])
 
     def asked(self) -> Found:
         """Return the items."""
@@ -136,16 +133,16 @@ class ClusterScores:
         docs = np.arange(reader.size)
         meaning = Meaning(self._asked.embedder, vectors_of(reader, self._backend.hits.vectors))
         allowed = np.ones(reader.size, bool)
-        found = similarities(meaning, self._asked.readings, allowed, self._asked.vectors)
-        fused = semantic.fuse(evaluation, found.best, docs, self._threshold)
-        facts = semantic.text, self.hybrid, self._threshold, found, evaluation, docs, fused
-        return SemanticScores(*facts, near=self._near)
+        compared = similarities(meaning, self._asked.readings, allowed, self._asked.vectors)
+        fused = semantic.fuse(evaluation, compared.best, docs, self._threshold)
+        facts = semantic.text, self.hybrid, self._threshold, compared, evaluation, docs, fused
+        return SemanticScores(*facts, count_similar=self._count_similar)
 
     def why_no_hit(self) -> str:
         """Return why there may be no hit."""
         if not self._items:
             return self._none_left()
-        return self._first(self._only_near(_LEAST)).why_none_is_near()
+        return self._first(self._only_similar(_LEAST)).why_none_is_near()
 
     def why_none_matched(self) -> str:
         """Return which options leave no item, though some are near or have a word; else nothing."""
@@ -175,13 +172,13 @@ class ClusterScores:
 
     def _conditions(self) -> dict[str, Any]:
         """Return what a hit has to meet, and how its score is computed."""
-        found = self._shares() | {"t": shown_as(self._threshold)}
+        params = self._shares() | {"t": shown_as(self._threshold)}
         if self.hybrid:
             fusion = self._semantic.request.mode.fusion
             least = fusion.min_semantic_score, fusion.min_keyword_score, fusion.min_combined_score
-            found |= dict(zip("slc", [lowest(each) if each > 0 else _LEAST for each in least], strict=True))
-            found |= {"m": fusion.require_semantic_match, "w": fusion.require_keyword_match}
-        return found
+            params |= dict(zip("slc", [lowest(value) if value > 0 else _LEAST for value in least], strict=True))
+            params |= {"m": fusion.require_semantic_match, "w": fusion.require_keyword_match}
+        return params
 
     def _shares(self) -> dict[str, Any]:
         """Return what the similarity and the keyword score count for."""
@@ -191,7 +188,7 @@ class ClusterScores:
         boosts = self._semantic.boosts
         return {"f": [boosts[root.space] if root else 1.0 for root in self._of.roots]}
 
-    def _only_near(self, threshold: float) -> dict[str, Any]:
+    def _only_similar(self, threshold: float) -> dict[str, Any]:
         """Return the parameters for items that are as near as a threshold, the nearest first."""
         return {"t": shown_as(threshold), "m": True}
 
@@ -202,7 +199,8 @@ class ClusterScores:
         params["k"] = 1.0 / self._norm if self._words != NOTHING else 0.0
         pairs = zip(self._asked.vectors, self._asked.readings.values(), strict=True)
         queries = np.concatenate([vector.astype(np.float64) * (weight / SCALE) for vector, weight in pairs])
-        params |= {"q": queries.tolist(), "d": len(self._asked.vectors[0])}
+        # nine digits are what a float32 holds, and half of what is written otherwise
+        params |= {"q": [float(f"{value:.9g}") for value in queries], "d": len(self._asked.vectors[0])}
         query = {"bool": {"filter": [among], "should": [self._words] if params["k"] else []}}
         return {"script_score": {"query": query, "script": {"id": "rye-meaning", "params": params}, "min_score": 1.0}}
 
@@ -261,8 +259,8 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
     def ordered_by(self, scores: ClusterScores, matches: Found, exact: Ints) -> Answer[Found]:
         """Return hits in the order of their scores."""
 
-        def rank(found: Found, order: Order) -> Top[Found]:
-            return self._cluster.top(scores.query, found, order, scores)
+        def rank(hits: Found, order: Order) -> Top[Found]:
+            return self._cluster.top(scores.query, hits, order, scores)
 
         answer = self.ordered(self.request.mode.name, scores.query, matches, exact, rank=rank)
         return answer._replace(similar=scores.on_page(self._cluster.page(scores.query)))

@@ -145,9 +145,9 @@ class ItemVectors(NamedTuple):
 
     def having(self) -> Bools:
         """Return which documents have vectors."""
-        found = np.zeros(self.vectors.size, bool)
-        found[self.vectors.docs] = True
-        return found
+        mask = np.zeros(self.vectors.size, bool)
+        mask[self.vectors.docs] = True
+        return mask
 
     def fields(self, doc: int) -> dict[str, str]:
         """Return the fields of a document."""
@@ -188,18 +188,18 @@ def vectors_of(reader: Reader, of_hits: Mapping[tuple[str, str], HitVectors]) ->
     roots = []
     for root, snapshot in reader.snapshots:
         part = Reader([(root, snapshot)])
-        paths = [path for each in part.parts for path in each.segment.paths.everything]
+        paths = [path for listed in part.parts for path in listed.segment.paths.everything]
         pairs = [(key, of_hits.get((root.source, path))) for key, path in zip(item_keys(part), paths, strict=True)]
-        roots.append(RootVectors(part, _table([(key, found) for key, found in pairs if found is not None])))
+        roots.append(RootVectors(part, _table([(key, hit) for key, hit in pairs if hit is not None])))
     return Vectors(roots)
 
 
 def _table(pairs: list[tuple[np.uint64, HitVectors]]) -> VectorTable:
     if not pairs:
         return VectorTable.of([], [], np.empty((0, 0), np.float32), np.empty(0, np.bool_))
-    keys = np.repeat(np.asarray([key for key, _ in pairs], np.uint64), [len(found.vectors) for _, found in pairs])
-    places = np.concatenate([found.places for _, found in pairs])
-    vectors = np.concatenate([found.vectors for _, found in pairs])
+    keys = np.repeat(np.asarray([key for key, _ in pairs], np.uint64), [len(hit.vectors) for _, hit in pairs])
+    places = np.concatenate([hit.places for _, hit in pairs])
+    vectors = np.concatenate([hit.vectors for _, hit in pairs])
     return VectorTable(keys, places[:, 0], places[:, 1], np.full(len(keys), WHOLE, np.uint32), vectors)
 
 

@@ -31,6 +31,7 @@ from rye.index.vectors import (
     vector_reports,
 )
 from rye.search.meaning import Meaning
+from rye.search.modes import AUTO_MISSING
 from rye.search.rerank import RECIPE, Reranker
 from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
@@ -49,9 +50,6 @@ AUTO_SECONDS = 1.0
 
 AUTO_ITEMS = 2_000
 """It makes vectors for at most this many items; with WordLlama some hundred milliseconds of work."""
-
-AUTO_MISSING = 0.1
-"""It is hybrid while at most this share of the items lacks vectors; it sends no more than these to a server."""
 
 _ATTEMPTS = 3
 """How often vectors are made while the model changes again and again."""

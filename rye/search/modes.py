@@ -16,6 +16,9 @@ from rye.search.semantic import MeaningQuery
 AUTO_WORDS = 3
 """Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
 
+AUTO_MISSING = 0.1
+"""It is hybrid while at most this share of the items lacks vectors; it sends no more than these to a server."""
+
 
 M_co = TypeVar("M_co", covariant=True)
 

@@ -137,7 +137,7 @@ class SemanticScores(NamedTuple):
         fused: Their scores.
         none_left: Why there is no document, if there is none.
         reranked: What a second model made of the scores, if there is one.
-        near: How many items reach the threshold, where ``docs`` are only those of a page.
+        count_similar: How many items reach the threshold, where ``docs`` are only those of a page.
     """
 
     text: str
@@ -149,7 +149,7 @@ class SemanticScores(NamedTuple):
     fused: FusedScores
     none_left: str = ""
     reranked: Reranked | None = None
-    near: int | None = None
+    count_similar: int | None = None
 
     def asked(self) -> Docs:
         """Return the documents."""
@@ -268,13 +268,15 @@ class HitScores(NamedTuple):
         similarity, whole = self.similarity or 0.0, self.whole
         part = factor * self.by_meaning
         most = part / similarity if similarity > 0 else 0.0
-        near = int(reaches(whole.fused.similarity, whole.threshold).sum()) if whole.near is None else whole.near
-        by_meaning = ClauseTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, part, most, most)
+        count = whole.count_similar
+        if count is None:
+            count = int(reaches(whole.fused.similarity, whole.threshold).sum())
+        by_meaning = ClauseTrace(whole.text, "meaning", count, 1.0, 1.0, similarity, part, most, most)
         if reranked is None or self.second is None:
             return (by_meaning, *scaled)
-        count, weight = len(reranked.cosines), BY_MODEL
+        compared, weight = len(reranked.cosines), BY_MODEL
         second = ClauseTrace(
-            whole.text, "second model", count, 1.0, 1.0, self.second, weight * self.second, weight, weight
+            whole.text, "second model", compared, 1.0, 1.0, self.second, weight * self.second, weight, weight
         )
         return (second, by_meaning, *scaled)
 
