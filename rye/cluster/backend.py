@@ -13,11 +13,11 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from rye.cluster.compiler import TIER, UNIT, terms_asked
+from rye.cluster.compiler import TIER, UNIT, Compiler, terms_asked
 from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, none_of
 from rye.cluster.faults import reading
 from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
@@ -60,6 +60,30 @@ _FIRST: Mapping[str, Any] = {
 }
 
 
+class Scorer(Protocol):
+    """What scores the items of a search."""
+
+    def weigh(self, reader: Reader, /) -> HitEvaluation:
+        """Return the evaluation of a few hits, whose totals are their true scores."""
+
+    def clause(self, matches: Found, order: Order) -> tuple[Clause, bool]:
+        """Return a query that scores matches in :data:`UNIT`, and whether its scores are the true ones, not bounds."""
+
+
+class ByWords:
+    """Scores items by the words of a query."""
+
+    def __init__(self, backend: ClusterBackend, query: Bound) -> None:
+        self._compiler = backend.compiler(query)
+        self.weigh = backend.weigher(query)
+
+    def clause(self, matches: Found, order: Order) -> tuple[Clause, bool]:  # noqa: ARG002 - the protocol's
+        """Return a query that scores matches, and whether its scores are the true ones."""
+        empty = self.weigh(Reader(()))
+        weighed = [(row.query, row.weight) for row in empty.scored()]
+        return self._compiler.score(matches.clause, weighed, empty.norm())
+
+
 class View(NamedTuple):
     """What one search brings to a generation.
 
@@ -83,8 +107,8 @@ class ClusterBackend:
     def __init__(self, generation: Generation, view: View) -> None:
         self._of, self._view = generation, view
         self._extent = generation.extent(view.space)
-        self._hits = FetchedHits(generation, view.scratch)
-        self._pages: dict[int, tuple[Bound, Evaluation]] = {}  # of each query that was ranked, by its identity
+        self.hits = self._hits = FetchedHits(generation, view.scratch)
+        self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
         self.has_withdrawn = generation.snapshot.has_withdrawn
 
@@ -139,16 +163,23 @@ class ClusterBackend:
         states = self._states_of(reader)
         return [states.hidden_message(numbers[row.mark]) for row in rows]
 
-    def top(self, query: Bound, matches: Found, order: Order) -> Top[Found]:
+    def top(self, query: Bound, matches: Found, order: Order, by: Scorer | None = None) -> Top[Found]:
         """Return the first of some items, scored from their bytes.
+
+        Args:
+            query: What they are scored by, unless
+            matches: The items.
+            order: Their order.
+            by: What scores them otherwise.
 
         Raises:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
+        scorer: Scorer = by or ByWords(self, query)
         if matches.clause == NOTHING:
-            return self._scored(query, [], self._weigher(query), order)
-        weigh, reachable = self._weigher(query), matches
-        ranked, is_exact = self._ranked(query, matches, weigh, order)
+            return self._scored(query, [], scorer.weigh, order)
+        weigh, reachable = scorer.weigh, matches
+        ranked, is_exact = self._ranked(matches, scorer, order)
         first = "score" if order.reach is not None else order.sort_by
         start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)
         if is_exact or first != "score":
@@ -166,10 +197,11 @@ class ClusterBackend:
         """Sort the hits that can be reached."""
         reader, numbers = self._hits.indexed(rows)
         withdrawn = set(reader.withdrawn.tolist()) if order.withdrawn_last else set[int]()
+        rows = [row._replace(score=row.score - TIER * (numbers[row.mark] in withdrawn)) for row in rows]
         keys: Mapping[str, Any] = {
             "name": lambda row: (row.by_name, *row.tie),
             "date": lambda row: (-row.time, *row.tie),
-            "score": lambda row: (-row.score + TIER * (numbers[row.mark] in withdrawn), *row.tie),
+            "score": lambda row: (-row.score, *row.tie),
         }
         return sorted(rows, key=keys[order.sort_by])
 
@@ -179,13 +211,14 @@ class ClusterBackend:
             if not excluded and not self._of.lists.cut.isdisjoint(patterns(term.pattern)):
                 yield f"{term.label()} stands for too many terms; the most frequent were kept"
 
-    def _ranked(self, query: Bound, matches: Found, weigh: Weigh, order: Order) -> tuple[Clause, bool]:
-        """Return a query that scores in tiers, and whether its scores are the true ones."""
-        empty = weigh(Reader(()))
-        weighed = [(row.query, row.weight) for row in empty.scored()]
+    def compiler(self, query: Bound) -> Compiler:
+        """Return what compiles a query with scores."""
         weights = self._of.weights_by_item(self._view.overrides, self._extent.average)
-        compiler = self._of.compiler(query, self._view.trust, weights)
-        scored, is_exact = compiler.score(matches.clause, weighed, empty.norm())
+        return self._of.compiler(query, self._view.trust, weights)
+
+    def _ranked(self, matches: Found, scorer: Scorer, order: Order) -> tuple[Clause, bool]:
+        """Return a query that scores in tiers, and whether its scores are the true ones."""
+        scored, is_exact = scorer.clause(matches, order)
         tiers = [(self.names.as_matches(order.exact).clause, 2)]
         if order.withdrawn_last and order.reach is None:
             tiers.append((none_of(WITHDRAWN), 1))
@@ -197,7 +230,7 @@ class ClusterBackend:
         reader, numbers = self._hits.indexed([*rows, *self._hits.copies(rows)])
         evaluation = weigh(reader)
         self._pages[id(query)] = query, evaluation
-        scores = evaluation.scores(np.arange(reader.size)).round(4)
+        scores = evaluation.totals().round(4)
         if order.sort_by == "score":  # the cluster adds up in single precision
             rows = sorted(rows, key=lambda row: (-(row.score // TIER), -scores[numbers[row.mark]], *row.tie))
         docs = np.asarray([numbers[row.mark] for row in rows], np.int64)
@@ -207,7 +240,7 @@ class ClusterBackend:
         columns = np.concatenate([pad, docs]), np.concatenate([pad.astype(float), scores[docs]])
         return Top(*columns, exact, Found(self._of, NOTHING))
 
-    def _weigher(self, query: bound.Bound) -> Weigh:
+    def weigher(self, query: Bound) -> Weigh:
         """Return what evaluates a query over some hits, given in how many items each of its terms is found."""
         terms = [term for term, excluded in terms_asked(query) if not excluded]
         keys = [(self._view.space, term.pattern, term.fields.tobytes()) for term in terms]
@@ -239,7 +272,7 @@ class ClusterBackend:
         while True:
             fetched, total = self._hits.ranked(ranked, (_FIRST["score"], *_BY_TIES), 0, asked)
             reader, numbers = self._hits.indexed(fetched)
-            scores = weigh(reader).scores(np.arange(reader.size)).round(4)
+            scores = weigh(reader).totals().round(4)
             # the tier is part of the cluster's score; below it, the true score takes the place of the bound
             rows = [
                 row._replace(score=row.score // TIER * TIER + round(float(scores[numbers[row.mark]]) * UNIT))
@@ -253,6 +286,10 @@ class ClusterBackend:
                 raise cannot("order so many hits of a phrase or NEAR", "use rarer words, or an earlier page")
             asked = min(4 * asked, MOST_CANDIDATES)
 
+    def page(self, query: Bound) -> HitEvaluation:
+        """Return the evaluation of a query over the page that was asked for last."""
+        return self._pages[id(query)][1]
+
     def fetch(
         self,
         query: Bound,
@@ -262,7 +299,7 @@ class ClusterBackend:
         on_verdicts: Sequence[Bound],
     ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return hits as results, judged from the bytes that came with them; their paths are addresses."""
-        evaluation = self._pages[id(query)][1]
+        evaluation = self.page(query)
         reader = evaluation.reader
         states = self._states_of(reader)
         kept = [hit for hit in hits if all(_holds(node, hit.doc, states, reader) for node in on_verdicts)]
@@ -368,7 +405,5 @@ def refuse(request: Request) -> None:
     Raises:
         UnavailableError: ``not-on-cluster``.
     """
-    if request.mode.name in ("semantic", "hybrid"):
-        raise cannot(f"search in mode {request.mode.name}", "leave the mode out: words are searched")
     if request.offset + request.limit > MOST_REACHED:
         raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")

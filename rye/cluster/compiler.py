@@ -15,6 +15,7 @@ from math import comb
 from typing import NamedTuple, TypeAlias
 
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, filter_clause, fuzzy, none_of
+from rye.cluster.vectors import SIMILARITY
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
 from rye.search import bound
@@ -26,8 +27,11 @@ from rye.trust import TrustSet
 UNIT = 10_000
 """Scores are whole numbers of this unit on the cluster: the four decimals of a response."""
 
-TIER = 16_384
-"""The step between tiers of hits, more than any score: exact names, then those not withdrawn."""
+TIER = 1_048_576
+"""The step between tiers of hits, more than any score: exact names, then those not withdrawn.
+
+Three of them are below 2²⁴, up to which a float of the cluster holds whole numbers; a score by meaning may be 10.
+"""
 
 MOST_TERMS = 60_000
 """Terms that an excluded part may stand for, below the limit of one clause."""
@@ -122,7 +126,26 @@ class Compiler:
         """
         if not weighed or norm <= 0:
             return {"constant_score": {"filter": matching, "boost": 0.0 if weighed else float(UNIT)}}, True
-        parts, exact = [], True
+        parts, exact = self._gains(weighed)
+        if not parts:
+            return {"constant_score": {"filter": matching, "boost": 0.0}}, True
+        return _script({"bool": {"filter": [matching], "should": parts}}, "rye-round", n=norm, u=UNIT), exact
+
+    def words(self, weighed: Sequence[tuple[TermQuery, float]]) -> tuple[Clause, bool]:
+        """Return a query that scores ``norm² · score · coverage``, and whether its scores are the true ones.
+
+        The score is as for :meth:`score`; the coverage is the share of ``norm`` whose term queries match.
+        """
+        parts, exact = self._gains(weighed)
+        if not parts:
+            return NOTHING, True
+        shares = [{"filter": self.match(term), "weight": weight} for term, weight in weighed if weight > 0]
+        summed = {"query": {"bool": {"should": parts}}, "functions": shares}
+        return {"function_score": summed | {"score_mode": "sum", "boost_mode": "multiply"}}, exact
+
+    def _gains(self, weighed: Sequence[tuple[TermQuery, float]]) -> tuple[list[Clause], bool]:
+        """Return a query for each term query that scores what it adds to a score times ``norm``."""
+        parts, exact = list[Clause](), True
         for term, weight in weighed:
             of_term, found = _OfTerm(self, term, excluded=False), list[Clause]()
             for items, weights in self._weights:
@@ -132,9 +155,7 @@ class Compiler:
                     found.append(tf if items == EVERYTHING else {"bool": {"must": [tf], "filter": [items]}})
             if found:
                 parts.append(_script(any_of(found), "rye-gain", w=weight, k=K1))
-        if not parts:
-            return {"constant_score": {"filter": matching, "boost": 0.0}}, True
-        return _script({"bool": {"filter": [matching], "should": parts}}, "rye-round", n=norm, u=UNIT), exact
+        return parts, exact
 
     def terms(self, pattern: Pattern, *, excluded: bool) -> Terms:
         """Return the words that a part stands for."""
@@ -149,8 +170,9 @@ STORED_SCRIPTS: Mapping[str, str] = {
     "rye-field": "params.w * _score / (params.a + params.c * doc[params.n].value)",
     "rye-gain": "params.w * _score / (params.k + _score)",
     "rye-round": "Math.rint(params.u * _score / params.n)",
+    "rye-meaning": SIMILARITY,
 }
-"""The scripts that scores are computed by: tf~ in a field, the gain of a term query, the rounded score."""
+"""The scripts that scores are computed by: tf~ in a field, the gain of a term query, the rounded score, the meaning."""
 
 
 class _OfTerm:

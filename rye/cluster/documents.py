@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.index import analysis, schema
 from rye.index.arrays import Bools, Ints
 from rye.index.docvalues import name_key
@@ -77,6 +78,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
                 "raw64": {"type": "binary"},
                 "detached": {"type": "binary"},
                 "skill": unread,
+                **VECTOR_FIELDS,
             },
         },
     }

@@ -19,9 +19,11 @@ from rye.cluster.documents import as_bytes
 from rye.cluster.faults import reading, shown
 from rye.cluster.generation import Generation, marked
 from rye.cluster.roots import read_document
+from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
+from rye.cluster.vectors import HitVectors
 from rye.errors import ItemError
 from rye.index.file_list import FileList, Files, SegmentRow
-from rye.index.reader import Reader
+from rye.index.reader import Floats, Reader
 from rye.index.schema import SEPARATOR, TYPE_NAMES, ItemPlace, clean
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
@@ -73,6 +75,8 @@ class FetchedHits:
 
     Attributes:
         left_out: Sentences on those whose bytes are no item.
+        dimensions: Of the vectors that are fetched with each hit; 0 for none.
+        vectors: By source and path, those of the hits that have any.
     """
 
     def __init__(self, generation: Generation, scratch: Path) -> None:
@@ -81,6 +85,8 @@ class FetchedHits:
         self._read: dict[tuple[str, str], ReadItem] = {}
         self._roots = generation.roots
         self.left_out: list[str] = []
+        self.dimensions = 0
+        self.vectors: dict[tuple[str, str], HitVectors] = {}
 
     def read(self, root: Root, path: str, *_: object, **__: object) -> ReadItem:
         """Return an item that was fetched, as :meth:`rye.search.page.ItemCache.read` reads one."""
@@ -117,7 +123,7 @@ class FetchedHits:
             "sort": list(order),
             "track_scores": True,
             "track_total_hits": True,
-            "_source": ["raw", "raw64", "detached", "skill"],
+            "_source": ["raw", "raw64", "detached", "skill", *(VECTOR_FIELDS if self.dimensions else ())],
             "docvalue_fields": list(_FACTS),
         }
         cluster = self._of.cluster
@@ -156,6 +162,8 @@ class FetchedHits:
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
+        if self.dimensions:
+            self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
         tie = (root.priority, item_id, kind, path, number)
         time, score = float(fields.get("time", -np.inf)), float(hit.get("_score") or 0.0)
         return Row(str(fields["mark"]), read, root, path, round(score), time, str(fields["by_name"]), tie)
@@ -195,7 +203,12 @@ class HitEvaluation(Evaluation):
         states: Their states.
         size: How many items are counted.
         dfs: The document frequency of each positive term query.
+
+    Attributes:
+        total: Returns the score of every hit, where that is not the score by words.
     """
+
+    total: Callable[[HitEvaluation], Floats] | None = None
 
     def __init__(
         self,
@@ -209,6 +222,7 @@ class HitEvaluation(Evaluation):
         dfs: Sequence[int],
     ) -> None:
         super().__init__(reader, query, weights, states)
+        self._count = size
         terms = [pair for pair in self._terms if not pair[1].excluded]
         self._scored = [Scored(term, matcher, df, size) for (term, matcher), df in zip(terms, dfs, strict=True)]
         self._norm = sum(row.weight for row in self._scored)
@@ -216,6 +230,15 @@ class HitEvaluation(Evaluation):
             expanded = matcher.terms()
             for pattern in expanded.keys() & generation.lists.cut:
                 expanded[pattern] = _limited(reader, expanded[pattern], generation.words_of(pattern))
+
+    @property
+    def count(self) -> int:
+        """The number of items of the whole generation."""
+        return self._count
+
+    def totals(self) -> Floats:
+        """Return the score of every hit."""
+        return self.scores(np.arange(self.reader.size)) if self.total is None else self.total(self)
 
 
 def _limited(reader: Reader, found: Terms, kept: Mapping[str, Any]) -> Terms:

@@ -15,6 +15,7 @@ from rye.cluster.bulk import Action
 from rye.cluster.documents import Word, as_text, documents, marks_of, word_counts
 from rye.cluster.published import Owned
 from rye.cluster.roots import RootFacts
+from rye.cluster.vectors import ItemVectors
 from rye.errors import EnvironmentFault, ItemError
 from rye.index.arrays import Bools
 from rye.index.reader import Part, Reader
@@ -43,15 +44,19 @@ class LocalItems:
         reader: The items.
         states: What shadows what among them.
         owner: Whose they are.
+        vectors: Those of the reader's documents; None to publish none.
 
     Attributes:
         marks: Mark → number of the document in the reader.
+        vectors: What was given.
     """
 
-    def __init__(self, reader: Reader, states: States, owner: str) -> None:
+    def __init__(self, reader: Reader, states: States, owner: str, vectors: ItemVectors | None = None) -> None:
         self._reader = reader
         self._owner = owner
-        self._states = {name: states.having(name) for name in STATES}
+        self.vectors = vectors
+        self._told = {name: states.having(name) for name in STATES}
+        self._states = self._told | ({vectors.state: vectors.having()} if vectors else {})
         self.marks: dict[str, int] = dict(self._marks())
 
     def _marks(self) -> Iterator[tuple[str, int]]:
@@ -95,7 +100,8 @@ class LocalItems:
         """Return what a registry notes of them."""
         keys = self._reader.all_keys()
         has_copies = len(set(keys)) < len(keys)
-        return Owned(len(self.marks), self.digest, tuple(sorted(self._reader.keys)), has_copies)
+        vectors = int((self.vectors.having() & self._reader.live).sum()) if self.vectors else 0
+        return Owned(len(self.marks), self.digest, tuple(sorted(self._reader.keys)), has_copies, vectors)
 
     def place_of(self, doc: int) -> Place:
         """Return where a document is."""
@@ -134,8 +140,10 @@ class LocalItems:
                     mark = mark_of[local + part.base]
                     place = {"mark": mark, "owner": self._owner, "root": number, "priority": part.root.priority}
                     source = indexed | place | self._bytes(part, local, indexed["path"], files.read)
-                    if states_of := [name for name, mask in self._states.items() if mask[local + part.base]]:
-                        source["state"] = states_of
+                    if told := [name for name, mask in self._told.items() if mask[local + part.base]]:
+                        source["state"] = told
+                    if self.vectors:
+                        source |= self.vectors.fields(local + part.base)
                     yield Action(mark, source)
         finally:
             files.close()

@@ -26,6 +26,7 @@ from rye.cluster.local_items import LocalItems, Place, digest_of
 from rye.cluster.lock import PublishLock
 from rye.cluster.published import Notes, find_generation
 from rye.cluster.roots import RootFacts
+from rye.cluster.vectors import Model
 from rye.errors import ArgumentError, EnvironmentFault
 from rye.index.schema import TEXT_FIELDS
 
@@ -119,12 +120,13 @@ class _Before:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to write and to delete, by mark, and what that does with each item."""
+    """What to write and to delete, by mark, what that does with each item, and the model of the vectors."""
 
     write: list[str]
     delete: list[str]
     changes: tuple[Change, ...]
     before: int
+    model: Model | None = None
 
     def count(self, action: str) -> int:
         """Return how many items something is done with."""
@@ -231,7 +233,7 @@ class Publisher:
             action = "change" if path in changed or mark in there else "add"
             changes.append(Change(action, kind, item_id, path))
         changes.sort(key=lambda change: (change.type, change.id, change.path))
-        return _Plan(write, delete, tuple(changes), len(there))
+        return _Plan(write, delete, tuple(changes), len(there), self._model(before.notes))
 
     def _marks(self, index: str) -> Iterator[str]:
         """Yield the marks of the owner's documents, without reading any."""
@@ -287,6 +289,18 @@ class Publisher:
             hint = "see which with --dry-run; --yes removes them; --owner publishes beside them"
             raise ArgumentError("publish-removes", message, hint=hint, removed=removed, items=count)
 
+    def _model(self, notes: Notes | None) -> Model | None:
+        """Return the model of the vectors that the registry will have.
+
+        Raises:
+            EnvironmentFault: ``changed-meanwhile``: another owner has published vectors of another model.
+        """
+        beside, own = notes.model_beside(self._owner) if notes else None, self._items.vectors
+        if own and beside and not beside.is_of(own.model):
+            message = f"another owner has just published vectors of {beside.name} to {self._cluster.address}"
+            raise EnvironmentFault("changed-meanwhile", message, hint="publish again")
+        return beside or (own.model if own and self._items.owned().vectors else None)
+
     def _fill(self, new: str, before: _Before, plan: _Plan, options: PublishOptions) -> Notes:
         """Make the new generation; return its notes."""
         items, cluster = self._items, self._cluster
@@ -315,7 +329,7 @@ class Publisher:
         owners = {**notes.owners, self._owner: items.owned()}
         if not items.marks:
             del owners[self._owner]
-        notes = self._measured(new, replace(notes, words=size, roots=roots, owners=owners))
+        notes = self._measured(new, replace(notes, words=size, roots=roots, owners=owners, model=plan.model))
         self._generations.note(new, notes)
         self._generations.set_replicas(new, options.replicas, like=base.index)
         return notes

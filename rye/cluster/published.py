@@ -12,6 +12,7 @@ from rye.cluster.client import Cluster
 from rye.cluster.documents import FORMAT
 from rye.cluster.faults import reading, shown
 from rye.cluster.roots import ClusterRoot, RootFacts, read_roots
+from rye.cluster.vectors import Model
 from rye.errors import EnvironmentFault, NotFoundError
 from rye.index.reader import Floats
 from rye.index.schema import TEXT_FIELDS
@@ -26,17 +27,20 @@ class Owned:
         digest: SHA-256 hex of their sorted marks.
         keys: The keys of their keyword terms.
         copies: Whether some have the same type and id.
+        vectors: How many have vectors.
     """
 
     count: int
     digest: str
     keys: tuple[str, ...] = ()
     copies: bool = False
+    vectors: int = 0
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Owned:
         """Read what a registry notes."""
-        return cls(int(row["count"]), str(row["digest"]), tuple(map(str, row["keys"])), bool(row["copies"]))
+        keys, flag = tuple(map(str, row["keys"])), bool(row["copies"])
+        return cls(int(row["count"]), str(row["digest"]), keys, flag, int(row["vectors"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Notes:
         roots: Where its items were published from, by number; None for one that is no longer used.
         owners: By name.
         withdrawn: Whether some items are superseded, deprecated or yanked.
+        model: That of the vectors; None where no item has any.
     """
 
     count: int = 0
@@ -57,6 +62,11 @@ class Notes:
     roots: tuple[RootFacts | None, ...] = ()
     owners: Mapping[str, Owned] = field(default_factory=dict)
     withdrawn: bool = False
+    model: Model | None = None
+
+    def model_beside(self, owner: str) -> Model | None:
+        """Return the model of the vectors that other owners have."""
+        return self.model if any(owned.vectors for name, owned in self.owners.items() if name != owner) else None
 
     @property
     def copies(self) -> bool:
@@ -73,6 +83,7 @@ class Notes:
             "roots": [None if facts is None else list(facts) for facts in self.roots],
             "owners": {owner: asdict(owned) for owner, owned in self.owners.items()},
             "withdrawn": self.withdrawn,
+            "model": self.model.to_dict() if self.model else None,
         }
 
     @classmethod
@@ -89,7 +100,8 @@ class Notes:
             owners = {str(owner): Owned.read(row) for owner, row in meta["owners"].items()}
             roots = tuple(None if row is None else RootFacts(*map(str, row)) for row in meta["roots"])
             size = int(meta["count"]), int(meta["words"])
-            return cls(*size, tuple(average.tolist()), roots, owners, bool(meta["withdrawn"]))
+            model = Model.read(meta["model"]) if meta["model"] is not None else None
+            return cls(*size, tuple(average.tolist()), roots, owners, bool(meta["withdrawn"]), model)
 
 
 class Published(NamedTuple):
@@ -104,6 +116,8 @@ class Published(NamedTuple):
         roots: Where its items were published from, by number; None for one that is no longer used.
         has_withdrawn: Whether some are superseded, deprecated or yanked.
         has_copies: Whether some have the same type and id.
+        model: That of the vectors; None where no item has any.
+        vectors: How many items have vectors.
     """
 
     items: str
@@ -115,6 +129,8 @@ class Published(NamedTuple):
     roots: tuple[ClusterRoot | None, ...]
     has_withdrawn: bool
     has_copies: bool
+    model: Model | None = None
+    vectors: int = 0
 
 
 def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
@@ -159,5 +175,16 @@ def read_snapshot(cluster: Cluster) -> Published:
         roots = read_roots(notes.roots, str(address))
         keys = frozenset(key for owned in notes.owners.values() for key in owned.keys)
         expected = sum(owned.count for owned in notes.owners.values())
+        vectors = sum(owned.vectors for owned in notes.owners.values())
         flags, sizes = (notes.withdrawn, notes.copies), (notes.count, expected)
-        return Published(index, f"{index}-words", *sizes, np.asarray(notes.average), keys, roots, *flags)
+        average = np.asarray(notes.average)
+        return Published(index, f"{index}-words", *sizes, average, keys, roots, *flags, notes.model, vectors)
+
+
+def model_beside(cluster: Cluster, owner: str) -> Model | None:
+    """Return the model of the vectors that other owners of a registry have; None for none, or of another format."""
+    generation = find_generation(cluster)
+    if generation is None or generation[1].get("format") != FORMAT:
+        return None
+    with cluster.faults():
+        return Notes.read(generation[1]).model_beside(owner)

@@ -291,14 +291,22 @@ class Vectors:
         """Return the rows of one document, in order of section and chunk."""
         return np.arange(*np.searchsorted(self.docs, (doc, doc + 1)))
 
-    def direction(self, doc: int) -> Floats | None:
-        """Return the mean vector of a document, of length 1; None if it has none, or its vectors cancel out."""
+    def stored(self, doc: int) -> Array:
+        """Return the vectors of one document as they are stored, shape ``(rows, dimensions)``."""
         own = self.rows_of(doc)
         if not len(own):
-            return None
+            return np.empty((0, self.dimensions), np.int16)
         root = int(np.searchsorted(self._starts, own[0], side="right")) - 1
         matrix, rows = self._matrices[root]
-        mean = matrix[rows[own - self._starts[root]]].mean(axis=0, dtype=np.float64)
+        found: Array = matrix[rows[own - self._starts[root]]]
+        return found
+
+    def direction(self, doc: int) -> Floats | None:
+        """Return the mean vector of a document, of length 1; None if it has none, or its vectors cancel out."""
+        stored = self.stored(doc)
+        if not len(stored):
+            return None
+        mean = stored.mean(axis=0, dtype=np.float64)
         length = float(np.linalg.norm(mean))
         return (mean / length).astype(np.float32) if length else None
 

@@ -154,7 +154,7 @@ class Registry:
         if index is not None:
             from rye.registry.remote import RemoteRegistry
 
-            self._remote = RemoteRegistry(index, layout, self._named_trust)
+            self._remote = RemoteRegistry(index, layout, self._named_trust, vectors=self._vectors)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ class Registry:
         from rye.registry.remote import RemoteRegistry
 
         check_space(space)
-        cluster = RemoteRegistry(index, self._layout, self._named_trust, self._progress)
+        cluster = RemoteRegistry(index, self._layout, self._named_trust, self._progress, vectors=self._vectors)
         options = PublishOptions(shards, replicas, dry_run, yes, repair)
         publish = partial(cluster.publish, owner=owner, space=space, scope=scope, options=options)
         return self._with_state(publish)

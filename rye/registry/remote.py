@@ -16,9 +16,13 @@ from rye.cluster.client import Address, Cluster
 from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.local_items import LocalItems, select_items
+from rye.cluster.meaning import ClusterSearch, Embedding
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
-from rye.cluster.published import read_snapshot
+from rye.cluster.published import model_beside, read_snapshot
+from rye.cluster.vectors import ItemVectors, Model
+from rye.embedding import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
+from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
@@ -34,12 +38,10 @@ from rye.trust import TrustLoad, system_clock
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
+    from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading
 
-_WORD_OF_THE_CLUSTER = (
-    "which items match, their order, totals and facets are the word of {}; verdicts are your own; "
-    "words are searched, not meaning"
-)
+_WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
 
 
 _NAMED_BY_THE_CLUSTER = (
@@ -59,6 +61,7 @@ class RemoteRegistry:
         layout: The spaces here, whose trust files and settings count.
         named_trust: Trust files that count as the user's own.
         progress: Called with (items done, items to do, registry).
+        vectors: What embeds queries, and the vectors of the items here.
 
     Raises:
         ArgumentError: ``bad-index``.
@@ -70,8 +73,11 @@ class RemoteRegistry:
         layout: Layout,
         named_trust: Sequence[Path] = (),
         progress: Callable[[int, int, str], None] | None = None,
+        *,
+        vectors: VectorIndexes,
     ) -> None:
         self._layout = layout
+        self._vectors = vectors
         self._named_trust = named_trust
         self._progress = progress
         self.cluster = Cluster(Address.parse(index))
@@ -130,6 +136,11 @@ class RemoteRegistry:
         told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
         return replace(reading, warnings=(*settings, *reading.warnings, told))
 
+    def _opened(self) -> tuple[Embedder, Model]:
+        """Return the embedder, and the model that it is now."""
+        embedder, probe = self._vectors.probed()
+        return embedder, Model(embedder.model, probe)
+
     def load(self, name: str, space: str | None = None) -> LoadedItem:
         """Return one item, judged from the bytes that the cluster has of it, as :meth:`rye.Registry.get` does.
 
@@ -155,11 +166,12 @@ class RemoteRegistry:
         with self._reading() as (generation, load, scratch):
             now = system_clock()
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
+            embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
 
             def search(request: Request) -> Search[Found]:
                 refuse(request)
                 where = View(ranking.weights, load.trust, now, scratch, request.space)
-                return Search(request, ClusterBackend(generation, where))
+                return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)
 
             yield search, (*load.warnings, *ranking.problems)
 
@@ -211,8 +223,25 @@ class RemoteRegistry:
         ]
         reader = select_items(roots, parse_scope(scope))
         states = States(reader, reader, lambda: state.trust.trust, system_clock())
-        items = LocalItems(reader, states, name)
-        return Publisher(self.cluster, items, name, self._progress).run(options)
+        vectors, said = self._to_publish(Reader(roots), name)
+        items = LocalItems(reader, states, name, vectors)
+        report = Publisher(self.cluster, items, name, self._progress).run(options)
+        return replace(report, warnings=(*report.warnings, *said))
+
+    def _to_publish(self, reader: Reader, owner: str) -> tuple[ItemVectors | None, tuple[str, ...]]:
+        """Return the vectors of items that the registry takes, and warnings about those that it gets none of."""
+        without = "the items are published without vectors, only words will find them: "
+        try:
+            if not self._vectors.can_embed:
+                return None, (f"{without}there is no embedder",)
+            meaning, (_, model) = self._vectors.meaning_to_publish(reader), self._opened()
+        except UnavailableError as error:
+            return None, (f"{without}{error.message}",)
+        there = model_beside(self.cluster, owner)
+        if there is not None and not there.is_of(model):
+            name = f"another model called {there.name}" if there.name == model.name else there.name
+            return None, (f"{without}the registry has vectors of {name}, and the embedder here is {model.name}",)
+        return ItemVectors(model, meaning.vectors), meaning.warnings
 
     def _default_owner(self, space: str) -> str:
         """Return the name of the project's folder."""

@@ -31,6 +31,7 @@ from rye.index.vectors import (
     vector_reports,
 )
 from rye.search.meaning import Meaning
+from rye.search.modes import AUTO_MISSING
 from rye.search.rerank import RECIPE, Reranker
 from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
@@ -41,14 +42,14 @@ from rye.spaces.state import SETTINGS
 PROBE_SECONDS = 60.0
 """How long a model is taken for the one it was when it was asked last; after an error it is asked at once."""
 
+PUBLISH_WAIT = 60.0
+"""For how long a publish waits for another process that makes vectors."""
+
 AUTO_SECONDS = 1.0
 """For about how long a search in mode ``auto``, the default, makes missing vectors."""
 
 AUTO_ITEMS = 2_000
 """It makes vectors for at most this many items; with WordLlama some hundred milliseconds of work."""
-
-AUTO_MISSING = 0.1
-"""It is hybrid while at most this share of the items lacks vectors; it sends no more than these to a server."""
 
 _ATTEMPTS = 3
 """How often vectors are made while the model changes again and again."""
@@ -180,6 +181,24 @@ class VectorIndexes:
 
     def _doubt(self) -> None:
         self._probe = None
+
+    def probed(self) -> tuple[Embedder, Floats]:
+        """Return the embedder, and the vector of the probe by the model that it is now.
+
+        Raises:
+            UnavailableError: It cannot be used.
+        """
+        with stoppable(self._cancelled):
+            return self.embedder, self._probed()
+
+    def meaning_to_publish(self, reader: Reader) -> Meaning:
+        """Return what is published of items; of those without vectors a server is sent none.
+
+        Raises:
+            UnavailableError, EnvironmentFault, CancelledError: As :meth:`meaning`.
+        """
+        is_server = not isinstance(self._named, GuardedEmbedder) and self._choice[0].kind in URLS
+        return self.meaning(reader, wait=PUBLISH_WAIT, seconds=math.inf, most=0 if is_server else math.inf)
 
     def meaning_for_auto(self, reader: Reader) -> Meaning:
         """Return what a search in mode ``auto`` reads, for which few missing vectors, if any, are made.

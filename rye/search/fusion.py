@@ -49,6 +49,13 @@ class Fusion(NamedTuple):
         least = max(self.min_semantic_score, self.min_keyword_score, self.min_combined_score)
         return least > 0 or self.require_keyword_match or self.require_semantic_match
 
+    @property
+    def shares(self) -> tuple[float, float]:
+        """What a similarity and a keyword score count for in a weighted mean."""
+        of_words = self.keyword_weight * SPREAD
+        both = self.semantic_weight + of_words  # above 0, as the request was checked
+        return self.semantic_weight / both, of_words / both
+
 
 class Condition(NamedTuple):
     """One condition for a hit: the option that sets it, the least score, the scores, and which items meet it."""
@@ -111,7 +118,7 @@ def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> Fused
 
 def reaches(similarity: Floats, threshold: float) -> Bools:
     """Return which similarities are shown as the threshold or more."""
-    found: Bools = similarity >= _shown_as(threshold)
+    found: Bools = similarity >= shown_as(threshold)
     return found
 
 
@@ -131,9 +138,8 @@ def fuse(
     if fusion.fusion == "rrf":
         by_meaning, by_words = _reciprocal(near, fusion.rrf_k, groups), _reciprocal(keyword, fusion.rrf_k, groups)
     else:
-        semantic_weight, keyword_weight = fusion.semantic_weight, fusion.keyword_weight * SPREAD
-        both = semantic_weight + keyword_weight  # above 0, as the request was checked
-        by_meaning, by_words = near * (semantic_weight / both), keyword * (keyword_weight / both)
+        of_meaning, of_words = fusion.shares
+        by_meaning, by_words = near * of_meaning, keyword * of_words
     total = by_meaning + by_words
     # A score that is shown as a limit reaches it, however it was rounded: users copy limits from what they see.
     worded, meant = keyword > 0, reaches(similarity, threshold)
@@ -144,9 +150,7 @@ def fuse(
         ("min_combined_score", fusion.min_combined_score, total),
     ):
         if least > 0:
-            as_percent = (math.ceil(least * 1e3 - _NOISE) - 0.5) / 1e3  # scores are also shown as percent, one decimal
-            met = scores >= min(_shown_as(least), _shown_as(as_percent))
-            conditions.append(Condition(option, least, scores, met))
+            conditions.append(Condition(option, least, scores, scores >= lowest(least)))
     if fusion.require_keyword_match:
         conditions.append(Condition("require_keyword_match", 0.0, keyword, worded))
     if fusion.require_semantic_match:
@@ -164,7 +168,13 @@ def _reciprocal(values: Floats, k: int, groups: Ints | None) -> Floats:
     return found
 
 
-def _shown_as(least: float) -> float:
+def lowest(least: float) -> float:
+    """Return the lowest score that meets a least score, which users may copy from a score or from its percent."""
+    as_percent = (math.ceil(least * 1e3 - _NOISE) - 0.5) / 1e3  # scores are also shown as percent, one decimal
+    return min(shown_as(least), shown_as(as_percent))
+
+
+def shown_as(least: float) -> float:
     """Return the lowest score that is shown, with four decimals, as ``least``: a shown score is enough for itself."""
     return (math.ceil(least * 1e4 - _NOISE) - 0.5) / 1e4
 

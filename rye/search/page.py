@@ -271,6 +271,6 @@ class PageBuilder(NamedTuple):
 
     def _matchers(self, *, few: bool) -> list[Matcher]:
         """Return the term queries to mark; of the words of a description those that are not everywhere, if any are."""
-        found = [row.matcher for row in self.evaluation.scored()]
-        rare = [each for each in found if len(each.docs()) * _EVERYWHERE < self.evaluation.reader.count] if few else []
-        return rare or found
+        found, count = self.evaluation.scored(), self.evaluation.count
+        rare = [row.matcher for row in found if row.df * _EVERYWHERE < count] if few else []
+        return rare or [row.matcher for row in found]

@@ -116,6 +116,11 @@ class Evaluation:
         self._scored: list[Scored] | None = None
         self._norm = 0.0
 
+    @property
+    def count(self) -> int:
+        """The number of items among which words are rare or frequent."""
+        return self.reader.count
+
     def matchers(self) -> list[Matcher]:
         """Return the different term queries, in query order."""
         return list(dict.fromkeys(self._matchers.values()))
@@ -170,7 +175,7 @@ class Evaluation:
     def scored(self) -> list[Scored]:
         """Return the positive term queries with their weights."""
         if self._scored is None:
-            count, terms = self.reader.count, [pair for pair in self._terms if not pair[1].excluded]
+            count, terms = self.count, [pair for pair in self._terms if not pair[1].excluded]
             self._scored = [Scored(term, matcher, len(matcher.docs()), count) for term, matcher in terms]
             self._norm = sum([row.weight for row in self._scored])
         return self._scored

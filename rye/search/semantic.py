@@ -12,7 +12,7 @@ import numpy as np
 
 from rye.embedding import Embedder
 from rye.embedding import Floats as Rows
-from rye.errors import EnvironmentFault, UnavailableError
+from rye.errors import EnvironmentFault, RyeError, UnavailableError
 from rye.index import analysis
 from rye.index.arrays import Bools, Ints, unique
 from rye.index.reader import Floats, Reader
@@ -104,13 +104,21 @@ class Similarities:
         return int(self.meaning.vectors.sections[own[np.argmax(self.rows[own])]]) if len(own) else -1
 
 
-def similarities(meaning: Meaning, readings: Mapping[str, float], allowed: Bools) -> Similarities:
-    """Embed the readings of a text and compare them with the vectors of some documents; the greatest product counts.
+def similarities(
+    meaning: Meaning, readings: Mapping[str, float], allowed: Bools, queries: Sequence[Rows] = ()
+) -> Similarities:
+    """Compare the readings of a text with the vectors of some documents; the greatest product counts.
+
+    Args:
+        meaning: The model and the vectors.
+        readings: Texts, each with what its cosines count for.
+        allowed: Shape ``(documents,)``.
+        queries: The vectors of the texts, where they were made before.
 
     Raises:
         UnavailableError: The model cannot be used now, or its answer is no vector of length 1.
     """
-    queries = [meaning.query(text) for text in readings]
+    queries = queries or [meaning.query(text) for text in readings]
     products = zip(queries, readings.values(), strict=True)
     rows = reduce(np.maximum, (meaning.vectors.similarities(query, allowed) * weight for query, weight in products))
     return Similarities(meaning, queries[0], rows, meaning.vectors.best(rows).astype(np.float64), readings)
@@ -129,6 +137,7 @@ class SemanticScores(NamedTuple):
         fused: Their scores.
         none_left: Why there is no document, if there is none.
         reranked: What a second model made of the scores, if there is one.
+        count_similar: How many items reach the threshold, where ``docs`` are only those of a page.
     """
 
     text: str
@@ -140,6 +149,11 @@ class SemanticScores(NamedTuple):
     fused: FusedScores
     none_left: str = ""
     reranked: Reranked | None = None
+    count_similar: int | None = None
+
+    def asked(self) -> Docs:
+        """Return the documents."""
+        return Docs(self.similarities.meaning.vectors.size, numbers=self.docs)
 
     def hits(self) -> Docs:
         """Return the documents that meet all conditions."""
@@ -166,9 +180,11 @@ class SemanticScores(NamedTuple):
 
     def why_no_hit(self) -> str:
         """Return why there may be no hit."""
+        return self.why_none_is_near() if len(self.docs) else self.none_left
+
+    def why_none_is_near(self) -> str:
+        """Return why none of the documents is a semantic match."""
         best = self.fused.similarity.max(initial=-np.inf)
-        if not len(self.docs):
-            return self.none_left
         if not np.isfinite(best):
             return "no item that counts has a vector yet"
         return f"no item is as near as {self.threshold:g}; the nearest item is at {best:.2f}"
@@ -252,19 +268,21 @@ class HitScores(NamedTuple):
         similarity, whole = self.similarity or 0.0, self.whole
         part = factor * self.by_meaning
         most = part / similarity if similarity > 0 else 0.0
-        near = int(reaches(whole.fused.similarity, whole.threshold).sum())
-        by_meaning = ClauseTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, part, most, most)
+        count = whole.count_similar
+        if count is None:
+            count = int(reaches(whole.fused.similarity, whole.threshold).sum())
+        by_meaning = ClauseTrace(whole.text, "meaning", count, 1.0, 1.0, similarity, part, most, most)
         if reranked is None or self.second is None:
             return (by_meaning, *scaled)
-        count, weight = len(reranked.cosines), BY_MODEL
+        compared, weight = len(reranked.cosines), BY_MODEL
         second = ClauseTrace(
-            whole.text, "second model", count, 1.0, 1.0, self.second, weight * self.second, weight, weight
+            whole.text, "second model", compared, 1.0, 1.0, self.second, weight * self.second, weight, weight
         )
         return (second, by_meaning, *scaled)
 
 
-class SemanticSearch:
-    """One request in semantic or hybrid mode; ``boosts`` are the user's own factors by source.
+class MeaningQuery:
+    """What one request in semantic or hybrid mode asks for, wherever the items are.
 
     Attributes:
         required: The part of the query that every hit must match.
@@ -276,15 +294,13 @@ class SemanticSearch:
     def __init__(
         self,
         request: Request,
-        reader: Reader,
         plan: Plan,
-        evaluate: Callable[[ast.Node, Plan], Evaluation],
         *,
         boosts: Mapping[str, float],
         unknown: Callable[[str], bool],
         relaxed: Callable[[], Relaxed],
     ) -> None:
-        self.request, self.reader, self.plan, self.evaluate = request, reader, plan, evaluate
+        self.request, self.plan = request, plan
         self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
         self._relaxed, self._unknown = relaxed, unknown
@@ -298,45 +314,24 @@ class SemanticSearch:
         self._texts = [word.text for word in plan.bag] or list(texts_of(plan.main))
         self.text = request.query if plan.bag else " ".join(self._texts)
 
-    def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
-        """Score the allowed items that match the required part; None, with a warning, where keywords have to answer.
+    def has_words(self, check: Callable[[], object]) -> bool:
+        """Return whether there is a text to embed; a warning says if not.
 
-        Raises:
-            QueryError: The query names what does not exist.
+        Args:
+            check: Raises an error for a query with a text that has no words, unless that is dropped.
         """
-        mode, plan = self.request.mode, self.plan
         wordless = sum(not analysis.parts(text) for text in self._texts)
         if wordless:
-            self.evaluate(plan.main, plan)  # a text without words is an error, or is dropped by lenient binding
+            check()
         if wordless == len(self._texts):
             self.warnings.append(self.fallback_warning("the query has no word that means something"))
-            return None
-        # What the query requires is matched exactly; similarity decides among the items that are left.
-        evaluation = self.evaluate(self.required, plan)
-        none_left = self._why_none_left(allowed)
-        if plan.fixed or not isinstance(self.required, ast.Everything):
-            allowed &= evaluation.docs()
-        try:
-            meaning = load()
-            self.warnings += meaning.warnings
-            found = similarities(meaning, self._readings(meaning.embedder), allowed.mask)
-        except (UnavailableError, EnvironmentFault) as error:
-            cause = f"{error.message}; {error.hint}" if error.hint else error.message
-            self.warnings.append(self.fallback_warning(cause))
-            return None
-        self.warnings += self._ineffective()
-        # In hybrid mode keyword scores come from any of the words, so that one missing word excludes nothing.
-        hybrid, docs = mode.name == "hybrid", allowed.numbers
-        if hybrid:
-            evaluation = self.evaluate(self.worded, plan)
-            self.warnings += [f"by words: {message}" for message in self._relaxed().messages() if self._is_sentence]
-        threshold = meaning.embedder.threshold if mode.threshold is None else mode.threshold
-        fused = self._fuse(evaluation, found.best[docs], docs, threshold)
-        if why := fused.why_none_matched():
-            self.warnings.append(why)
-        return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
+        return wordless < len(self._texts)
 
-    def _readings(self, embedder: Embedder) -> dict[str, float]:
+    def demands(self) -> bool:
+        """Return whether the query leaves out items whatever they mean."""
+        return bool(self.plan.fixed) or not isinstance(self.required, ast.Everything)
+
+    def readings(self, embedder: Embedder) -> dict[str, float]:
         """Return the text as typed, and as read where the tokens of the model are known, with what each counts for."""
         found, is_token = {self.text: 1.0}, getattr(embedder, "is_token", None)
         if is_token and self.plan.words and self.plan.forgiving:
@@ -344,12 +339,106 @@ class SemanticSearch:
             found.setdefault(read, certainty)
         return found
 
-    def _why_none_left(self, allowed: Docs) -> str:
-        if not allowed:
+    def threshold(self, embedder: Embedder) -> float:
+        """Return the similarity of a semantic match."""
+        return embedder.threshold if self.request.mode.threshold is None else self.request.mode.threshold
+
+    def why_none_left(self, *, is_empty: bool) -> str:
+        """Return why no item is left; ``is_empty`` says that scope, space and filters alone leave none."""
+        if is_empty:
             return "scope, space and filters leave no item"
         own = [] if isinstance(self.required, ast.Everything) else [str(self.required)]
         also = [f"{name}:({parsed.text})" for name, parsed in self.plan.fixed]
         return f"no item has what the query demands: {' '.join(own + also)}"
+
+    def fallback_warning(self, cause: str) -> str:
+        """Return the sentence that says why keywords answer."""
+        mode = self.request.mode
+        more = "" if mode.plain else "; options of that mode do not apply"
+        return f"keyword results instead of {mode.name} ones: {cause}{more}"
+
+    def fallback(self, error: RyeError) -> None:
+        """Warn that keywords answer because of an error."""
+        self.warnings.append(self.fallback_warning(f"{error.message}; {error.hint}" if error.hint else error.message))
+
+    def suggestion(self) -> str:
+        """Return the words with those corrected that no item has; empty where none was, or none may be."""
+        return self._relaxed().suggestion() if self.plan.words and self.plan.forgiving else ""
+
+    def fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
+        """Return the scores of some documents of an evaluation, given their similarities."""
+        mode, reader = self.request.mode, evaluation.reader
+        if mode.name == "semantic":
+            factors = np.asarray([self.boosts[part.root.space] for part in reader.parts] or [1.0])
+            return by_similarity(similarity, factors[reader.part_numbers(docs)], threshold)
+        keyword = np.zeros(len(docs))
+        if evaluation.scored():
+            keyword = keyword_score(evaluation.scores(docs), evaluation.coverage(docs))
+        if not self.request.relax:
+            keyword *= evaluation.docs().mask[docs]
+        return fuse(mode.fusion, similarity, keyword, threshold)
+
+    def notes(self) -> Iterator[str]:
+        """Yield a warning for each part of the request that has no effect, and for how words are read."""
+        if self.request.mode.name == "hybrid":
+            yield from (f"by words: {message}" for message in self._relaxed().messages() if self._is_sentence)
+            return
+        request, main = self.request, self.plan.main
+        forgiving = not request.fuzzy and any(isinstance(one, ast.Fuzzy) for one in ast.walk(main))
+        held = any(isinstance(one, ast.Fuzzy) for _, parsed in self.plan.fixed for one in ast.walk(parsed.ast))
+        fuzzy = request.fuzzy and not held
+        given = {"level": request.level, "fuzzy": fuzzy, "^": has_boost(main), "~": forgiving}
+        yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)
+
+
+class SemanticSearch(MeaningQuery):
+    """One request in semantic or hybrid mode over a reader; ``boosts`` are the user's own factors by source."""
+
+    def __init__(
+        self,
+        request: Request,
+        reader: Reader,
+        plan: Plan,
+        evaluate: Callable[[ast.Node, Plan], Evaluation],
+        *,
+        boosts: Mapping[str, float],
+        unknown: Callable[[str], bool],
+        relaxed: Callable[[], Relaxed],
+    ) -> None:
+        super().__init__(request, plan, boosts=boosts, unknown=unknown, relaxed=relaxed)
+        self.reader, self.evaluate = reader, evaluate
+
+    def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
+        """Score the allowed items that match the required part; None, with a warning, where keywords have to answer.
+
+        Raises:
+            QueryError: The query names what does not exist.
+        """
+        plan = self.plan
+        if not self.has_words(lambda: self.evaluate(plan.main, plan)):
+            return None
+        # What the query requires is matched exactly; similarity decides among the items that are left.
+        evaluation = self.evaluate(self.required, plan)
+        none_left = self.why_none_left(is_empty=not allowed)
+        if self.demands():
+            allowed &= evaluation.docs()
+        try:
+            meaning = load()
+            self.warnings += meaning.warnings
+            found = similarities(meaning, self.readings(meaning.embedder), allowed.mask)
+        except (UnavailableError, EnvironmentFault) as error:
+            self.fallback(error)
+            return None
+        # In hybrid mode keyword scores come from any of the words, so that one missing word excludes nothing.
+        hybrid, docs = self.request.mode.name == "hybrid", allowed.numbers
+        if hybrid:
+            evaluation = self.evaluate(self.worded, plan)
+        self.warnings += self.notes()
+        threshold = self.threshold(meaning.embedder)
+        fused = self.fuse(evaluation, found.best[docs], docs, threshold)
+        if why := fused.why_none_matched():
+            self.warnings.append(why)
+        return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
 
     def with_item(self, found: SemanticScores, doc: int) -> SemanticScores:
         """Return the scores with one document more, as if scope, filters and query did not leave it out.
@@ -363,37 +452,5 @@ class SemanticSearch:
         docs = unique(found.docs, np.asarray([doc]))
         similarity = np.full(len(docs), alone.best[doc])
         similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity
-        fused = self._fuse(found.evaluation, similarity, docs, found.threshold)
+        fused = self.fuse(found.evaluation, similarity, docs, found.threshold)
         return found._replace(similarities=alone, docs=docs, fused=fused)
-
-    def fallback_warning(self, cause: str) -> str:
-        """Return the sentence that says why keywords answer."""
-        mode = self.request.mode
-        more = "" if mode.plain else "; options of that mode do not apply"
-        return f"keyword results instead of {mode.name} ones: {cause}{more}"
-
-    def suggestion(self) -> str:
-        """Return the words with those corrected that no item has; empty where none was, or none may be."""
-        return self._relaxed().suggestion() if self.plan.words and self.plan.forgiving else ""
-
-    def _fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
-        mode = self.request.mode
-        if mode.name == "semantic":
-            factors = np.asarray([self.boosts[part.root.space] for part in self.reader.parts] or [1.0])
-            return by_similarity(similarity, factors[self.reader.part_numbers(docs)], threshold)
-        keyword = np.zeros(len(docs))
-        if evaluation.scored():
-            keyword = keyword_score(evaluation.scores(docs), evaluation.coverage(docs))
-        if not self.request.relax:
-            keyword *= evaluation.docs().mask[docs]
-        return fuse(mode.fusion, similarity, keyword, threshold)
-
-    def _ineffective(self) -> Iterator[str]:
-        """Yield a warning for each part of the request that has no effect on similarities."""
-        if self.request.mode.name == "semantic":
-            request, main = self.request, self.plan.main
-            forgiving = not request.fuzzy and any(isinstance(one, ast.Fuzzy) for one in ast.walk(main))
-            held = any(isinstance(one, ast.Fuzzy) for _, parsed in self.plan.fixed for one in ast.walk(parsed.ast))
-            fuzzy = request.fuzzy and not held
-            given = {"level": request.level, "fuzzy": fuzzy, "^": has_boost(main), "~": forgiving}
-            yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)

@@ -16,10 +16,13 @@ from mcp import Client
 from rye import Registry
 from rye.cluster import client as cluster
 from rye.cluster.documents import FORMAT
+from rye.cluster.vectors import Model
+from rye.embedding.protocol import embed_with_probe
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, UnavailableError
 from rye.index.schema import TEXT_FIELDS
 from tests.support.mcp_server import called, refused, with_client
 from tests.support.spacesim import SpaceSim, furnish
+from tests.support.word_model import WordModel
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 
@@ -29,9 +32,10 @@ META = {
     "count": 0,
     "average": [1.0] * len(TEXT_FIELDS),
     "words": 0,
-    "owners": {"shop": {"count": 0, "digest": "", "keys": ["type"], "copies": False}},
+    "owners": {"shop": {"count": 0, "digest": "", "keys": ["type"], "copies": False, "vectors": 0}},
     "roots": [["shop", "project", "", "", "", ""]],
     "withdrawn": False,
+    "model": None,
 }
 WHOLE = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": 0}, "hits": []}}
 JSON = {"Content-Type": "application/json"}
@@ -92,10 +96,11 @@ def serve() -> Iterator[Callable[[Callable[[int], Reply]], Server]]:
         server.http.server_close()
 
 
-def registry(tmp_path: Path, address: str) -> Registry:
+def registry(tmp_path: Path, address: str, embedder: Any = None) -> Registry:
     """Return the registry on a server, seen from an empty project."""
     (tmp_path / "project" / ".ai").mkdir(parents=True, exist_ok=True)
-    return Registry(tmp_path / "project", user=tmp_path, bundles=(), cache_dir=tmp_path / "cache", index=address)
+    places: dict[str, Any] = {"user": tmp_path, "bundles": (), "cache_dir": tmp_path / "cache"}
+    return Registry(tmp_path / "project", **places, index=address, embedder=embedder)
 
 
 Serve = Callable[[Callable[[int], Reply]], Server]
@@ -230,11 +235,47 @@ def test_without_the_client_the_error_says_what_to_install(tmp_path: Path, monke
     assert "[cluster]" in raised.value.hint
 
 
+def test_words_answer_where_meaning_cannot(serve: Serve, tmp_path: Path) -> None:
+    """A warning says why: no vectors there, no embedder here, or another model."""
+    server, model = serve(whole), WordModel()
+    probe = embed_with_probe(model)[0]
+
+    def told(embedder: Any, noted: Model | None, vectors: int = 4, **options: Any) -> str:
+        owner = META["owners"]["shop"] | {"count": 4, "vectors": vectors}  # type: ignore[index]
+        meta = META | {"count": 4, "owners": {"shop": owner}, "model": noted.to_dict() if noted else None}
+        server.mapping = reply({"r-1": {"mappings": {"_meta": {"rye": meta}}}})
+        found = registry(tmp_path, server.address, embedder).search("how to undo a release", **options)
+        assert found.search_type == "keyword"
+        texts = map(str, found.warnings)
+        return next(text for text in texts if text.startswith(("keyword results", "only words")))
+
+    address, instead = server.address, "keyword results instead of hybrid ones: "
+    for mode in ("auto", "hybrid"):
+        assert told(model, None, mode=mode).startswith(f"{instead}{address} has no vectors; ")
+        other = told(model, Model("other", probe), mode=mode)
+        assert other.startswith(f"{instead}{address} has vectors of other, and the embedder here is words; ")
+        turned = told(model, Model("words", -probe), mode=mode)
+        assert "has vectors of words, another one of this name, and the embedder here is words; " in turned
+    assert told("none", Model("words", probe)) == "only words were searched, not meaning: there is no embedder"
+    assert told("none", Model("words", probe), mode="semantic").startswith("keyword results instead of semantic ones: ")
+    few = told(model, Model("words", probe), vectors=3)
+    assert few == f"{instead}1 of 4 items have no vectors; --mode hybrid searches those that have"
+
+
+def test_what_fuses_by_ranks_is_refused(serve: Serve, tmp_path: Path) -> None:
+    """The ranks of all items would be needed."""
+    model = WordModel()
+    meta = META | {"model": Model("words", embed_with_probe(model)[0]).to_dict()}
+    server = serve(whole)
+    server.mapping = reply({"r-1": {"mappings": {"_meta": {"rye": meta}}}})
+    with pytest.raises(UnavailableError) as raised:
+        registry(tmp_path, server.address, model).search("undo", mode="hybrid", hybrid={"fusion": "rrf"})
+    assert raised.value.code == "not-on-cluster"
+
+
 @pytest.mark.parametrize(
     ("query", "options"),
     [
-        ("x", {"mode": "semantic"}),
-        ("x", {"mode": "hybrid"}),
         ("x", {"facets": "verdict"}),
         ("is:tampered", {}),
         ("-is:trusted", {}),

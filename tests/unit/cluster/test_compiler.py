@@ -196,3 +196,17 @@ def test_the_dictionary_is_asked_as_the_part_expands() -> None:
     assert fuzzy[0]["fuzzy"]["word"]["fuzziness"] == 2
     assert fuzzy[0]["fuzzy"]["word"]["transpositions"]
     assert fuzzy[1] == {"prefix": {"word": "d"}}
+
+
+def test_words_score_what_they_say_and_what_they_cover() -> None:
+    """The sum of what each adds, times the sum of the weights of those that match; both in the same unit."""
+    node = read("alpha beta")
+    weighed = [(term, float(len(term.pattern.parts[0].text))) for term, _ in terms_asked(node)]  # type: ignore[union-attr]
+    clause, is_exact = compiler(node).words(weighed)
+    scored = clause["function_score"]
+    assert is_exact
+    assert (scored["score_mode"], scored["boost_mode"]) == ("sum", "multiply")
+    assert [row["weight"] for row in scored["functions"]] == [5.0, 4.0]
+    assert [row["filter"] for row in scored["functions"]] == [match("alpha"), match("beta")]
+    assert [row["script_score"]["script"]["id"] for row in scored["query"]["bool"]["should"]] == ["rye-gain"] * 2
+    assert compiler(node, CONTENT, "alpha", "beta").words(weighed) == (NOTHING, True)

@@ -1,0 +1,159 @@
+"""Search by meaning on a real OpenSearch cluster: the same answers as at home, with the default embedder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pytest
+
+from rye import Registry
+from rye.embedding import Choice, is_there
+from rye.errors import RyeError
+from tests.benchmarks import laying
+from tests.benchmarks.corpus import Corpus
+from tests.integration.test_cluster_equality import Questions
+
+CLUSTER = os.environ.get("RYE_TEST_CLUSTER", "")
+ITEMS = int(os.environ.get("RYE_TEST_CLUSTER_ITEMS", "400"))
+
+pytestmark = [
+    pytest.mark.skipif(not CLUSTER, reason="RYE_TEST_CLUSTER names no OpenSearch cluster to write to"),
+    pytest.mark.skipif(not is_there(Choice()), reason="the default embedder is not installed"),
+]
+
+WORLD = {
+    "release": "# Undo a release\n\nWhen a deployment breaks production, go back to the version before.\n\n"
+    "## Databases\n\nMigrations are undone by hand.\n",
+    "secrets": "# Keep passwords safe\n\nCredentials and tokens belong in the vault, never in a repository.\n",
+    "cats": "# Cats\n\nKittens sleep most of the day, and purr when they are stroked.\n",
+    "latency": "# Slow requests\n\nFind out why the service answers late: profile it, look at the traces.\n",
+    "invoices": "# Bills\n\nCustomers pay what they owe within thirty days, or get a reminder.\n",
+    "old-release": "---\nstatus: deprecated\n---\n# Rolling back by hand\n\nHow deployments were reverted.\n",
+}
+"""Items whose words mean something, beside those that are generated."""
+
+SENTENCES = (
+    "how do I roll back a broken deployment",
+    "where should credentials be stored",
+    "animals that sleep a lot",
+    "why does my service answer so slowly",
+    "reverting databse migrations by hand",
+    "customers who do not pay their bills",
+    "When a deployment breaks production, go back",
+    "cats",
+    "zzqx wvut",
+)
+
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"explain": True},
+    {"limit": 3, "offset": 2},
+    {"include_superseded": True},
+    {"threshold": 0.35},
+    {"scope": "knowledge", "facets": "type,category"},
+    {"relax": False},
+    {"sort_by": "name"},
+    {"filters": {"type": "knowledge"}},
+)
+
+HYBRID: tuple[dict[str, Any], ...] = (
+    {"hybrid": {"require_keyword_match": True}},
+    {"hybrid": {"require_semantic_match": True, "min_combined_score": 0.2}},
+    {"hybrid": {"semantic_weight": 0.2, "keyword_weight": 0.8, "min_keyword_score": 0.1}},
+    {"hybrid": {"min_semantic_score": 0.99}},
+)
+
+
+class Both(NamedTuple):
+    """One project, as it is on disk and as it is on the cluster."""
+
+    folder: Path
+    name: str
+    home: Registry
+    away: Registry
+
+
+def places(folder: Path, embedder: str) -> dict[str, Any]:
+    """Return where a registry is, and what it embeds with."""
+    return {"user": folder / "home", "bundles": (), "cache_dir": folder / "cache", "embedder": embedder}
+
+
+def clear(name: str) -> None:
+    """Remove a registry."""
+    from opensearchpy import OpenSearch
+
+    host, _, port = CLUSTER.partition(":")
+    client = OpenSearch([{"host": host, "port": int(port)}])
+    for index in client.indices.get(index=f"{name}-*"):
+        client.indices.delete(index=index)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Yield items of every type, published with their vectors."""
+    folder = tmp_path_factory.mktemp("meaning")
+    laying.lay(Corpus(40).items(ITEMS), folder)
+    for name, text in WORLD.items():
+        path = folder / "project" / ".ai" / "knowledge" / "world" / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    name, project = f"test-{uuid4().hex[:12]}", folder / "project"
+    home = Registry(project, **places(folder, "wordllama"))
+    address = f"opensearch+http://{CLUSTER}/{name}"
+    report = home.publish(address, replicas=0, shards=2)
+    assert report.warnings == ()
+    assert home.publish(address).unchanged == report.items
+    yield Both(folder, name, home, Registry(project, index=address, **places(folder, "wordllama")))
+    clear(name)
+
+
+def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
+    """Return the whole answer, but for its time, its paths, and the warning whose word it is."""
+    try:
+        found = registry.search(text, **options).to_dict()
+    except RyeError as error:
+        return error.code
+    del found["took_ms"]
+    found["warnings"] = [str(one) for one in found["warnings"] if "are the word of opensearch+" not in str(one)]
+    for result in found["results"]:
+        del result["path"]
+        for trace in (
+            result.get("explain") or ()
+        ):  # the last digits of a similarity depend on what is multiplied with it
+            numbers = ("tf", "contribution", "weight", "unboosted")
+            trace.update({name: round(trace[name], 5) for name in numbers})
+    return found
+
+
+def asked() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield questions by meaning, and generated ones."""
+    for text in SENTENCES:
+        for mode in ("auto", "hybrid", "semantic"):
+            yield from ((text, {"mode": mode, **options}) for options in OPTIONS)
+        yield from ((text, {"mode": "hybrid", **options}) for options in HYBRID)
+    yield "how do I roll back a broken deployment", {"mode": "semantic", "source_boosts": {"project": 0.4}}
+    yield 'deployment "broken production" -cats', {"mode": "hybrid"}
+    yield "title:release deployment", {"mode": "semantic"}
+    yield "deployment type:knowledge revert", {"mode": "hybrid", "fields": {"title": "release OR back"}}
+    questions = Questions(11)
+    for text, options in questions:
+        yield from ((text, {**options, "mode": mode}) for mode in ("auto", "hybrid", "semantic"))
+
+
+def test_meaning_is_answered_as_at_home(both: Both) -> None:
+    """Match sets, totals, order, scores, explanations, facets, suggestions, warnings."""
+    differ, refused, count = [], [], 0
+    for text, options in asked():
+        home, away = answer(both.home, text, options), answer(both.away, text, options)
+        count += 1
+        if away == "not-on-cluster" != home:
+            refused.append((text, options))
+        elif home != away:
+            differ.append((text, options, home, away))
+    assert [(text, options) for text, options, _, _ in differ] == []
+    assert len(refused) < count / 20, refused
+    assert count > 300

@@ -1,0 +1,148 @@
+"""Vectors on a cluster: what travels, what is noted of the model, and when words answer; no cluster is needed."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rye import Registry
+from rye.cluster.client import Cluster
+from rye.cluster.published import Notes
+from rye.cluster.vectors import HitVectors, Model
+from rye.embedding.protocol import embed_with_probe
+from rye.errors import EnvironmentFault
+from rye.index.vectors import SCALE
+from tests.support.fake_cluster import FakeCluster
+from tests.support.word_model import WordModel
+
+pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
+
+ADDRESS = "opensearch+http://127.0.0.1:9/r"
+TEXT = "# Item {0}\n\nHow to deploy number{0}\n\n## Undo\n\nGo back to version {0}\n"
+
+Open = Callable[..., Registry]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    """Return the cluster that all registries are on."""
+    cluster = FakeCluster()
+    monkeypatch.setattr(Cluster, "client", property(lambda _: cluster))
+    return cluster
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Open:
+    """Return what opens a project of three items with an embedder."""
+
+    def open_project(name: str, embedder: Any = None, **options: Any) -> Registry:
+        folder = tmp_path / name / ".ai" / "knowledge"
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            for number in range(3):
+                (folder / f"{name}-{number}.md").write_text(TEXT.format(number), encoding="utf-8")
+        places: dict[str, Any] = {"user": tmp_path / "user", "bundles": (), "cache_dir": tmp_path / f"cache-{name}"}
+        return Registry(tmp_path / name, **places, embedder=embedder or "none", **options)
+
+    return open_project
+
+
+def notes(fake: FakeCluster) -> Notes:
+    """Return what the registry notes of itself."""
+    ((_, mapping),) = fake.indices.get_mapping(index="r").items()
+    return Notes.read(json.loads(json.dumps(mapping["mappings"]["_meta"]["rye"])))
+
+
+def vectors_of(fake: FakeCluster, owner: str) -> list[bool]:
+    """Return whether each document of an owner has vectors."""
+    return ["vectors" in source for source in fake.documents("r").values() if source["owner"] == owner]
+
+
+def test_the_vectors_of_chunks_travel_with_their_item(fake: FakeCluster, opened: Open) -> None:
+    """The very numbers of the files at home, and the section of each; the registry notes the model."""
+    model = WordModel()
+    assert opened("shop", model).publish(ADDRESS).warnings == ()
+    source = next(source for source in fake.documents("r").values() if source["id"] == "shop-1")
+    found = HitVectors.read(source, model.dimensions)
+    assert found.places.tolist() == [[0, 0], [1, 0]]
+    assert found.vectors.shape == (2, model.dimensions)
+    assert np.linalg.norm(found.vectors / SCALE, axis=1) == pytest.approx([1.0, 1.0], abs=1e-3)
+    noted, probe = notes(fake), embed_with_probe(model)[0]
+    assert noted.model is not None
+    assert noted.model.is_of(Model("words", probe))
+    assert noted.owners["shop"].vectors == 3
+
+
+def test_items_are_sent_again_when_they_get_vectors_of_a_model(fake: FakeCluster, opened: Open) -> None:
+    """A document depends on the model of its vectors, and on nothing else of the embedder."""
+    bare = opened("shop").publish(ADDRESS)
+    assert [str(text) for text in bare.warnings] == [
+        "the items are published without vectors, only words will find them: there is no embedder"
+    ]
+    assert vectors_of(fake, "shop") == [False] * 3
+    assert notes(fake).model is None
+    assert opened("shop", WordModel()).publish(ADDRESS).changed == 3
+    assert opened("shop", WordModel()).publish(ADDRESS).unchanged == 3
+    assert opened("shop", WordModel("other")).publish(ADDRESS).changed == 3
+    noted = notes(fake).model
+    assert noted is not None
+    assert noted.name == "other"
+    assert opened("shop").publish(ADDRESS, yes=True).changed == 3
+    assert notes(fake).model is None
+
+
+def test_a_registry_has_vectors_of_one_model(fake: FakeCluster, opened: Open) -> None:
+    """A publisher with another one is told so, and publishes without; the other owner's vectors stay."""
+    opened("shop", WordModel()).publish(ADDRESS)
+    report = opened("ops", WordModel("other")).publish(ADDRESS)
+    assert [str(text).rpartition(": ")[2] for text in report.warnings] == [
+        "the registry has vectors of words, and the embedder here is other"
+    ]
+    assert vectors_of(fake, "shop") == [True] * 3
+    assert vectors_of(fake, "ops") == [False] * 3
+    noted = notes(fake)
+    assert noted.model is not None
+    assert noted.model.name == "words"
+    assert opened("ops", WordModel()).publish(ADDRESS).changed == 3
+    assert vectors_of(fake, "ops") == [True] * 3
+
+
+def test_another_owner_may_publish_another_model_meanwhile(
+    fake: FakeCluster, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then nothing is published, so that a registry never has vectors of two models."""
+    opened("shop", WordModel()).publish(ADDRESS)
+    monkeypatch.setattr("rye.registry.remote.model_beside", lambda *_: None)
+    with pytest.raises(EnvironmentFault) as raised:
+        opened("ops", WordModel("other")).publish(ADDRESS)
+    assert raised.value.code == "changed-meanwhile"
+    assert vectors_of(fake, "ops") == []
+
+
+def test_a_model_that_is_noted_is_read_as_it_was() -> None:
+    """And one that does not fit itself is refused."""
+    model = Model("words", embed_with_probe(WordModel())[0])
+    row = json.loads(json.dumps(model.to_dict()))
+    assert Model.read(row).is_of(model)
+    assert not Model.read(row | {"name": "other"}).is_of(model)
+    assert not Model("words", embed_with_probe(WordModel("other"))[0]).is_of(model)
+    for fault in ({"dimensions": 7}, {"probe": "!"}, {"probe": ""}, {"probe": "AAAA"}):
+        with pytest.raises(ValueError, match=r".*"):
+            Model.read(row | fault)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "chunks"),
+    [(b"\0" * 8, b"\0" * 16), (b"\0" * 6, b"\0" * 8), (b"\0" * 8, b"\0" * 4), (b"\0" * 8, b"")],
+)
+def test_vectors_that_do_not_fit_are_refused(vectors: bytes, chunks: bytes) -> None:
+    """Whatever a cluster says: too few, too many, or of other dimensions."""
+    fields = {"vectors": base64.b64encode(vectors).decode(), "chunks": base64.b64encode(chunks).decode()}
+    with pytest.raises(ValueError, match=r".*"):
+        HitVectors.read(fields, 4)
