@@ -26,7 +26,7 @@ from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Ver
 from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
-FORMAT = 4
+FORMAT = 5
 """Of the documents; a cluster with those of another format has to be published to anew."""
 
 _BLOCK = 1_000
