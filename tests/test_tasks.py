@@ -45,7 +45,8 @@ def git(folder: Path, *words: str) -> str:
 
 def test_the_tasks_are_a_handful_each_with_a_word_on_it() -> None:
     """``poe`` without a task lists them."""
-    assert set(COMMANDS) == {"test", "fast", "lint", "sign", "tables", "bench", "campaign", "constraints", "fuzz"}
+    tasks = "test fast cluster lint sign tables bench campaign constraints fuzz"
+    assert set(COMMANDS) == set(tasks.split())
     assert all(task["help"] for task in PROJECT["tool"]["poe"]["tasks"].values())
 
 

@@ -7,35 +7,42 @@ and judged here, and their scores are computed from them, with the frequencies o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from rye.cluster.compiler import TIER, UNIT, Compiler, terms_asked
-from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, cannot, none_of
+from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, none_of
 from rye.cluster.faults import reading
 from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
 from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
-from rye.cluster.published import Published
+from rye.errors import UnavailableError
+from rye.index import analysis
 from rye.index.arrays import Ints
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR
+from rye.query import ast
 from rye.search import bound
 from rye.search.backend import Order, Top
 from rye.search.bind import searched_fields
 from rye.search.bound import Bound, patterns
+from rye.search.expand import How, Pattern
 from rye.search.facets import FACETS, Facet, Wanted
 from rye.search.fields import Overrides, weights_for
+from rye.search.named_items import named_inside, referred_to
 from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
-from rye.trust import TrustSet
+from rye.trust import TrustSet, Verdict
 
 CANDIDATES = 200
 """Items whose scores are computed first where the cluster's are only bounds."""
@@ -77,29 +84,30 @@ class ByWords:
         return self._compiler.score(matches.clause, weighed, empty.norm())
 
 
-class ClusterBackend:
-    """One generation as one search sees it.
+class View(NamedTuple):
+    """What one search brings to a generation.
 
-    Args:
-        generation: What is searched.
+    Attributes:
         overrides: By source, the weights of fields that the user or a bundle here sets.
         trust, now: The trusted keys, and the moment of the search.
         scratch: Folder for the indexes of its pages.
+        space: Which items are searched, and counted in statistics: those of a space, or ``all``.
     """
 
-    def __init__(
-        self,
-        generation: Generation,
-        overrides: Mapping[str, Overrides],
-        *,
-        trust: TrustSet,
-        now: datetime,
-        scratch: Path,
-    ) -> None:
-        self._of = generation
-        self._overrides = overrides
-        self._trust, self._now = trust, now
-        self.hits = self._hits = FetchedHits(generation, scratch)
+    overrides: Mapping[str, Overrides]
+    trust: TrustSet
+    now: datetime
+    scratch: Path
+    space: str = "all"
+
+
+class ClusterBackend:
+    """One generation as one search sees it."""
+
+    def __init__(self, generation: Generation, view: View) -> None:
+        self._of, self._view = generation, view
+        self._extent = generation.extent(view.space)
+        self.hits = self._hits = FetchedHits(generation, view.scratch)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
         self.has_withdrawn = generation.snapshot.has_withdrawn
@@ -107,6 +115,20 @@ class ClusterBackend:
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
         return self._of.snapshot.keys - frozenset(BUILT_IN_KEYS)
+
+    def expect(self, query: str, words: Mapping[ast.Word, int]) -> None:
+        """Look up the words and names that a search of plain words will ask about, together."""
+        names = AskedNames()
+        referred_to(names, query)
+        named_inside(names, words, RemoteDictionary(self._of, searched_fields(None)))
+        self._of.look_up_names(names.values)
+        parts = [part for word in words for part in analysis.parts(word.text)]
+        texts = [*parts, *(analysis.joined(list(pair)) for pair in pairwise(parts))]
+        forms = [Pattern(text, How.EXACT) for text in texts] + [Pattern(part, How.INFLECTED) for part in parts]
+        self._of.expect(forms)
+        unknown = [part for part in parts if not self._of.words_of(Pattern(part, How.INFLECTED))]
+        with suppress(UnavailableError):  # too many words are like one; it matters only if they are asked for
+            self._of.expect([Pattern(part, How.FUZZY, start=part[0]) for part in unknown if part.isalpha()])
 
     def dictionary(self, level: int | None) -> Dictionary:
         """Return the words of the fields of a level; None for all fields."""
@@ -118,8 +140,8 @@ class ClusterBackend:
         Raises:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
-        compiler = self._of.compiler(query)
-        clause = compiler.match(query)
+        compiler = self._of.compiler(query, self._view.trust)
+        clause = all_of([self._extent.within, compiler.match(query)])
         if not compiler.has_chains:
             return Found(self._of, clause)
         pairs = "ask for pairs of words with NEAR"
@@ -155,6 +177,8 @@ class ClusterBackend:
         """
         scorer: Scorer = by or ByWords(self, query)
         weigh, reachable = scorer.weigh, matches
+        if matches.clause == NOTHING:
+            return self._scored(query, [], weigh, order)
         ranked, is_exact = self._ranked(matches, scorer, order)
         first = "score" if order.reach is not None else order.sort_by
         start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)
@@ -189,7 +213,8 @@ class ClusterBackend:
 
     def compiler(self, query: Bound) -> Compiler:
         """Return what compiles a query with scores."""
-        return self._of.compiler(query, self._of.weights_by_item(self._overrides))
+        weights = self._of.weights_by_item(self._view.overrides, self._extent.average)
+        return self._of.compiler(query, self._view.trust, weights)
 
     def _ranked(self, matches: Found, scorer: Scorer, order: Order) -> tuple[Clause, bool]:
         """Return a query that scores in tiers, and whether its scores are the true ones."""
@@ -218,21 +243,22 @@ class ClusterBackend:
     def weigher(self, query: Bound) -> Weigh:
         """Return what evaluates a query over some hits, given in how many items each of its terms is found."""
         terms = [term for term, excluded in terms_asked(query) if not excluded]
-        keys = [(term.pattern, term.fields.tobytes()) for term in terms]
+        keys = [(self._view.space, term.pattern, term.fields.tobytes()) for term in terms]
         missing = {key: term for key, term in zip(keys, terms, strict=True) if key not in self._of.dfs}
         found = [self.match(term).clause for term in missing.values()]
         self._of.dfs |= dict(zip(missing, self._of.counts(found), strict=True))
         dfs = [self._of.dfs[key] for key in keys]
 
         def weigh(reader: Reader) -> HitEvaluation:
-            chosen = [self._overrides.get(root.source, {}) for root, _ in reader.snapshots]
-            weights = replace(weights_for(reader, chosen), average=self._of.snapshot.average)
-            return HitEvaluation(self._of, reader, query, weights, states=self._states_of(reader), dfs=dfs)
+            chosen = [self._view.overrides.get(root.source, {}) for root, _ in reader.snapshots]
+            weights = replace(weights_for(reader, chosen), average=self._extent.average)
+            states, size = self._states_of(reader), self._extent.size
+            return HitEvaluation(self._of, reader, query, weights, states=states, size=size, dfs=dfs)
 
         return weigh
 
     def _states_of(self, reader: Reader) -> States:
-        return States(reader, reader, lambda: self._trust, self._now)
+        return States(reader, reader, lambda: self._view.trust, self._view.now)
 
     def _best(self, ranked: Clause, wanted: int, weigh: Weigh) -> tuple[list[Row], int]:
         """Return the best hits by true scores, where those of the cluster are bounds, and how many there are.
@@ -270,16 +296,20 @@ class ClusterBackend:
         hits: Sequence[Hit],
         *,
         explain: bool,
-        verdicts_matter: bool,  # noqa: ARG002 - verdicts were refused
+        on_verdicts: Sequence[Bound],
     ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return hits as results, judged from the bytes that came with them; their paths are addresses."""
         evaluation = self.page(query)
         reader = evaluation.reader
         states = self._states_of(reader)
-        hydrator = Hydrator(reader, states, self._trust, self._now, verdicts_matter=False, read=self._hits.read)
-        results, warnings = PageBuilder(evaluation, hydrator, explain).build(hits)
+        kept = [hit for hit in hits if all(_holds(node, hit.doc, states, reader) for node in on_verdicts)]
+        gone = len(hits) - len(kept)
+        claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
+        keys, now = self._view.trust, self._view.now
+        hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self._hits.read)
+        results, warnings = PageBuilder(evaluation, hydrator, explain).build(kept)
         placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
-        return placed, (*warnings, *dict.fromkeys(self._hits.left_out))
+        return placed, (*claims, *warnings, *dict.fromkeys(self._hits.left_out))
 
     def facets(self, matches: Found, wanted: Sequence[Wanted]) -> dict[str, Facet]:
         """Count the values of each facet among some items.
@@ -306,6 +336,26 @@ class ClusterBackend:
         return counts
 
 
+class AskedNames:
+    """Notes which ids and names are asked for, and has none of them."""
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+
+    def having(self, key: str, value: str) -> Ints:  # noqa: ARG002 - ids and names are looked up together
+        """Return nothing."""
+        self.values.append(value)
+        return np.empty(0, np.int64)
+
+    def key_of(self, item: int) -> tuple[str, str]:
+        """Raise an error: there is no item."""
+        raise KeyError(item)
+
+    def path_of(self, item: int) -> str:
+        """Raise an error: there is no item."""
+        raise KeyError(item)
+
+
 class ClusterNames(RemoteNames):
     """The items of a generation by id and name, as a search asks for them."""
 
@@ -318,6 +368,28 @@ class ClusterNames(RemoteNames):
         return self._backend.why_hidden(self.as_matches(items), len(items)) if len(items) else []
 
 
+def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
+    """Return whether a fetched hit meets a condition on its verdict or signer, as the keys here judge it."""
+    match node:
+        case bound.All(operands=operands):
+            return all(_holds(operand, doc, states, reader) for operand in operands)
+        case bound.Any(operands=operands):
+            return any(_holds(operand, doc, states, reader) for operand in operands)
+        case bound.Not(operand=operand):
+            return not _holds(operand, doc, states, reader)
+    if not bound.asks_verdict(node):
+        return bool(Evaluation(reader, node, weights_for(reader), states).docs().mask[doc])
+    signature = states.signature(*reader.locate(doc))
+    match node:
+        case bound.HasState(name="signed"):
+            return signature.verdict is not Verdict.UNSIGNED
+        case bound.HasState(name=name):
+            return signature.verdict == name
+        case bound.Glob(pattern=pattern):
+            return fnmatchcase(signature.signer, pattern)
+    return bool(signature.signer)
+
+
 def _counting(key: str, found: Clause) -> Clause:
     """Return the search that counts the values of a key."""
     start = f"{key}{SEPARATOR}"
@@ -327,15 +399,11 @@ def _counting(key: str, found: Clause) -> Clause:
     return {"query": {"bool": {"filter": [found]}}, "size": 0, "aggs": {"values": values, "missing": missing}}
 
 
-def refuse(request: Request, snapshot: Published) -> None:
+def refuse(request: Request) -> None:
     """Refuse what a cluster cannot do.
 
     Raises:
         UnavailableError: ``not-on-cluster``.
     """
-    if request.level is not None:
-        raise cannot("search one level", "name the fields: title:word")
-    if request.space != "all" and {request.space} != {str(root.space) for root in snapshot.roots if root}:
-        raise cannot("search a single space of several", f"use the filter space={request.space}")
     if request.offset + request.limit > MOST_REACHED:
         raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")

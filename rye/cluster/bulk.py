@@ -16,8 +16,10 @@ from rye.errors import EnvironmentFault
 _BYTES: Final = 4 << 20
 """Bytes of one request, unless one document has more."""
 
-_DOCUMENTS: Final = 1_000
+_DOCUMENTS: Final = 10_000
 _TRIES: Final = 6
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Action(NamedTuple):
@@ -35,7 +37,7 @@ class Action(NamedTuple):
 
 def _json(source: Mapping[str, Any]) -> str:
     """Return JSON that is as short as can be; surrogates, which no UTF-8 holds, are written as escapes."""
-    text = json.dumps(source, ensure_ascii=False, separators=(",", ":"))
+    text = _encode(source)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -239,8 +239,8 @@ class Cluster:
 
     def count(self, index: str, clauses: Sequence[Clause]) -> list[int]:
         """Return how many documents each clause matches."""
-        whole = {"size": 0, "track_total_hits": True}
-        answers = self.searches(index, [{"query": {"bool": {"filter": [clause]}}} | whole for clause in clauses])
+        counting = {"size": 0, "track_total_hits": True}
+        answers = self.searches(index, [{"query": {"bool": {"filter": [clause]}}} | counting for clause in clauses])
         with self.faults(), reading():
             return [int(answer["hits"]["total"]["value"]) for answer in answers]
 

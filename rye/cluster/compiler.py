@@ -22,6 +22,7 @@ from rye.search import bound
 from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery, TextPattern, patterns
 from rye.search.expand import How, Pattern, automatic_distance
 from rye.search.fields import K1, Weights
+from rye.trust import TrustSet
 
 UNIT = 10_000
 """Scores are whole numbers of this unit on the cluster: the four decimals of a response."""
@@ -72,16 +73,26 @@ def terms_asked(node: bound.Bound) -> Iterator[tuple[TermQuery, bool]]:
             yield one, excluded
 
 
+_NO_KEYS = TrustSet()
+
+
 class Compiler:
     """Compiles one bound query.
 
     Args:
         terms: By part and whether it is excluded, the words of the dictionary that it stands for.
         weights: The weights of the fields, each with the clause for the items that have them; no item is in two.
+        trust: The keys here.
     """
 
-    def __init__(self, terms: Mapping[tuple[Pattern, bool], Terms], weights: Sequence[tuple[Clause, Weights]]) -> None:
+    def __init__(
+        self,
+        terms: Mapping[tuple[Pattern, bool], Terms],
+        weights: Sequence[tuple[Clause, Weights]],
+        trust: TrustSet = _NO_KEYS,
+    ) -> None:
         self._terms = terms
+        self._trust = trust
         self._weights = weights
         self.has_chains = False
         """Whether ``match`` may find too much: in a chain of NEAR each neighbour has to be near the same one."""
@@ -103,7 +114,7 @@ class Compiler:
                 return none_of(self.match(operand, excluded=not excluded))
             case TermQuery():
                 return _OfTerm(self, node, excluded=excluded).match()
-        return filter_clause(node)
+        return filter_clause(node, self._trust, excluded=excluded)
 
     def score(self, matching: Clause, weighed: Sequence[tuple[TermQuery, float]], norm: float) -> tuple[Clause, bool]:
         """Return a query that scores what matches in whole :data:`UNIT`, and whether its scores are the true ones.

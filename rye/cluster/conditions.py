@@ -12,11 +12,15 @@ from rye.index.terms import escape
 from rye.items.scope import Scope
 from rye.search import bound
 from rye.search.expand import automatic_distance
+from rye.trust import TrustSet
 
 Clause: TypeAlias = dict[str, Any]
 
 NOTHING: Clause = {"match_none": {}}
 EVERYTHING: Clause = {"match_all": {}}
+
+_KEY_ID = 16
+"""Digits of a fingerprint that older signature lines name."""
 
 _LAST = "\U0010ffff"
 
@@ -62,16 +66,19 @@ def is_state(state: str) -> Clause:
 WITHDRAWN = any_of([is_state(state) for state in HIDDEN_STATES])
 
 
-def filter_clause(node: bound.Filter) -> Clause:
+def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False) -> Clause:
     """Return the clause of a condition that is not scored.
 
+    Signers are those that signature lines name, and what a key of ``trust`` is said to have signed may be trusted:
+    whether it is, the page finds out.
+
     Raises:
-        UnavailableError: ``not-on-cluster``: verdicts, signers and relations.
+        UnavailableError: ``not-on-cluster``: verdicts but trusted, and relations.
     """
-    if bound.asks_verdict(node):
-        raise cannot("ask for verdicts or signers", f"verdicts depend on your own keys; {_AT_HOME}")
     if bound.asks_relations(node):
         raise cannot("follow references", _AT_HOME)
+    if bound.asks_verdict(node):
+        return _of_signature(node, trust, excluded=excluded)
     match node:
         case bound.Has(name=name, text=True):
             return {"range": {f"n_{name}": {"gt": 0}}}
@@ -91,7 +98,7 @@ def filter_clause(node: bound.Filter) -> Clause:
             span = {"gte": since, "lt": before}
             return {"range": {"time": {end: at for end, at in span.items() if at is not None}}}
         case bound.HasState(name=name):
-            return is_state(name) if name in HIDDEN_STATES else {"term": {"shadow": name}}
+            return is_state(name) if name in HIDDEN_STATES else {"term": {"state": name}}
         case bound.Between():
             return _between(node)
     message = f"{type(node).__name__} follows references"
@@ -105,6 +112,25 @@ def _scope(scope: Scope) -> Clause:
     start = f"key{SEPARATOR}{scope.item_type}:"
     itself: Clause = {"term": {"entry": f"{start}{scope.itself}"}} if scope.itself else NOTHING
     return all_of([own, any_of([{"prefix": {"entry": f"{start}{scope.prefix}"}}, itself])])
+
+
+def _of_signature(node: bound.Filter, trust: TrustSet, *, excluded: bool) -> Clause:
+    match node:
+        case bound.HasState(name="signed"):
+            return {"term": {"state": "signed"}}
+        case bound.HasState(name="unsigned"):
+            return none_of({"term": {"state": "signed"}})
+        case bound.HasState(name="trusted") if not excluded:
+            keys = sorted({name for entry in trust.entries for name in entry.public.names})
+            return {"terms": {"entry": [f"signer{SEPARATOR}{key}" for key in keys]}}
+        case bound.Has(name="signer"):
+            return {"prefix": {"entry": f"signer{SEPARATOR}"}}
+        case bound.Glob(name="signer", pattern=pattern):
+            if (key := _literal(pattern)) is None:
+                return {"wildcard": {"entry": {"value": f"signer{SEPARATOR}{pattern}"}}}
+            names = {key, key[:_KEY_ID], *(name for entry in trust.named(key) for name in entry.public.names)}
+            return {"terms": {"entry": [f"signer{SEPARATOR}{name}" for name in sorted(names)]}}
+    raise cannot("ask for this verdict", f"ask for is:trusted, is:signed or signer:KEY; {_AT_HOME}")
 
 
 def _literal(glob: str) -> str | None:

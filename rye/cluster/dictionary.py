@@ -91,9 +91,9 @@ class Dictionary:
         # a word that as many items have as before, in fields that it was in before, is not asked about
         words = [word for word, (df, fields) in self._changes.items() if df or fields & ~self._gone.get(word, 0)]
         for start in range(0, len(words), _ASKED):
-            some = words[start : start + _ASKED]
-            there = self._there(index, list(map(word_id, some)))
-            for word in some:
+            batch = words[start : start + _ASKED]
+            there = self._there(index, list(map(word_id, batch)))
+            for word in batch:
                 known, change = there.get(word_id(word)), self._changes[word]
                 before = known or Word(0, 0)
                 now = Word(before.df + change.df, before.fields | change.fields)

@@ -26,7 +26,7 @@ from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Ver
 from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
-FORMAT = 4
+FORMAT = 5
 """Of the documents; a cluster with those of another format has to be published to anew."""
 
 _BLOCK = 1_000
@@ -38,39 +38,41 @@ _LONGEST = 1_000_000
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
 
+_ANALYSIS = {
+    "tokenizer": {
+        "spaces": {"type": "whitespace", "max_token_length": _LONGEST},
+        "signs": {"type": "char_group", "tokenize_on_chars": [" ", "|"], "max_token_length": _LONGEST},
+    },
+    "filter": {"bars": {"type": "pattern_capture", "preserve_original": False, "patterns": ["([^|]+)"]}},
+    "analyzer": {
+        "terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]},
+        "words": {"type": "custom", "tokenizer": "signs"},
+    },
+}
+"""Terms are split at spaces, each with the joined forms at its place behind bars; in the field of all, at both."""
+
+
 def settings(shards: int, replicas: int) -> dict[str, Any]:
     """Return the settings and mappings of the index of items."""
     text = {"type": "text", "analyzer": "terms", "norms": False}
     linear = {"type": "scripted", "script": {"source": "return query.boost * doc.freq;"}}
     placed = {"similarity": "linear", "copy_to": ["all"], "position_increment_gap": analysis.VALUE_GAP}
-    keyword, whole = {"type": "keyword"}, {"type": "integer"}
+    keyword, integer = {"type": "keyword"}, {"type": "integer"}
     unread = keyword | {"index": False, "doc_values": False}
     return {
         "settings": {
             "index": _size(shards, replicas) | {"similarity": {"linear": linear}},
-            "analysis": {
-                "tokenizer": {
-                    "spaces": {"type": "whitespace", "max_token_length": _LONGEST},
-                    "signs": {"type": "char_group", "tokenize_on_chars": [" ", "|"], "max_token_length": _LONGEST},
-                },
-                "filter": {"bars": {"type": "pattern_capture", "preserve_original": False, "patterns": ["([^|]+)"]}},
-                "analyzer": {
-                    "terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]},
-                    "words": {"type": "custom", "tokenizer": "signs"},
-                },
-            },
+            "analysis": _ANALYSIS,
         },
         "mappings": {
             "dynamic": "strict",
             "properties": {
                 **{f"t_{name}": text | placed for name in TEXT_FIELDS},
-                **{f"n_{name}": whole for name in TEXT_FIELDS},
+                **{f"n_{name}": integer for name in TEXT_FIELDS},
                 "all": text | {"analyzer": "words", "index_options": "docs", "similarity": "boolean"},
-                **dict.fromkeys(
-                    ("entry", "order", "shadow", "id", "type", "path", "by_name", "mark", "owner"), keyword
-                ),
-                "root": whole,
-                "priority": whole,
+                **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
+                "root": integer,
+                "priority": integer,
                 "time": {"type": "double"},
                 "raw": unread,
                 "raw64": {"type": "binary"},
@@ -108,9 +110,9 @@ def date_key(seconds: float) -> str:
     return f"{round((seconds + 1e12) * 1e6):022d}"
 
 
-def version_key(found: Version) -> str:
+def version_key(parsed: Version) -> str:
     """Return a text whose order is that of versions; ``!`` comes before all that an identifier may hold."""
-    numbers, release, identifiers = found
+    numbers, release, identifiers = parsed
     after = "".join(f"1{text}!" if kind else f"0{value:018d}" for kind, value, text in identifiers)
     return "".join(f"{value:018d}" for value in numbers) + f"!{release}{after}"
 
@@ -133,7 +135,7 @@ def _order_keys(entry: str) -> tuple[str, ...]:
 
 
 def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
-    """Yield what a cluster is given of some documents of a segment: all but bytes, root, owner and shadows.
+    """Yield what a cluster is given of some documents of a segment: all but bytes, root, owner and states.
 
     Words are taken from the postings: they were cut when the item was indexed.
 
@@ -146,17 +148,19 @@ def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
         texts, entries = _texts(segment, block), _entries(segment, block)
         for doc in block.tolist():
             item_id, time = segment.ids[doc], float(segment.times[doc])
-            found: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[segment.types[doc]]}
-            found["path"], found["by_name"] = segment.paths.of(doc, item_id), name_key(item_id)
+            source: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[segment.types[doc]]}
+            source["path"], source["by_name"] = segment.paths.of(doc, item_id), name_key(item_id)
             for number, values in texts.get(doc, ()):
                 if size := int(segment.lengths[number, doc]):
-                    found[f"t_{TEXT_FIELDS[number]}"] = values
-                    found[f"n_{TEXT_FIELDS[number]}"] = size
-            found["entry"] = [entry for entry in entries.get(doc, ()) if entry[-1] != SEPARATOR]
-            found["order"] = sorted({key for entry in found["entry"] for key in _order_keys(entry)})
+                    source[f"t_{TEXT_FIELDS[number]}"] = values
+                    source[f"n_{TEXT_FIELDS[number]}"] = size
+            source["entry"] = [entry for entry in entries.get(doc, ()) if entry[-1] != SEPARATOR]
+            if signer := segment.evidence[doc].fingerprint:
+                source["entry"].append(f"signer{SEPARATOR}{signer}")
+            source["order"] = sorted({key for entry in source["entry"] for key in _order_keys(entry)})
             if not math.isnan(time):
-                found["time"] = time
-            yield found
+                source["time"] = time
+            yield source
 
 
 def _texts(segment: Segment, docs: Ints) -> dict[int, list[tuple[int, list[str]]]]:
@@ -181,15 +185,15 @@ def _texts(segment: Segment, docs: Ints) -> dict[int, list[tuple[int, list[str]]
     tokens = spellings[of_posting[of_token[order]] + kinds * len(words)].tolist()
     starts = np.flatnonzero(value)
     stops = [*starts[1:].tolist(), len(tokens)]
-    found: dict[int, list[tuple[int, list[str]]]] = {}
+    fields_by_doc: dict[int, list[tuple[int, list[str]]]] = {}
     for slot, is_new, start, stop in zip(
         slots[starts].tolist(), first[starts].tolist(), starts.tolist(), stops, strict=True
     ):
-        fields = found.setdefault(slot >> FIELD_BITS, [])
+        fields = fields_by_doc.setdefault(slot >> FIELD_BITS, [])
         if is_new:
             fields.append((slot & _FIELD_MASK, []))
         fields[-1][1].append("".join(tokens[start:stop]))
-    return found
+    return fields_by_doc
 
 
 def _entries(segment: Segment, docs: Ints) -> dict[int, list[str]]:
@@ -200,10 +204,10 @@ def _entries(segment: Segment, docs: Ints) -> dict[int, list[str]]:
     numbers = np.searchsorted(segment.keyword_bounds, at.astype(segment.keyword_bounds.dtype), side="right") - 1
     distinct, which = np.unique(numbers, return_inverse=True)
     texts = segment.keywords.take(distinct)
-    found: dict[int, list[str]] = {}
+    by_doc: dict[int, list[str]] = {}
     for doc, number in zip(segment.keyword_owners[at].tolist(), which.tolist(), strict=True):
-        found.setdefault(doc, []).append(texts[number])
-    return found
+        by_doc.setdefault(doc, []).append(texts[number])
+    return by_doc
 
 
 def as_text(data: bytes) -> dict[str, str]:
@@ -242,12 +246,12 @@ class Word(NamedTuple):
 
 def words_of(source: Mapping[str, Any]) -> dict[str, int]:
     """Return the words of a document on a cluster, each with its fields, one bit each."""
-    found: dict[str, int] = {}
+    words: dict[str, int] = {}
     for number, name in enumerate(TEXT_FIELDS):
         for value in source.get(f"t_{name}", ()):
             for word in value.replace("|", " ").split():
-                found[word] = found.get(word, 0) | 1 << number
-    return found
+                words[word] = words.get(word, 0) | 1 << number
+    return words
 
 
 def word_counts(segment: Segment, docs: Bools) -> dict[str, Word]:
@@ -278,19 +282,19 @@ def word_id(word: str) -> str:
     return base64.urlsafe_b64encode(digest[:15]).decode("ascii")  # 20 characters that the cluster keeps as 15 bytes
 
 
-def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], shadows: Mapping[str, Bools]) -> list[str]:
+def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], states: Mapping[str, Bools]) -> list[str]:
     """Return the digest of what each document depends on; it changes with the document.
 
     Args:
         segment: The segment.
         docs: Its documents.
         facts: What all of them share: their owner and root.
-        shadows: By state, which documents are in it.
+        states: By state, which documents are in it.
     """
     shared = SEPARATOR.join((str(FORMAT), *facts)).encode("utf-8", "surrogatepass")
     evidence, lines = segment.evidence, np.full(segment.docs, -1)
     lines[np.setdiff1d(np.arange(segment.docs), evidence.bare)] = np.arange(len(evidence.lines))
-    names = [name.encode() for name in shadows]
+    names = [name.encode() for name in states]
     rests, times = evidence.rests.everything, evidence.times.everything
     marks = []
     for doc, path in zip(docs.tolist(), segment.paths.take(docs), strict=True):
@@ -298,6 +302,6 @@ def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], shadows: Mappin
         rest = f"{TYPE_NAMES[segment.types[doc]]}{SEPARATOR}{path}{SEPARATOR}{rests[evidence.rest_of[doc]]}{SEPARATOR}"
         parts = [shared, rest.encode("utf-8", "surrogatepass"), times[evidence.time_of[doc]].encode()]
         parts += [evidence.raw_content_digests[doc].tobytes(), evidence.lines[at].tobytes() if at >= 0 else b""]
-        parts += [name for name, mask in zip(names, shadows.values(), strict=True) if mask[doc]]
+        parts += [name for name, mask in zip(names, states.values(), strict=True) if mask[doc]]
         marks.append(hashlib.sha256(SEPARATOR.encode().join(parts)).hexdigest())
     return marks

@@ -39,7 +39,8 @@ def reason_of(info: Any) -> str:
             break
         if isinstance(info.get("reason"), str):
             inner = info.get("root_cause") or info.get("failed_shards")
-            return f"{info['reason']} {reason_of(inner[0]) if isinstance(inner, list) and inner else ''}".strip()
+            cause = reason_of(inner[0]) if isinstance(inner, list) and inner else ""
+            return f"{info['reason']} {cause if cause != info['reason'] else ''}".strip()
         info = info.get("error") or info.get("_shards") or info.get("failures") or info.get("reason")
         info = info[0] if isinstance(info, list) and info else info
     return str(info) if info else ""

@@ -6,8 +6,9 @@ A generation never changes, so all that is looked up in one is kept as long as i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from rye.cluster.faults import reading
 from rye.cluster.published import Published
 from rye.cluster.roots import NOWHERE
 from rye.index.arrays import Bools, Ints
-from rye.index.reader import Reader
+from rye.index.reader import Floats, Reader
 from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.query import ast
 from rye.search import bound
@@ -27,6 +28,7 @@ from rye.search.bound import TermQuery, patterns
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
 from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
+from rye.trust import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
@@ -91,6 +93,20 @@ def _weight_of(pattern: Pattern, word: str) -> float:
     return 1.0 - Levenshtein.distance(word, pattern.text) / max(len(pattern.text), 1)
 
 
+class Extent(NamedTuple):
+    """The items that one search counts: all of a generation, or those of a space.
+
+    Attributes:
+        within: The clause for them.
+        size: How many there are, N in the formulas.
+        average: Shape ``(fields,)``: mean lengths.
+    """
+
+    within: Clause
+    size: int
+    average: Floats
+
+
 class Generation:
     """One generation of a registry.
 
@@ -99,7 +115,7 @@ class Generation:
         weights: The documented weights of the fields, with its mean lengths.
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
-        dfs: In how many items a term query is found, by its pattern and fields.
+        dfs: In how many items a term query is found, by space, pattern and fields.
     """
 
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
@@ -108,7 +124,8 @@ class Generation:
         self.weights = plain_weights(snapshot.average)
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
-        self.dfs: dict[tuple[bound.TextPattern, bytes], int] = {}
+        self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
+        self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
     def gap(self) -> str:
@@ -123,6 +140,23 @@ class Generation:
         )
         return f"{what} in {self.cluster.address}: who published them can repair that: rye index publish --repair"
 
+    def extent(self, space: str) -> Extent:
+        """Return the items of a space, or of ``all``; counted once."""
+        if space not in self._extents:
+            numbers = [number for number, root in enumerate(self.roots) if root and root.space == space]
+            within: Clause = {"terms": {"root": numbers}} if numbers else NOTHING
+            means = {name: {"avg": {"field": f"n_{name}"}} for name in TEXT_FIELDS}
+            body = {"query": {"bool": {"filter": [within]}}, "size": 0, "track_total_hits": True, "aggs": means}
+            answer = self.cluster.search(self.snapshot.items, body)
+            with self.cluster.faults(), reading():
+                average = np.asarray([float(answer["aggregations"][name]["value"] or 1.0) for name in TEXT_FIELDS])
+                self._extents[space] = Extent(within, int(answer["hits"]["total"]["value"]), average)
+        return self._extents[space]
+
+    def expect(self, several: Sequence[Pattern]) -> None:
+        """Look up the words that some parts stand for together."""
+        self.lists.look_up({(pattern, False): np.ones(len(TEXT_FIELDS), bool) for pattern in several})
+
     def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
         """Return the words that a part stands for."""
         key = (pattern, False)
@@ -132,12 +166,14 @@ class Generation:
         """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
         return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
 
-    def weights_by_item(self, overrides: Mapping[str, Overrides]) -> list[tuple[Clause, Weights]]:
+    def weights_by_item(self, overrides: Mapping[str, Overrides], average: Floats) -> list[tuple[Clause, Weights]]:
         """Return the weights of all items, each with the clause for those that have them.
 
         Args:
             overrides: By source, what a user or bundle set.
+            average: Shape ``(fields,)``: mean lengths.
         """
+        plain = plain_weights(average)
         of_rows: dict[tuple[float, ...], list[Clause]] = {}
         roots = [overrides.get(root.source, {}) if root else {} for root in self.roots]
         for kind in TYPE_NAMES:
@@ -149,17 +185,17 @@ class Generation:
                 of_rows.setdefault(row, []).append(all_of([{"term": {"type": kind}}, within]))
         if len(of_rows) < 2:
             of_rows = {row: [EVERYTHING] for row in of_rows}
-        found = [(any_of(of), replace(self.weights, w=np.asarray([row]))) for row, of in of_rows.items()]
-        return found or [(EVERYTHING, self.weights)]
+        found = [(any_of(of), replace(plain, w=np.asarray([row]))) for row, of in of_rows.items()]
+        return found or [(EVERYTHING, plain)]
 
-    def compiler(self, query: bound.Bound, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
-        """Return what compiles a query, with its words looked up; without weights it cannot score."""
+    def compiler(self, query: bound.Bound, trust: TrustSet, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
+        """Return what compiles a query under some keys, with its words looked up; without weights it cannot score."""
         wanted: dict[tuple[Pattern, bool], Bools] = {}
         for term, excluded in terms_asked(query):
             for pattern in patterns(term.pattern):
                 before = wanted.get((pattern, excluded))
                 wanted[pattern, excluded] = term.fields if before is None else before & term.fields
-        return Compiler(self.lists.look_up(wanted), weights)
+        return Compiler(self.lists.look_up(wanted), weights, trust)
 
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""
@@ -167,14 +203,18 @@ class Generation:
 
     def named(self, key: str, value: str) -> list[tuple[str, ...]]:
         """Return mark, type, id and path of the items with an id or a name, looked up once."""
-        if (key, value) not in self._named:
-            if len(self._named) > _KEPT:
-                self._named.clear()
-            keys = ("id", "name")  # whoever asks for one asks for the other
-            clauses: list[Clause] = [{"term": {"entry": f"{each}{SEPARATOR}{value}"}} for each in keys]
-            found = self.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
-            self._named |= {(each, value): rows for each, rows in zip(keys, found, strict=True)}
+        self.look_up_names([value])
         return self._named[key, value]
+
+    def look_up_names(self, values: Iterable[str]) -> None:
+        """Look up the items with some ids or names together."""
+        missing = [value for value in dict.fromkeys(values) if ("id", value) not in self._named]
+        if len(self._named) > _KEPT:
+            self._named.clear()
+        pairs = [(key, value) for value in missing for key in ("id", "name")]
+        clauses: list[Clause] = [{"term": {"entry": f"{key}{SEPARATOR}{value}"}} for key, value in pairs]
+        rows = self.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
+        self._named |= dict(zip(pairs, rows, strict=True))
 
     def fields(self, clauses: Sequence[Clause], names: Sequence[str], most: int) -> list[list[tuple[str, ...]]]:
         """Return keyword fields of the first items that each clause matches."""
@@ -249,7 +289,7 @@ class RemoteDictionary(Dictionary):
         if run is None:
             return False
         term = TermQuery(run, self._fields, 1.0, "", ast.Word(text))
-        return self._of.counts([self._of.compiler(term).match(term)])[0] > 0
+        return self._of.counts([self._of.compiler(term, TrustSet()).match(term)])[0] > 0
 
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
         """Return the term nearest to a part among those with a start, and its weight."""

@@ -56,8 +56,8 @@ class Generations:
     def _sizes(self, index: str) -> tuple[int, int]:
         """Return the numbers of shards and of replicas of an index."""
         with self._cluster.faults(), reading():
-            found = self._cluster.client.indices.get_settings(index=index)[index]["settings"]["index"]
-            return int(found["number_of_shards"]), int(found["number_of_replicas"])
+            sizes = self._cluster.client.indices.get_settings(index=index)[index]["settings"]["index"]
+            return int(sizes["number_of_shards"]), int(sizes["number_of_replicas"])
 
     def make(self, new: str, base: str, *, shards: int | None, replicas: int | None, fresh_words: bool) -> None:
         """Make the indexes of a generation, with all that is in the one before.
@@ -169,9 +169,9 @@ class Generations:
         """Remove all generations but those kept, also what killed publishers left."""
         wanted = {*kept, *map(words_of, kept)}
         with self._cluster.faults():
-            found = self._cluster.client.indices.get(
+            indexes = self._cluster.client.indices.get(
                 index=f"{self._name}-*", params={"filter_path": "*.settings.index.uuid"}
             )
-            gone = [index for index in found if self._own.fullmatch(index) and index not in wanted]
+            gone = [index for index in indexes if self._own.fullmatch(index) and index not in wanted]
             if gone:
                 self._cluster.client.indices.delete(index=",".join(gone))

@@ -201,6 +201,7 @@ class HitEvaluation(Evaluation):
         query: The query.
         weights: The weights of the fields.
         states: Their states.
+        size: How many items are counted.
         dfs: The document frequency of each positive term query.
 
     Attributes:
@@ -217,12 +218,13 @@ class HitEvaluation(Evaluation):
         weights: Weights,
         *,
         states: States,
+        size: int,
         dfs: Sequence[int],
     ) -> None:
         super().__init__(reader, query, weights, states)
-        self._count = generation.snapshot.size
-        count, terms = self._count, [pair for pair in self._terms if not pair[1].excluded]
-        self._scored = [Scored(term, matcher, df, count) for (term, matcher), df in zip(terms, dfs, strict=True)]
+        self._count = size
+        terms = [pair for pair in self._terms if not pair[1].excluded]
+        self._scored = [Scored(term, matcher, df, size) for (term, matcher), df in zip(terms, dfs, strict=True)]
         self._norm = sum(row.weight for row in self._scored)
         for _, matcher in terms:
             expanded = matcher.terms()

@@ -26,7 +26,8 @@ from rye.spaces import FolderReader, Root
 from rye.spaces.read import Read, is_detached, skill_of
 from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE
 
-SHADOWS = ("shadowed", "shadowing")
+STATES = ("shadowed", "shadowing", "signed")
+"""States of items that a cluster is told, as it cannot find them itself."""
 
 
 class Place(NamedTuple):
@@ -54,15 +55,15 @@ class LocalItems:
         self._reader = reader
         self._owner = owner
         self.vectors = vectors
-        self._shadow = {name: states.having(name) for name in SHADOWS}
-        self._states = self._shadow | ({vectors.state: vectors.having()} if vectors else {})
+        self._told = {name: states.having(name) for name in STATES}
+        self._states = self._told | ({vectors.state: vectors.having()} if vectors else {})
         self.marks: dict[str, int] = dict(self._marks())
 
     def _marks(self) -> Iterator[tuple[str, int]]:
         for part in self._reader.parts:
             docs = np.flatnonzero(part.live)
-            shadows = {name: mask[part.base : part.base + len(part.live)] for name, mask in self._states.items()}
-            marks = marks_of(part.segment, docs, RootFacts.of(part.root, self._owner), shadows)
+            masks = {name: mask[part.base : part.base + len(part.live)] for name, mask in self._states.items()}
+            marks = marks_of(part.segment, docs, RootFacts.of(part.root, self._owner), masks)
             yield from zip(marks, (docs + part.base).tolist(), strict=True)
 
     @cached_property
@@ -93,7 +94,7 @@ class LocalItems:
     def sources(self) -> tuple[str, ...]:
         """The names of these roots."""
         pairs = self._reader.snapshots
-        return tuple(root.source for root, snapshot in pairs if any(each.live.any() for each in snapshot.segments))
+        return tuple(root.source for root, snapshot in pairs if any(listed.live.any() for listed in snapshot.segments))
 
     def owned(self) -> Owned:
         """Return what a registry notes of them."""
@@ -113,12 +114,12 @@ class LocalItems:
 
     def words(self, marks: Collection[str]) -> dict[str, Word]:
         """Return the words of some items."""
-        found: dict[str, Word] = {}
+        words: dict[str, Word] = {}
         for part, wanted in self._by_part(marks):
             for word, count in word_counts(part.segment, wanted).items():
-                before = found.get(word)
-                found[word] = Word(before.df + count.df, before.fields | count.fields) if before else count
-        return found
+                before = words.get(word)
+                words[word] = Word(before.df + count.df, before.fields | count.fields) if before else count
+        return words
 
     def documents(self, marks: Collection[str], numbers: Mapping[RootFacts, int]) -> Iterator[Action]:
         """Yield the documents of some items.
@@ -139,8 +140,8 @@ class LocalItems:
                     mark = mark_of[local + part.base]
                     place = {"mark": mark, "owner": self._owner, "root": number, "priority": part.root.priority}
                     source = indexed | place | self._bytes(part, local, indexed["path"], files.read)
-                    if shadow := [name for name, mask in self._shadow.items() if mask[local + part.base]]:
-                        source["shadow"] = shadow
+                    if states_of := [name for name, mask in self._told.items() if mask[local + part.base]]:
+                        source["state"] = states_of
                     if self.vectors:
                         source |= self.vectors.fields(local + part.base)
                     yield Action(mark, source)
@@ -164,10 +165,10 @@ class LocalItems:
             raise _changed(part, path) from error
         if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
             raise _changed(part, path)
-        found: dict[str, Any] = as_text(data)
+        fields: dict[str, Any] = as_text(data)
         if signature is not None:
-            found["detached"] = base64.b64encode(signature).decode("ascii")
-        return found | ({"skill": skill} if skill else {})
+            fields["detached"] = base64.b64encode(signature).decode("ascii")
+        return fields | ({"skill": skill} if skill else {})
 
 
 def select_items(snapshots: Sequence[tuple[Root, Snapshot]], scopes: Sequence[Scope]) -> Reader:

@@ -67,6 +67,7 @@ class PublishLock:
         self._interval, self._lease = beat, lease
         self._version: _Version | None = None
         self._lost = ""
+        self._writing = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="rye-publish-lock", daemon=True)
 
@@ -149,15 +150,14 @@ class PublishLock:
 
     def _beat(self) -> None:
         """Say that the publisher is alive; note if another one has taken over."""
-        version = self._version
-        if version is None:
-            return
-        try:
-            if not self._write(version.condition()):
-                document = self._read()
-                self._lost = f"{document[1] if document else 'somebody'} has it"
-        except RyeError:
-            pass  # the cluster does not answer: the next beat, or the last check, tells
+        with self._writing:  # of two writes at once, the second would find the version of the first
+            version = self._version
+            if version is None or self._lost:
+                return
+            with suppress(RyeError):  # the cluster does not answer: the next beat, or the last check, tells
+                if not self._write(version.condition()):
+                    document = self._read()
+                    self._lost = f"{document[1] if document else 'somebody'} has it"
 
     def _keep(self) -> None:
         while not (self._lost or self._stop.wait(self._interval)):

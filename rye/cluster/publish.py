@@ -160,11 +160,14 @@ class Publisher:
         """Publish, unless these very items are there already.
 
         Raises:
-            ArgumentError: ``publish-removes``: many items would be removed.
+            ArgumentError: ``publish-removes``: many items would be removed; ``nothing-to-publish``.
             EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
         """
         self._cluster.check_version()
         before = self._before()
+        if not self._items.marks and not (before.notes and self._owner in before.notes.owners):
+            hint = "choose others with --space or --scope; by default those of the project are published"
+            raise ArgumentError("nothing-to-publish", f"{self._owner} has no items, here or there", hint=hint)
         if options.dry_run:
             plan = self._plan(before, repair=options.repair)
             return replace(self._report(before, plan), dry_run=True, changes=plan.changes)

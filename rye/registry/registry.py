@@ -162,6 +162,11 @@ class Registry:
         return tuple(root.source for root in self.roots)
 
     @property
+    def index(self) -> str | None:
+        """The address of the registry on a cluster that is searched; None for the spaces here."""
+        return str(self._remote.cluster.address) if self._remote else None
+
+    @property
     def is_current(self) -> bool:
         """Whether the same folders of project and user hold items as when it was opened; looks at the disk."""
         try:
@@ -285,10 +290,12 @@ class Registry:
         """
         from rye.search.explain import read_of
 
-        request = make_request(query, options, WhyOptions)
+        request = make_request(query, options, WhyOptions)._replace(offset=0, limit=1)
+        if self._remote is not None:
+            return self._remote.read(request)
 
         def work(state: State) -> QueryReading:
-            found = read_of(request, self._context(state, request))
+            found = read_of(LocalSearch(request, self._context(state, request)))
             return replace(found, warnings=(*state.warnings, *found.warnings))
 
         return self._with_state(work)

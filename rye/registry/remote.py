@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rye.cluster.backend import ClusterBackend, refuse
+from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
-from rye.cluster.generation import Generation
+from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
@@ -27,6 +27,7 @@ from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
 from rye.registry.state import ranking_of
+from rye.search.engine import Search
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
     from rye.registry.vectors import VectorIndexes
+    from rye.search.explain import QueryReading
 
 _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
 
@@ -104,24 +106,35 @@ class RemoteRegistry:
     def _pages(self, requests: Iterable[Request]) -> SearchResponse:
         """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
         began, found = time.perf_counter(), list[SearchResponse]()
-        with self._reading() as (generation, load, scratch):
-            trust, now = load.trust, system_clock()
-            ranking = ranking_of(self._layout, trust, now, list(filter(None, generation.roots)))
-            embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
+        with self._searching() as (search, settings):
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
-                refuse(request, generation.snapshot)
-                backend = ClusterBackend(generation, ranking.weights, trust=trust, now=now, scratch=scratch)
-                found.append(ClusterSearch(request, backend, generation, embedding).run())
+                found.append(search(request).run())
         told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
-        gap = [SearchWarning(self._gap)] if self._gap else []
-        warnings = (*load.warnings, *ranking.problems, *said, *gap, told)
+        gap, space = [SearchWarning(self._gap)] if self._gap else [], found[0].space
+        if self._generation and not self._generation.extent(space).size:
+            gap.append(SearchWarning(f"the registry has no items in {space} space"))
+        warnings = (*settings, *said, *gap, told)
         limit = sum(one.limit for one in found)
         return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)
+
+    def read(self, request: Request) -> QueryReading:
+        """Return how a query is read, after searching for it.
+
+        Raises:
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.search.explain import read_of
+
+        with self._searching() as (search, settings):
+            reading = read_of(search(request))
+        told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
+        return replace(reading, warnings=(*settings, *reading.warnings, told))
 
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""
@@ -146,6 +159,21 @@ class RemoteRegistry:
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
+
+    @contextmanager
+    def _searching(self) -> Iterator[tuple[Callable[[Request], Search[Found]], tuple[str, ...]]]:
+        """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
+        with self._reading() as (generation, load, scratch):
+            now = system_clock()
+            ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
+            embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
+
+            def search(request: Request) -> Search[Found]:
+                refuse(request)
+                where = View(ranking.weights, load.trust, now, scratch, request.space)
+                return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)
+
+            yield search, (*load.warnings, *ranking.problems)
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Generation, TrustLoad, Path]]:

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from rye.index.arrays import Ints
 from rye.index.reader import Floats
+from rye.query.ast import Word
 from rye.search.bound import Bound
 from rye.search.facets import Facet, Wanted
 from rye.search.page import Hit
@@ -112,6 +113,14 @@ class Backend(Protocol[M]):
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
 
+    def expect(self, query: str, words: Mapping[Word, int]) -> None:
+        """Learn what will be asked for, so that what is far away can be looked up at once.
+
+        Args:
+            query: The query as written, which may be a name.
+            words: Its words, where it is plain words.
+        """
+
     def dictionary(self, level: int | None) -> Dictionary:
         """Return the words of the fields of a level; None for all fields."""
 
@@ -126,7 +135,7 @@ class Backend(Protocol[M]):
         """Return the first of some items, scored by a query."""
 
     def fetch(
-        self, query: Bound, hits: Sequence[Hit], *, explain: bool, verdicts_matter: bool
+        self, query: Bound, hits: Sequence[Hit], *, explain: bool, on_verdicts: Sequence[Bound]
     ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return hits as results, verified at this moment, and warnings about those that changed or are gone.
 
@@ -134,7 +143,7 @@ class Backend(Protocol[M]):
             query: What their scores are explained with.
             hits: The hits, in order.
             explain: Whether each result explains its score.
-            verdicts_matter: Whether an item whose verdict has changed no longer matches.
+            on_verdicts: The queries and filters that depend on verdicts: a hit that meets them no longer is left out.
         """
 
     def facets(self, matches: M, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:

@@ -9,6 +9,7 @@ import numpy as np
 from rye.index.arrays import Ints
 from rye.index.reader import Floats, Reader
 from rye.index.schema import BUILT_IN_KEYS
+from rye.query.ast import Word
 from rye.search.backend import Order, Top
 from rye.search.bind import searched_fields
 from rye.search.bound import Bound, asks_relations
@@ -62,6 +63,9 @@ class Embedded:
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
         return self.reader.keys - frozenset(BUILT_IN_KEYS)
+
+    def expect(self, query: str, words: Mapping[Word, int]) -> None:
+        """Do nothing: all is at hand."""
 
     def dictionary(self, level: int | None) -> Dictionary:
         """Return the words of the fields of a level; None for all fields."""
@@ -128,10 +132,10 @@ class Embedded:
         return PageBuilder(self.evaluation(query), hydrator, explain)
 
     def fetch(
-        self, query: Bound, hits: Sequence[Hit], *, explain: bool, verdicts_matter: bool
+        self, query: Bound, hits: Sequence[Hit], *, explain: bool, on_verdicts: Sequence[Bound]
     ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return hits as results, read from their files and verified now, and warnings about those that changed."""
-        return self.page_builder(query, explain=explain, verdicts_matter=verdicts_matter).build(hits)
+        return self.page_builder(query, explain=explain, verdicts_matter=bool(on_verdicts)).build(hits)
 
     def facets(self, matches: Docs, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:
         """Count the values of each facet among some documents."""

@@ -116,6 +116,7 @@ class Search(Generic[M]):
 
     def _run(self) -> SearchResponse:
         request, plan = self.request, self.read()
+        self.backend.expect(request.query, plan.bag)
         if request.facets:
             require_facets(request.facets, self.backend.metadata_keys())
         answer = self.answer(plan, self.allowed())
@@ -169,12 +170,12 @@ class Search(Generic[M]):
 
     def fetch(self, answer: Answer[M], hits: Sequence[Hit]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
         """Return some hits of an answer as results, and warnings."""
-        matter = self.verdicts_matter(answer.query)
-        return self.backend.fetch(answer.query, hits, explain=self.request.explain, verdicts_matter=matter)
+        explain, on_verdicts = self.request.explain, self.on_verdicts(answer.query)
+        return self.backend.fetch(answer.query, hits, explain=explain, on_verdicts=on_verdicts)
 
-    def verdicts_matter(self, query: Bound) -> bool:
-        """Return whether a hit whose verdict has changed no longer matches."""
-        return asks_verdict(query) or any(map(asks_verdict, self.filters()))
+    def on_verdicts(self, query: Bound) -> list[Bound]:
+        """Return those of a query and the filters that depend on verdicts."""
+        return [node for node in (query, *self.filters()) if asks_verdict(node)]
 
     def facts(self, similar: SemanticScores | None) -> dict[str, Any]:
         """Return the fields of every response that repeat the request, and how it was answered."""

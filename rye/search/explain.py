@@ -20,8 +20,10 @@ from rye.index.schema import TYPE_NAMES
 from rye.items.model import ItemType
 from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
+from rye.search.backend import M
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.context import SearchContext
+from rye.search.engine import Search
 from rye.search.local import LocalSearch
 from rye.search.named_items import referred_to
 from rye.search.request import Request, bind_filters
@@ -233,20 +235,19 @@ class QueryReading(Report):
         return data | {"stages": [{"stage": stage, "query": text} for stage, text in self.stages]}
 
 
-def read_of(request: Request, context: SearchContext) -> QueryReading:
-    """Return how a query is read, after searching for it.
+def read_of(search: Search[M]) -> QueryReading:
+    """Return how the query of a search is read, after searching for it; one hit is enough.
 
     Raises:
         QueryError: As a search.
         ArgumentError: As a search.
     """
-    search = LocalSearch(request._replace(offset=0, limit=1), context)
     found = search.run()
     plan = search.read()
     tried = [(stage.name, str(stage.ast)) for stage in search.stages(plan)] if found.search_type == "keyword" else []
     last = next((at for at, (stage, _) in enumerate(tried) if stage == found.stage), -1)
     return QueryReading(
-        query=request.query,
+        query=found.query,
         canonical=str(plan.main),
         tree=dump(plan.main),
         ast=to_dict(plan.main),

@@ -37,7 +37,7 @@ class LocalSearch(MeaningSearch[Docs, SemanticSearch, SemanticScores]):
 
     def page_builder(self, evaluation: Evaluation) -> PageBuilder:
         """Return the builder of results from the hits of an evaluation."""
-        matter = self.verdicts_matter(evaluation.query)
+        matter = bool(self.on_verdicts(evaluation.query))
         return self.embedded.page_builder(evaluation.query, explain=self.request.explain, verdicts_matter=matter)
 
     def explain_answer(self, answer: Answer[Docs], plan: Plan) -> None:

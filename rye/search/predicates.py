@@ -96,7 +96,7 @@ class States:
 
     @cached_property
     def _succession(self) -> Succession:
-        return Succession(self._everywhere, signature=self._signature, trust=self._trust, now=self._now)
+        return Succession(self._everywhere, signature=self.signature, trust=self._trust, now=self._now)
 
     def there(self, doc: int) -> int:
         """Return the number of a document among those of all spaces."""
@@ -106,7 +106,7 @@ class States:
     def hiding(self, item_type: str, item_id: str) -> tuple[str, ...]:
         """Return a sentence for each copy that the winning copy of an item hides though another key signed it."""
         copies = list(self._everywhere.having_key(item_type, item_id))
-        signed = [self._signature(part, local) for part, local in copies]
+        signed = [self.signature(part, local) for part, local in copies]
         hider = copies[0][0].root.source if copies else ""
         sentences = (
             foreign_copy(f"{item_type}:{item_id}", (hider, signed[0]), (part.root.source, signature))
@@ -115,7 +115,8 @@ class States:
         )
         return tuple(filter(None, sentences))
 
-    def _signature(self, part: Part, doc: int) -> Signature:
+    def signature(self, part: Part, doc: int) -> Signature:
+        """Return the judgement on a document of a segment."""
         segment, root = part.segment, part.root
         origin = root.origin(TYPE_NAMES[segment.types[doc]], segment.ids[doc])
         evidence = segment.evidence[doc]

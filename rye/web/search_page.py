@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FACETS = ("type", "verdict", "tag", "signer", "bundle", "client")
 """What the matches are counted by where the address does not say it."""
 
+OF_KEYS = frozenset({"verdict", "signer"})
+"""Those that a cluster cannot count: they depend on the keys of who asks."""
+
 OPERATORS = (
     ("deploy service", "both words"),
     ('"blue green"', "the exact phrase"),
@@ -64,6 +67,7 @@ def make(visit: Visit) -> WebPage:
         RyeError: The registry cannot answer at all.
     """
     pairs = visit.pairs
+    counted = ",".join(name for name in FACETS if not visit.registry.index or name not in OF_KEYS)
     given = dict.fromkeys(parameters_of(SearchOptions), "") | dict(pairs)
     query = given.get("q", "")
     facts: dict[str, Any] = {
@@ -73,9 +77,9 @@ def make(visit: Visit) -> WebPage:
         "chosen": list(_chosen(pairs)),
         "checked": {name for name, value in pairs if value in TRUE},
         "given": given,
-        "asked": ",".join(FACETS),
+        "asked": counted,
     }
-    defaults: dict[str, Any] = {} if visit.as_json else {"facets": ",".join(FACETS)}
+    defaults: dict[str, Any] = {} if visit.as_json else {"facets": counted}
     try:
         arguments = read_arguments(SearchOptions, pairs, own=_OWN)
         response = visit.registry.search(query, **defaults | arguments)

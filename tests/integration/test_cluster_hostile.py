@@ -118,6 +118,19 @@ def test_an_empty_answer_is_an_answer(serve: Serve, tmp_path: Path) -> None:
     assert any("are the word of opensearch+http" in text for text in found.warnings)
 
 
+def test_pages_search_a_cluster(serve: Serve, tmp_path: Path) -> None:
+    """The first page and that of a search count what a cluster can; the overview says that it cannot be made."""
+    from starlette.testclient import TestClient
+
+    from rye.web import app
+
+    counts = {"values": {"sum_other_doc_count": 0, "buckets": []}, "missing": {"doc_count": 0}}
+    server = serve(lambda count: reply({"responses": [WHOLE | {"aggregations": counts}] * count}))
+    with TestClient(app(registry(tmp_path, server.address))) as client:
+        assert [client.get(path).status_code for path in ("/", "/search?q=deploy", "/overview")] == [200, 200, 503]
+        assert "not-on-cluster" in client.get("/overview").text
+
+
 FAULTS = {
     "a shard failed": WHOLE | {"_shards": {"failed": 1, "failures": [{"reason": {"reason": "node \x1b[31mlost"}}]}},
     "timed out": WHOLE | {"timed_out": True},
@@ -263,9 +276,9 @@ def test_what_fuses_by_ranks_is_refused(serve: Serve, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "options"),
     [
-        ("x", {"level": 1}),
         ("x", {"facets": "verdict"}),
-        ("is:trusted", {}),
+        ("is:tampered", {}),
+        ("-is:trusted", {}),
         ("references:a", {}),
     ],
 )

@@ -139,6 +139,10 @@ def asked() -> Iterator[tuple[str, dict[str, Any]]]:
     yield 'deployment "broken production" -cats', {"mode": "hybrid"}
     yield "title:release deployment", {"mode": "semantic"}
     yield "deployment type:knowledge revert", {"mode": "hybrid", "fields": {"title": "release OR back"}}
+    for mode in ("hybrid", "semantic"):
+        yield from ((text, {"mode": mode}) for text in ("roll back deployment is:trusted", "cats sleep -is:signed"))
+        yield "roll back a deployment", {"mode": mode, "level": 1}
+        yield "roll back a deployment", {"mode": mode, "space": "project"}
     questions = Questions(11)
     for text, options in questions:
         yield from ((text, {**options, "mode": mode}) for mode in ("auto", "hybrid", "semantic"))

@@ -114,6 +114,25 @@ def test_another_owner_publishes_beside_and_leaves(laid: Laid, tmp_path: Path) -
     assert laid.differing() == []
 
 
+def test_two_owners_together_are_scored_like_two_spaces(laid: Laid) -> None:
+    """Counts, mean lengths and frequencies are those of all items, whoever published them and in whatever order."""
+    place = laid.folder.parent / "home" / ".ai" / "knowledge" / "mine"
+    place.mkdir(parents=True)
+    for number, item in enumerate(laid.items[60:70]):
+        place.joinpath(f"note-{number}.md").write_text(f"# {item.name}\n\n{item.body[: 80 * number + 40]}\n")
+    laid.publish(owner="ann", space="user")
+    laid.files.write(laid.items[3], more="\nchanged\n").touch()
+    laid.publish()
+    texts = ["", *(item.body.split()[5] for item in laid.items[:30]), "deploy OR read*"]
+
+    def scored(registry: Registry, text: str) -> Any:
+        found = registry.search(text, **EVERYTHING)
+        return found.total, [(hit.id, hit.score, hit.signature.verdict) for hit in found.results]
+
+    assert [text for text in texts if scored(laid.both.home, text) != scored(laid.both.away, text)] == []
+    assert {hit.source for hit in laid.both.away.search("", **EVERYTHING).results} == {"project", "user"}
+
+
 def test_documents_that_are_gone_or_altered_are_said_and_repaired(laid: Laid) -> None:
     """The search warns, the publish refuses, the repair makes every answer right again."""
     client = laid.both.cluster()
@@ -160,6 +179,8 @@ def test_publishers_that_are_killed_change_no_answer_and_leave_nothing(laid: Lai
         time.sleep(rng.uniform(0.8, 3.5))
         process.send_signal(signal.SIGKILL)
         process.wait()
+        if number < KILLS - 1:  # else each publisher would only wait for the lock of the one before
+            laid.both.cluster().delete(index=f"{laid.both.name}-lock", id="publish", params={"ignore": 404})
         assert laid.both.away.search("", **EVERYTHING).total in totals
     laid.publish()  # the lock of the last one that was killed is watched, and ends
     assert laid.differing() == []

@@ -67,15 +67,15 @@ class Liar:
         hit = {"_id": "m", "_score": 1.0, "fields": fields, "_source": self.source}
         return reply({"responses": [WHOLE | {"hits": {"total": {"value": 1}, "hits": [hit]}}] * count})
 
-    def verdict(self, *, audience: str = "") -> tuple[str, str]:
-        """Return verdict and code of the document, as a user sees them who trusts the key and wants an audience."""
+    def registry(self, *, audience: str = "") -> Registry:
+        """Return the registry of a user who trusts the key and wants an audience."""
         meta = META | {"roots": self.roots, "count": 1} | self.meta
         self._server.mapping = reply({"r-1": {"mappings": {"_meta": {"rye": meta}}}})
         trusted = self.folder / ".ai" / TRUSTED_FOLDER
         trusted.mkdir(parents=True, exist_ok=True)
         (trusted / trust_file_name(KEY.public)).write_bytes(trust_file_bytes(KEY.public, owner="Ann"))
         (self.folder / "project" / ".ai").mkdir(parents=True, exist_ok=True)
-        registry = Registry(
+        return Registry(
             self.folder / "project",
             user=self.folder,
             bundles=(),
@@ -83,6 +83,10 @@ class Liar:
             index=self._server.address,
             audience=audience,
         )
+
+    def verdict(self, *, audience: str = "") -> tuple[str, str]:
+        """Return verdict and code of the document, as that user sees them."""
+        registry = self.registry(audience=audience)
         (hit,) = registry.search("").results
         assert registry.get(f"{hit.type}:{hit.id}").signature == hit.signature
         return str(hit.signature.verdict), hit.signature.code
@@ -105,6 +109,20 @@ def test_an_item_that_the_user_trusts_is_trusted(liar: Liar) -> None:
     """The lies below start from this truth."""
     liar.hold(signed())
     assert liar.verdict() == ("trusted", "ok")
+
+
+CONDITIONS = ("is:trusted", "is:signed", f"signer:{KEY.public.fingerprint}", "signer:*", "is:trusted OR is:signed")
+
+
+@pytest.mark.parametrize("query", CONDITIONS, ids=["trusted", "signed", "signer", "any signer", "either"])
+def test_attack_a_cluster_cannot_pass_a_condition_on_signatures(query: str, liar: Liar) -> None:
+    """It says that an unsigned item matches; the page leaves it out, and says so. A signed one is shown."""
+    liar.hold(signed())
+    assert [hit.id for hit in liar.registry().search(query, relax=False).results] == ["ops/a"]
+    liar.hold(TEXT)
+    response = liar.registry().search(query, relax=False)
+    assert (response.results, response.total) == ((), 0)
+    assert any("their verdict is not what was asked for" in text for text in response.warnings)
 
 
 ORIGINS: dict[str, list[str]] = {

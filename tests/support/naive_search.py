@@ -77,6 +77,19 @@ class Hit:
     exact: bool
 
 
+def _seen(node: ast.Node) -> ast.Node:
+    """Return a query without what nobody sees in its words."""
+    match node:
+        case ast.Word(text):
+            return replace(node, text=visible(text))
+        case ast.And(operands) | ast.Or(operands):
+            return replace(node, operands=tuple(map(_seen, operands)))
+        case ast.Not(operand) | ast.Boost(operand) | ast.Field(_, operand):
+            return replace(node, operand=_seen(operand))
+        case _:
+            return node
+
+
 def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOptions) -> NaiveAnswer:
     """Search all items by brute force; the query is None where its text is an error in the language.
 
@@ -100,7 +113,7 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
     further = {name: without_punctuation(node) or nothing for name, node in options.fields.items()}
     options = replace(options, fields=further)
     fields = default_fields(options)
-    written = query and (without_punctuation(query) or nothing)
+    written = query and (without_punctuation(_seen(query)) or nothing)
     stage, main = settled(corpus, written, options)
     sentence = Sentence(bag_of(main), corpus, fields, corpus.document_frequencies(fields))
     named = [sentence.names(doc) for doc in corpus.docs]

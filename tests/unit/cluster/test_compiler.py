@@ -90,7 +90,7 @@ GOLDEN = {
     "status:*": {"prefix": {"entry": "status\0"}},
     "title:*": {"range": {"n_title": {"gt": 0}}},
     "is:yanked": {"term": {"entry": "is\0yanked"}},
-    "is:shadowed": {"term": {"shadow": "shadowed"}},
+    "is:shadowed": {"term": {"state": "shadowed"}},
     "weight:>=2": {"range": {"order": {"lt": "weight\0n\U0010ffff", "gte": "weight\0nc000000000000000"}}},
     "weight:<-2": {"range": {"order": {"gte": "weight\0n", "lt": "weight\0n3fffffffffffffff"}}},
     "status:[a TO b}": {"range": {"entry": {"gte": "status\0a", "lt": "status\0b"}}},
@@ -165,9 +165,9 @@ def test_only_words_and_phrases_are_scored_exactly(text: str, *, exact: bool) ->
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("is:trusted", "verdicts"),
-        ("is:signed", "verdicts"),
-        ("signer:*", "verdicts"),
+        ("is:tampered", "verdict"),
+        ("is:untrusted", "verdict"),
+        ("-is:trusted", "verdict"),
         ("references:x", "references"),
         ("is:orphan", "references"),
     ],

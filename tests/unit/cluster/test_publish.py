@@ -170,6 +170,11 @@ def test_a_scope_chooses_what_is_published(fake: FakeCluster, shop: Any) -> None
     one.write(".ai/tools/run.py", '"""Run."""\n')
     one.publish(scope="tool")
     assert held(fake, "shop") == {"run"}
+    one.publish(scope="directive", yes=True)
+    assert held(fake, "shop") == set()
+    with pytest.raises(ArgumentError) as raised:
+        one.publish(scope="directive")
+    assert raised.value.code == "nothing-to-publish"
 
 
 def test_a_dry_run_names_each_change_and_makes_none(fake: FakeCluster, shop: Any) -> None:
