@@ -118,7 +118,8 @@ def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
     except RyeError as error:
         return error.code
     del found["took_ms"]
-    found["warnings"] = [str(one) for one in found["warnings"] if "are the word of opensearch+" not in str(one)]
+    of_the_place = ("are the word of opensearch+", "no items in")
+    found["warnings"] = [text for text in map(str, found["warnings"]) if not any(part in text for part in of_the_place)]
     for result in found["results"]:
         del result["path"]
         for trace in (
