@@ -176,9 +176,9 @@ class ClusterBackend:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
         scorer: Scorer = by or ByWords(self, query)
-        if matches.clause == NOTHING:
-            return self._scored(query, [], scorer.weigh, order)
         weigh, reachable = scorer.weigh, matches
+        if matches.clause == NOTHING:
+            return self._scored(query, [], weigh, order)
         ranked, is_exact = self._ranked(matches, scorer, order)
         first = "score" if order.reach is not None else order.sort_by
         start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)

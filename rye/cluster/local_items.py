@@ -140,8 +140,8 @@ class LocalItems:
                     mark = mark_of[local + part.base]
                     place = {"mark": mark, "owner": self._owner, "root": number, "priority": part.root.priority}
                     source = indexed | place | self._bytes(part, local, indexed["path"], files.read)
-                    if told := [name for name, mask in self._told.items() if mask[local + part.base]]:
-                        source["state"] = told
+                    if states_of := [name for name, mask in self._told.items() if mask[local + part.base]]:
+                        source["state"] = states_of
                     if self.vectors:
                         source |= self.vectors.fields(local + part.base)
                     yield Action(mark, source)

@@ -211,6 +211,7 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
     def __init__(self, request: Request, backend: ClusterBackend, generation: Generation, embedding: Embedding) -> None:
         super().__init__(request, backend)
         self._cluster, self._of, self._embedding = backend, generation, embedding
+        self._required: dict[int, tuple[Bound, Bound]] = {}  # of what scores words, by identity, what hits must match
 
     def can_embed(self) -> bool:
         """Return whether there is an embedder."""
@@ -241,8 +242,10 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
             semantic.fallback(error)
             return None
         semantic.warnings += semantic.notes()
+        required = query
         if mode.name == "hybrid":
             query = self.bound_query(semantic.worded, plan)
+        self._required[id(query)] = query, required
         scores = ClusterScores(
             self._of,
             self._cluster,
@@ -255,6 +258,10 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         if why := scores.why_none_matched():
             semantic.warnings.append(why)
         return scores
+
+    def on_verdicts(self, query: Bound) -> list[Bound]:
+        """Return those of a query and the filters that depend on verdicts; words need not match by meaning."""
+        return super().on_verdicts(self._required.get(id(query), (query, query))[1])
 
     def ordered_by(self, scores: ClusterScores, matches: Found, exact: Ints) -> Answer[Found]:
         """Return hits in the order of their scores."""

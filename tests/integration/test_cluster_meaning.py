@@ -118,7 +118,8 @@ def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
     except RyeError as error:
         return error.code
     del found["took_ms"]
-    found["warnings"] = [str(one) for one in found["warnings"] if "are the word of opensearch+" not in str(one)]
+    of_the_place = ("are the word of opensearch+", "no items in")
+    found["warnings"] = [text for text in map(str, found["warnings"]) if not any(part in text for part in of_the_place)]
     for result in found["results"]:
         del result["path"]
         for trace in (
@@ -139,6 +140,10 @@ def asked() -> Iterator[tuple[str, dict[str, Any]]]:
     yield 'deployment "broken production" -cats', {"mode": "hybrid"}
     yield "title:release deployment", {"mode": "semantic"}
     yield "deployment type:knowledge revert", {"mode": "hybrid", "fields": {"title": "release OR back"}}
+    for mode in ("hybrid", "semantic"):
+        yield from ((text, {"mode": mode}) for text in ("roll back deployment is:trusted", "cats sleep -is:signed"))
+        yield "roll back a deployment", {"mode": mode, "level": 1}
+        yield "roll back a deployment", {"mode": mode, "space": "project"}
     questions = Questions(11)
     for text, options in questions:
         yield from ((text, {**options, "mode": mode}) for mode in ("auto", "hybrid", "semantic"))
