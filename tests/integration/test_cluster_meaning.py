@@ -122,11 +122,13 @@ def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
     found["warnings"] = [text for text in map(str, found["warnings"]) if not any(part in text for part in of_the_place)]
     for result in found["results"]:
         del result["path"]
-        for trace in (
-            result.get("explain") or ()
-        ):  # the last digits of a similarity depend on what is multiplied with it
-            numbers = ("tf", "contribution", "weight", "unboosted")
-            trace.update({name: round(trace[name], 5) for name in numbers})
+        for trace in result.get("explain") or ():
+            trace.update({name: round(trace[name], 5) for name in ("tf", "contribution", "weight", "unboosted")})
+        # the last digits of a similarity depend on what is multiplied with it, so it may be rounded either way
+        if result.get("similarity") is not None:
+            result["similarity"] = round(result["similarity"], 3)
+        if result.get("hybrid"):
+            result["hybrid"] = {name: value for name, value in result["hybrid"].items() if name != "semantic"}
     return found
 
 
