@@ -20,7 +20,7 @@ import numpy as np
 from rye.cluster.compiler import TIER, UNIT, Compiler, terms_asked
 from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, none_of
 from rye.cluster.faults import reading
-from rye.cluster.generation import Found, Generation, RemoteDictionary, RemoteNames, marked
+from rye.cluster.generation import ClusterDictionary, Found, Generation, marked
 from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
 from rye.errors import UnavailableError
 from rye.index import analysis
@@ -107,7 +107,7 @@ class ClusterBackend:
     def __init__(self, generation: Generation, view: View) -> None:
         self._of, self._view = generation, view
         self._extent = generation.extent(view.space)
-        self.hits = self._hits = FetchedHits(generation, view.scratch)
+        self.hits = FetchedHits(generation, view.scratch)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
         self.has_withdrawn = generation.snapshot.has_withdrawn
@@ -120,7 +120,7 @@ class ClusterBackend:
         """Look up the words and names that a search of plain words will ask about, together."""
         names = AskedNames()
         referred_to(names, query)
-        named_inside(names, words, RemoteDictionary(self._of, searched_fields(None)))
+        named_inside(names, words, ClusterDictionary(self._of, searched_fields(None)))
         self._of.look_up_names(names.values)
         parts = [part for word in words for part in analysis.parts(word.text)]
         texts = [*parts, *(analysis.joined(list(pair)) for pair in pairwise(parts))]
@@ -132,7 +132,7 @@ class ClusterBackend:
 
     def dictionary(self, level: int | None) -> Dictionary:
         """Return the words of the fields of a level; None for all fields."""
-        return RemoteDictionary(self._of, searched_fields(level))
+        return ClusterDictionary(self._of, searched_fields(level))
 
     def match(self, query: Bound) -> Found:
         """Return the items that match; what a chain of NEAR may match is checked on the items themselves.
@@ -150,16 +150,16 @@ class ClusterBackend:
         if self._of.counts([clause])[0] > MOST_CANDIDATES:
             hint = f"use rarer words, or {pairs}"
             raise cannot(f"check a chain of NEAR in more than {MOST_CANDIDATES:,} items", hint)
-        rows = self._hits.matching(clause, MOST_CANDIDATES)
-        reader, numbers = self._hits.indexed(rows)
+        rows = self.hits.matching(clause, MOST_CANDIDATES)
+        reader, numbers = self.hits.indexed(rows)
         mask = Evaluation(reader, query, self._of.weights, self._states_of(reader)).docs().mask
         kept = [row.mark for row in rows if mask[numbers[row.mark]]]
         return Found(self._of, marked(kept), len(kept))
 
     def why_hidden(self, matches: Found, most: int) -> list[str]:
         """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
-        rows = self._hits.matching(matches.clause, most)
-        reader, numbers = self._hits.indexed(rows)
+        rows = self.hits.matching(matches.clause, most)
+        reader, numbers = self.hits.indexed(rows)
         states = self._states_of(reader)
         return [states.hidden_message(numbers[row.mark]) for row in rows]
 
@@ -183,11 +183,11 @@ class ClusterBackend:
         first = "score" if order.reach is not None else order.sort_by
         start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)
         if is_exact or first != "score":
-            rows, total = self._hits.ranked(ranked, (_FIRST[first], *_BY_TIES), start, stop - start)
+            rows, total = self.hits.ranked(ranked, (_FIRST[first], *_BY_TIES), start, stop - start)
         else:
             rows, total = self._best(ranked, stop, weigh)
             rows = rows[start:]
-        matches.is_counted(total)
+        matches.set_count(total)
         if order.reach is not None:
             reachable = Found(self._of, marked([row.mark for row in rows]), len(rows))
             rows = self._put_in_order(rows, order)[order.start : order.stop]
@@ -195,7 +195,7 @@ class ClusterBackend:
 
     def _put_in_order(self, rows: list[Row], order: Order) -> list[Row]:
         """Sort the hits that can be reached."""
-        reader, numbers = self._hits.indexed(rows)
+        reader, numbers = self.hits.indexed(rows)
         withdrawn = set(reader.withdrawn.tolist()) if order.withdrawn_last else set[int]()
         rows = [row._replace(score=row.score - TIER * (numbers[row.mark] in withdrawn)) for row in rows]
         keys: Mapping[str, Any] = {
@@ -227,7 +227,7 @@ class ClusterBackend:
 
     def _scored(self, query: Bound, rows: list[Row], weigh: Weigh, order: Order) -> Top[Found]:
         """Return the hits of a page with the scores that their bytes have."""
-        reader, numbers = self._hits.indexed([*rows, *self._hits.copies(rows)])
+        reader, numbers = self.hits.indexed([*rows, *self.hits.copies(rows)])
         evaluation = weigh(reader)
         self._pages[id(query)] = query, evaluation
         scores = evaluation.totals().round(4)
@@ -270,8 +270,8 @@ class ClusterBackend:
         """
         asked = min(max(CANDIDATES, 2 * wanted), MOST_CANDIDATES)
         while True:
-            fetched, total = self._hits.ranked(ranked, (_FIRST["score"], *_BY_TIES), 0, asked)
-            reader, numbers = self._hits.indexed(fetched)
+            fetched, total = self.hits.ranked(ranked, (_FIRST["score"], *_BY_TIES), 0, asked)
+            reader, numbers = self.hits.indexed(fetched)
             scores = weigh(reader).totals().round(4)
             # the tier is part of the cluster's score; below it, the true score takes the place of the bound
             rows = [
@@ -306,10 +306,10 @@ class ClusterBackend:
         gone = len(hits) - len(kept)
         claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
         keys, now = self._view.trust, self._view.now
-        hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self._hits.read)
+        hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self.hits.read)
         results, warnings = PageBuilder(evaluation, hydrator, explain).build(kept)
         placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
-        return placed, (*claims, *warnings, *dict.fromkeys(self._hits.left_out))
+        return placed, (*claims, *warnings, *dict.fromkeys(self.hits.left_out))
 
     def facets(self, matches: Found, wanted: Sequence[Wanted]) -> dict[str, Facet]:
         """Count the values of each facet among some items.
@@ -356,12 +356,52 @@ class AskedNames:
         raise KeyError(item)
 
 
-class ClusterNames(RemoteNames):
-    """The items of a generation by id and name, as a search asks for them."""
+class ClusterNames:
+    """The items of a generation by id and name; their numbers are given as they are found.
+
+    Attributes:
+        marks: The mark of each item, by number.
+    """
 
     def __init__(self, backend: ClusterBackend, generation: Generation) -> None:
-        super().__init__(generation)
         self._backend = backend
+        self._of = generation
+        self.marks: list[str] = []
+        self._facts: list[tuple[str, ...]] = []
+        self._known: dict[tuple[str, str], Ints] = {}
+
+    def having(self, key: str, value: str) -> Ints:
+        """Return the items with one exact keyword term, ascending."""
+        if (key, value) not in self._known:
+            rows = self._of.named(key, value)
+            self._known[key, value] = np.asarray(sorted(map(self._number, rows)), np.int64)
+        return self._known[key, value]
+
+    def _number(self, row: tuple[str, ...]) -> int:
+        if row[0] not in self.marks:
+            self.marks.append(row[0])
+            self._facts.append(row[1:])
+        return self.marks.index(row[0])
+
+    def key_of(self, doc: int) -> tuple[str, str]:
+        """Return ``(type, id)`` of an item."""
+        return self._facts[doc][0], self._facts[doc][1]
+
+    def path_of(self, doc: int) -> str:
+        """Return the path of an item below its root."""
+        return self._facts[doc][2]
+
+    def as_matches(self, items: Ints) -> Found:
+        """Return items as a set."""
+        return Found(self._of, marked([self.marks[item] for item in items.tolist()]), len(items))
+
+    def among(self, items: Ints, matches: Found) -> Ints:
+        """Return which of some items are in a set."""
+        if not len(items):
+            return items
+        within = all_of([self.as_matches(items).clause, matches.clause])
+        marks = {mark for (mark,) in self._of.fields([within], ("mark",), len(items))[0]}
+        return np.asarray([item for item in items.tolist() if self.marks[item] in marks], np.int64)
 
     def why_hidden(self, items: Ints) -> Sequence[str]:
         """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""

@@ -1,4 +1,4 @@
-"""Sends many documents to one index of a cluster: several requests at once, refused documents again, faults loudly."""
+"""Bulk requests to one index: several at once, refused documents are retried, and any other failure is an error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Action(NamedTuple):
-    """A document to write, or with no source one to delete."""
+    """A document to write; without a source, one to delete."""
 
     id: str
     source: Mapping[str, Any] | None
@@ -36,7 +36,7 @@ class Action(NamedTuple):
 
 
 def _json(source: Mapping[str, Any]) -> str:
-    """Return JSON that is as short as can be; surrogates, which no UTF-8 holds, are written as escapes."""
+    """Return compact JSON; surrogates are escaped, because UTF-8 cannot hold them."""
     text = _encode(source)
     try:
         text.encode("utf-8")
@@ -94,7 +94,7 @@ def _requests(actions: Iterable[Action]) -> Iterator[list[str]]:
 
 
 def _send(cluster: Cluster, alias: str, request: list[str]) -> int:
-    """Send one request, and again what was refused because the cluster had too much to do."""
+    """Send one request, and retry what the cluster refused because it was busy."""
     left, params = request, {"require_alias": "true", "filter_path": "errors,items.*.status,items.*.error"}
     for attempt in range(_TRIES):
         with cluster.faults(), reading():

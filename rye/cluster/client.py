@@ -142,7 +142,7 @@ class Cluster:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Turn what can go wrong between here and the cluster into errors of rye; so is a missing client."""
+        """Turn failed requests, and a missing client library, into errors of rye."""
         _ = self.client
         from opensearchpy.exceptions import ConnectionError as Unreachable
         from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SSLError, TransportError

@@ -81,13 +81,13 @@ class Dictionary:
         return grown + (0 if fresh else before)
 
     def _fresh(self) -> Iterator[tuple[Action, int]]:
-        """Yield the documents of all words, each with 1 for a word more."""
+        """Yield the documents of all words, each with 1: every word is new."""
         for word, count in self._changes.items():
             if count.df > 0:
                 yield _document(word, count), 1
 
     def _changed(self, index: str) -> Iterator[tuple[Action, int]]:
-        """Yield the documents of the words that change, each with by how many words the dictionary grows."""
+        """Yield the documents of the words that change, each with the change in the number of words: 1, 0 or -1."""
         # a word that as many items have as before, in fields that it was in before, is not asked about
         words = [word for word, (df, fields) in self._changes.items() if df or fields & ~self._gone.get(word, 0)]
         for start in range(0, len(words), _ASKED):

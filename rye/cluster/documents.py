@@ -27,13 +27,13 @@ from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
 FORMAT = 5
-"""Of the documents; a cluster with those of another format has to be published to anew."""
+"""The version of the documents; a registry in another version has to be published again."""
 
 _BLOCK = 1_000
 """Documents whose words are put together at a time: of 4,000 at once, each takes 1.4 times as long (1.5 ms for 1.1)."""
 
 _LONGEST = 1_000_000
-"""Characters of a term that the cluster does not cut."""
+"""The longest term, in characters, that the cluster does not split."""
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 

@@ -1,4 +1,4 @@
-"""What can go wrong between here and a cluster, each as an error of rye with its own code and its own remedy."""
+"""The faults of a cluster, each as an error with its own code and remedy."""
 
 from __future__ import annotations
 

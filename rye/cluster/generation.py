@@ -237,8 +237,8 @@ class Found:
         self._count = 0 if clause == NOTHING else count
         self.clause = clause
 
-    def is_counted(self, count: int) -> None:
-        """Note how many items there are, where a search has told."""
+    def set_count(self, count: int) -> None:
+        """Keep how many items there are, as a search has told it."""
         self._count = count
 
     def __len__(self) -> int:
@@ -264,7 +264,7 @@ def marked(marks: Sequence[str]) -> Clause:
     return {"terms": {"mark": list(marks)}} if marks else NOTHING
 
 
-class RemoteDictionary(Dictionary):
+class ClusterDictionary(Dictionary):
     """The words that a generation has in some fields; each is counted in all fields together."""
 
     def __init__(self, generation: Generation, fields: Bools) -> None:
@@ -273,7 +273,7 @@ class RemoteDictionary(Dictionary):
 
     def within(self, field: str) -> Dictionary:
         """Return the words of one text field."""
-        return RemoteDictionary(self._of, np.asarray([name == field for name in TEXT_FIELDS]))
+        return ClusterDictionary(self._of, np.asarray([name == field for name in TEXT_FIELDS]))
 
     def _words_of(self, pattern: Pattern) -> dict[str, Term]:
         asked = sum(1 << at for at in np.flatnonzero(self._fields).tolist())
@@ -299,50 +299,3 @@ class RemoteDictionary(Dictionary):
         rows = [(1.0 - OSA.distance(part, word) / len(part), term.df, word) for word, term in found.items()]
         weight, _, word = max(rows, default=(0.0, 0, ""))
         return word, weight
-
-
-class RemoteNames:
-    """The names of items of a generation; their numbers are given as they are found.
-
-    Attributes:
-        marks: The mark of each item, by number.
-    """
-
-    def __init__(self, generation: Generation) -> None:
-        self._of = generation
-        self.marks: list[str] = []
-        self._facts: list[tuple[str, ...]] = []
-        self._known: dict[tuple[str, str], Ints] = {}
-
-    def having(self, key: str, value: str) -> Ints:
-        """Return the items with one exact keyword term, ascending."""
-        if (key, value) not in self._known:
-            rows = self._of.named(key, value)
-            self._known[key, value] = np.asarray(sorted(map(self._number, rows)), np.int64)
-        return self._known[key, value]
-
-    def _number(self, row: tuple[str, ...]) -> int:
-        if row[0] not in self.marks:
-            self.marks.append(row[0])
-            self._facts.append(row[1:])
-        return self.marks.index(row[0])
-
-    def key_of(self, doc: int) -> tuple[str, str]:
-        """Return ``(type, id)`` of an item."""
-        return self._facts[doc][0], self._facts[doc][1]
-
-    def path_of(self, doc: int) -> str:
-        """Return the path of an item below its root."""
-        return self._facts[doc][2]
-
-    def as_matches(self, items: Ints) -> Found:
-        """Return items as a set."""
-        return Found(self._of, marked([self.marks[item] for item in items.tolist()]), len(items))
-
-    def among(self, items: Ints, matches: Found) -> Ints:
-        """Return which of some items are in a set."""
-        if not len(items):
-            return items
-        within = all_of([self.as_matches(items).clause, matches.clause])
-        marks = {mark for (mark,) in self._of.fields([within], ("mark",), len(items))[0]}
-        return np.asarray([item for item in items.tolist() if self.marks[item] in marks], np.int64)

@@ -46,7 +46,7 @@ class Generations:
         self.unfinished = ""
 
     def new_name(self) -> str:
-        """Return a name that no generation has: milliseconds since 1970, and chance."""
+        """Return a new name for a generation: milliseconds since 1970, and a random part."""
         return f"{self._name}-{time.time_ns() // 1_000_000:011x}{secrets.token_hex(3)[:5]}"
 
     def shards(self, index: str) -> int:
@@ -160,7 +160,7 @@ class Generations:
             client.indices.update_aliases(body={"actions": actions})
 
     def discard(self, new: str) -> None:
-        """Remove a generation that did not get done, as far as the cluster lets that be done."""
+        """Remove an unfinished generation; a cluster that refuses is ignored."""
         with suppress(RyeError), self._cluster.faults():
             names, params = f"{new},{words_of(new)}", {"ignore_unavailable": "true", "ignore": (404,)}
             self._cluster.client.indices.delete(index=names, params=params)

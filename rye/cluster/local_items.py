@@ -1,4 +1,4 @@
-"""The items of one owner as they are here: what a registry on a cluster is given of them, and what marks them."""
+"""The local items of one owner: their documents for a registry on a cluster, and their marks."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class LocalItems:
 
     @cached_property
     def places(self) -> frozenset[Place]:
-        """Where all of them are."""
+        """The place of every item."""
         return frozenset(
             Place(facts, path)
             for part in self._reader.parts

@@ -41,7 +41,7 @@ _LEAST = -2.0
 
 
 class Embedding(NamedTuple):
-    """What embeds queries.
+    """The embedder of queries.
 
     Attributes:
         can_embed: Returns whether there is an embedder.

@@ -31,7 +31,7 @@ from rye.errors import ArgumentError, EnvironmentFault
 from rye.index.schema import TEXT_FIELDS
 
 MOST_REMOVED: Final = 0.1
-"""The part of an owner's items that a publish removes without being told to."""
+"""The share of an owner's items that a publish removes without asking."""
 
 _OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PAGE: Final = 10_000

@@ -5,6 +5,7 @@ A model is data: its tensors are safetensors and its tokenizer is JSON. Nothing 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,7 +66,7 @@ def parse_model(weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
     return tensors, parsed
 
 
-class LocalEmbedder:
+class LocalEmbedder(ABC):
     """A model on this machine. Safe to use from several threads.
 
     A subclass reads its files, sets the tokenizer, and sums the vectors of texts.
@@ -100,9 +101,9 @@ class LocalEmbedder:
         """Return a text as the tokenizer takes it: halves of surrogate pairs are no characters."""
         return text.encode("utf-8", "replace").decode()
 
+    @abstractmethod
     def _sums(self, texts: Sequence[str]) -> Floats:
         """Return vectors of any length, shape ``(len(texts), dimensions)``: those of the tokens, added up."""
-        raise NotImplementedError
 
     def _directions(self, texts: Sequence[str]) -> Floats:
         rows = self._sums(texts)

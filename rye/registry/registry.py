@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from rye.keyring.private import Passphrase
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustReport
+    from rye.registry.cluster import ClusterRegistry
     from rye.registry.relations import Relations
-    from rye.registry.remote import RemoteRegistry
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
@@ -150,11 +150,11 @@ class Registry:
             progress=progress,
             cancelled=cancelled,
         )
-        self._remote: RemoteRegistry | None = None
+        self._on_cluster: ClusterRegistry | None = None
         if index is not None:
-            from rye.registry.remote import RemoteRegistry
+            from rye.registry.cluster import ClusterRegistry
 
-            self._remote = RemoteRegistry(index, layout, self._named_trust, vectors=self._vectors)
+            self._on_cluster = ClusterRegistry(index, layout, self._named_trust, vectors=self._vectors)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ class Registry:
     @property
     def index(self) -> str | None:
         """The address of the registry on a cluster that is searched; None for the spaces here."""
-        return str(self._remote.cluster.address) if self._remote else None
+        return str(self._on_cluster.cluster.address) if self._on_cluster else None
 
     @property
     def is_current(self) -> bool:
@@ -187,8 +187,8 @@ class Registry:
             EnvironmentFault: The cache folder is not safe to use.
         """
         request = make_request(query, options)
-        if self._remote is not None:
-            return self._remote.search(request)
+        if self._on_cluster is not None:
+            return self._on_cluster.search(request)
         return self._answer(request.space, self._searched(request))
 
     def publish(
@@ -223,10 +223,10 @@ class Registry:
             EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
         """
         from rye.cluster.publish import PublishOptions
-        from rye.registry.remote import RemoteRegistry
+        from rye.registry.cluster import ClusterRegistry
 
         check_space(space)
-        cluster = RemoteRegistry(index, self._layout, self._named_trust, self._progress, vectors=self._vectors)
+        cluster = ClusterRegistry(index, self._layout, self._named_trust, self._progress, vectors=self._vectors)
         options = PublishOptions(shards, replicas, dry_run, yes, repair)
         publish = partial(cluster.publish, owner=owner, space=space, scope=scope, options=options)
         return self._with_state(publish)
@@ -256,7 +256,7 @@ class Registry:
         options = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
         options["include_superseded"] = include_superseded
         request = make_request("", options)._replace(limit=sys.maxsize if limit is None else limit)
-        found = self._remote.listed(request) if self._remote else self._answer(space, self._searched(request))
+        found = self._on_cluster.listed(request) if self._on_cluster else self._answer(space, self._searched(request))
         return found if limit is not None else replace(found, limit=max(len(found.results), 1))
 
     @takes(WhyOptions)
@@ -291,8 +291,8 @@ class Registry:
         from rye.search.explain import read_of
 
         request = make_request(query, options, WhyOptions)._replace(offset=0, limit=1)
-        if self._remote is not None:
-            return self._remote.read(request)
+        if self._on_cluster is not None:
+            return self._on_cluster.read(request)
 
         def work(state: State) -> QueryReading:
             found = read_of(LocalSearch(request, self._context(state, request)))
@@ -402,8 +402,8 @@ class Registry:
         """
         from rye.registry.load import load_item
 
-        if self._remote is not None:
-            return self._remote.load(item, space)
+        if self._on_cluster is not None:
+            return self._on_cluster.load(item, space)
         return self._with_state(lambda state: load_item(state.everywhere, state.trust.trust, item, space))
 
     @takes(RefsOptions)
@@ -566,8 +566,8 @@ class Registry:
         return Trust(self._layout, named=self._named_trust).list()
 
     def _with_state(self, work: Callable[[State], T]) -> T:
-        if self._remote is not None:
-            raise self._remote.refusal()
+        if self._on_cluster is not None:
+            raise self._on_cluster.refusal()
 
         def answered(state: State) -> T:
             try:

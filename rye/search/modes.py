@@ -17,7 +17,7 @@ AUTO_WORDS = 3
 """Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
 
 AUTO_MISSING = 0.1
-"""It is hybrid while at most this share of the items lacks vectors; it sends no more than these to a server."""
+"""Mode ``auto`` is hybrid while at most this share of items lacks vectors; no more are sent to an embedding server."""
 
 
 M_co = TypeVar("M_co", covariant=True)

@@ -12,9 +12,9 @@ import pytest
 
 from rye import Registry
 from rye.embedding import Choice, is_there
-from rye.errors import RyeError
 from tests.benchmarks import laying
 from tests.benchmarks.corpus import Corpus
+from tests.integration import test_cluster_equality as equality
 from tests.integration.test_cluster_equality import Questions
 
 CLUSTER = os.environ.get("RYE_TEST_CLUSTER", "")
@@ -113,15 +113,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
 
 def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
     """Return the whole answer, but for its time, its paths, and the warning whose word it is."""
-    try:
-        found = registry.search(text, **options).to_dict()
-    except RyeError as error:
-        return error.code
-    del found["took_ms"]
-    of_the_place = ("are the word of opensearch+", "no items in")
-    found["warnings"] = [text for text in map(str, found["warnings"]) if not any(part in text for part in of_the_place)]
-    for result in found["results"]:
-        del result["path"]
+    found = equality.answer(registry, text, options)
+    for result in found["results"] if isinstance(found, dict) else ():
         for trace in result.get("explain") or ():
             trace.update({name: round(trace[name], 5) for name in ("tf", "contribution", "weight", "unboosted")})
         # the last digits of a similarity depend on what is multiplied with it, so it may be rounded either way

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from rye import Registry
-from rye.cluster.client import Cluster
 from rye.cluster.published import Notes
 from rye.cluster.vectors import HitVectors, Model
 from rye.embedding.protocol import embed_with_probe
@@ -27,14 +26,6 @@ ADDRESS = "opensearch+http://127.0.0.1:9/r"
 TEXT = "# Item {0}\n\nHow to deploy number{0}\n\n## Undo\n\nGo back to version {0}\n"
 
 Open = Callable[..., Registry]
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    """Return the cluster that all registries are on."""
-    cluster = FakeCluster()
-    monkeypatch.setattr(Cluster, "client", property(lambda _: cluster))
-    return cluster
 
 
 @pytest.fixture
@@ -118,7 +109,7 @@ def test_another_owner_may_publish_another_model_meanwhile(
 ) -> None:
     """Then nothing is published, so that a registry never has vectors of two models."""
     opened("shop", WordModel()).publish(ADDRESS)
-    monkeypatch.setattr("rye.registry.remote.model_beside", lambda *_: None)
+    monkeypatch.setattr("rye.registry.cluster.model_beside", lambda *_: None)
     with pytest.raises(EnvironmentFault) as raised:
         opened("ops", WordModel("other")).publish(ADDRESS)
     assert raised.value.code == "changed-meanwhile"

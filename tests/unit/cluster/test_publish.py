@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from rye import Registry
-from rye.cluster.client import Cluster
 from rye.cluster.publish import PublishReport
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
 from tests.support.fake_cluster import FakeCluster
@@ -36,14 +35,6 @@ class Shop:
         """Publish the project."""
         places: dict[str, Any] = {"user": self.folder.parent / "user", "bundles": (), "cache_dir": self._cache}
         return Registry(self.folder, **places).publish(ADDRESS, **options)
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    """Return the cluster that all registries are on."""
-    cluster = FakeCluster()
-    monkeypatch.setattr(Cluster, "client", property(lambda _: cluster))
-    return cluster
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ _LISTED = 200
 """Items that one page of a list has."""
 
 
-class RemoteRegistry:
+class ClusterRegistry:
     """A registry on a cluster.
 
     Args:
