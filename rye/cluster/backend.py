@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from rye.cluster.compiler import TIER, UNIT, Compiler, terms_asked
+from rye.cluster.compiler import TIER, Compiler, terms_asked
 from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, none_of
 from rye.cluster.faults import reading
 from rye.cluster.generation import ClusterDictionary, Found, Generation, marked
@@ -44,12 +44,6 @@ from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.trust import TrustSet, Verdict
 
-CANDIDATES = 200
-"""Items whose scores are computed first where the cluster's are only bounds."""
-
-MOST_CANDIDATES = 3_200
-"""Items whose scores are computed at most."""
-
 MOST_REACHED = 100_000
 _MOST_VALUES = 10_000
 _BY_TIES: tuple[Any, ...] = tuple({name: "asc"} for name in TIES)
@@ -66,8 +60,8 @@ class Scorer(Protocol):
     def weigh(self, reader: Reader, /) -> HitEvaluation:
         """Return the evaluation of a few hits, whose totals are their true scores."""
 
-    def clause(self, matches: Found, order: Order) -> tuple[Clause, bool]:
-        """Return a query that scores matches in :data:`UNIT`, and whether its scores are the true ones, not bounds."""
+    def clause(self, matches: Found, order: Order) -> Clause:
+        """Return a query that scores matches in :data:`UNIT`."""
 
 
 class ByWords:
@@ -77,8 +71,8 @@ class ByWords:
         self._compiler = backend.compiler(query)
         self.weigh = backend.weigher(query)
 
-    def clause(self, matches: Found, order: Order) -> tuple[Clause, bool]:  # noqa: ARG002 - the protocol's
-        """Return a query that scores matches, and whether its scores are the true ones."""
+    def clause(self, matches: Found, order: Order) -> Clause:  # noqa: ARG002 - the protocol's
+        """Return a query that scores matches."""
         empty = self.weigh(Reader(()))
         weighed = [(row.query, row.weight) for row in empty.scored()]
         return self._compiler.score(matches.clause, weighed, empty.norm())
@@ -121,11 +115,10 @@ class ClusterBackend:
         names = AskedNames()
         referred_to(names, query)
         named_inside(names, words, ClusterDictionary(self._of, searched_fields(None)))
-        self._of.look_up_names(names.values)
         parts = [part for word in words for part in analysis.parts(word.text)]
         texts = [*parts, *(analysis.joined(list(pair)) for pair in pairwise(parts))]
         forms = [Pattern(text, How.EXACT) for text in texts] + [Pattern(part, How.INFLECTED) for part in parts]
-        self._of.expect(forms)
+        self._of.expect(forms, names.values)
         unknown = [part for part in parts if not self._of.words_of(Pattern(part, How.INFLECTED))]
         with suppress(UnavailableError):  # too many words are like one; it matters only if they are asked for
             self._of.expect([Pattern(part, How.FUZZY, start=part[0]) for part in unknown if part.isalpha()])
@@ -135,26 +128,13 @@ class ClusterBackend:
         return ClusterDictionary(self._of, searched_fields(level))
 
     def match(self, query: Bound) -> Found:
-        """Return the items that match; what a chain of NEAR may match is checked on the items themselves.
+        """Return the items that match.
 
         Raises:
-            UnavailableError: ``not-on-cluster``: too many items would have to be read.
+            UnavailableError: ``not-on-cluster``.
         """
         compiler = self._of.compiler(query, self._view.trust)
-        clause = all_of([self._extent.within, compiler.match(query)])
-        if not compiler.has_chains:
-            return Found(self._of, clause)
-        pairs = "ask for pairs of words with NEAR"
-        if any(isinstance(node, bound.HasState | bound.Not) for node, _ in bound.nodes(query)):
-            raise cannot("join a chain of NEAR with a state or NOT", pairs)
-        if self._of.counts([clause])[0] > MOST_CANDIDATES:
-            hint = f"use rarer words, or {pairs}"
-            raise cannot(f"check a chain of NEAR in more than {MOST_CANDIDATES:,} items", hint)
-        rows = self.hits.matching(clause, MOST_CANDIDATES)
-        reader, numbers = self.hits.indexed(rows)
-        mask = Evaluation(reader, query, self._of.weights, self._states_of(reader)).docs().mask
-        kept = [row.mark for row in rows if mask[numbers[row.mark]]]
-        return Found(self._of, marked(kept), len(kept))
+        return Found(self._of, all_of([self._extent.within, compiler.match(query)]))
 
     def why_hidden(self, matches: Found, most: int) -> list[str]:
         """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
@@ -164,29 +144,22 @@ class ClusterBackend:
         return [states.hidden_message(numbers[row.mark]) for row in rows]
 
     def top(self, query: Bound, matches: Found, order: Order, by: Scorer | None = None) -> Top[Found]:
-        """Return the first of some items, scored from their bytes.
+        """Return the first of some items, as the cluster orders them, with the scores that their bytes have.
 
         Args:
             query: What they are scored by, unless
             matches: The items.
             order: Their order.
             by: What scores them otherwise.
-
-        Raises:
-            UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
         scorer: Scorer = by or ByWords(self, query)
         weigh, reachable = scorer.weigh, matches
         if matches.clause == NOTHING:
             return self._scored(query, [], weigh, order)
-        ranked, is_exact = self._ranked(matches, scorer, order)
         first = "score" if order.reach is not None else order.sort_by
         start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)
-        if is_exact or first != "score":
-            rows, total = self.hits.ranked(ranked, (_FIRST[first], *_BY_TIES), start, stop - start)
-        else:
-            rows, total = self._best(ranked, stop, weigh)
-            rows = rows[start:]
+        ranked = self._ranked(matches, scorer, order)
+        rows, total = self.hits.ranked(ranked, (_FIRST[first], *_BY_TIES), start, stop - start)
         matches.set_count(total)
         if order.reach is not None:
             reachable = Found(self._of, marked([row.mark for row in rows]), len(rows))
@@ -216,14 +189,13 @@ class ClusterBackend:
         weights = self._of.weights_by_item(self._view.overrides, self._extent.average)
         return self._of.compiler(query, self._view.trust, weights)
 
-    def _ranked(self, matches: Found, scorer: Scorer, order: Order) -> tuple[Clause, bool]:
-        """Return a query that scores in tiers, and whether its scores are the true ones."""
-        scored, is_exact = scorer.clause(matches, order)
+    def _ranked(self, matches: Found, scorer: Scorer, order: Order) -> Clause:
+        """Return a query that scores in tiers."""
         tiers = [(self.names.as_matches(order.exact).clause, 2)]
         if order.withdrawn_last and order.reach is None:
             tiers.append((none_of(WITHDRAWN), 1))
         boosts = [{"constant_score": {"filter": tier, "boost": n * TIER}} for tier, n in tiers if tier != NOTHING]
-        return {"bool": {"must": [scored], "should": boosts}}, is_exact
+        return {"bool": {"must": [scorer.clause(matches, order)], "should": boosts}}
 
     def _scored(self, query: Bound, rows: list[Row], weigh: Weigh, order: Order) -> Top[Found]:
         """Return the hits of a page with the scores that their bytes have."""
@@ -259,32 +231,6 @@ class ClusterBackend:
 
     def _states_of(self, reader: Reader) -> States:
         return States(reader, reader, lambda: self._view.trust, self._view.now)
-
-    def _best(self, ranked: Clause, wanted: int, weigh: Weigh) -> tuple[list[Row], int]:
-        """Return the best hits by true scores, where those of the cluster are bounds, and how many there are.
-
-        More are fetched until no hit that was not can be among them.
-
-        Raises:
-            UnavailableError: ``not-on-cluster``: too many items would have to be read.
-        """
-        asked = min(max(CANDIDATES, 2 * wanted), MOST_CANDIDATES)
-        while True:
-            fetched, total = self.hits.ranked(ranked, (_FIRST["score"], *_BY_TIES), 0, asked)
-            reader, numbers = self.hits.indexed(fetched)
-            scores = weigh(reader).totals().round(4)
-            # the tier is part of the cluster's score; below it, the true score takes the place of the bound
-            rows = [
-                row._replace(score=row.score // TIER * TIER + round(float(scores[numbers[row.mark]]) * UNIT))
-                for row in fetched
-            ]
-            rows.sort(key=lambda row: (-row.score, *row.tie))
-            least = min((row.score for row in fetched), default=0)
-            if asked >= total or (len(rows) >= wanted and rows[wanted - 1].score > least):
-                return rows[:wanted], total
-            if asked >= MOST_CANDIDATES:
-                raise cannot("order so many hits of a phrase or NEAR", "use rarer words, or an earlier page")
-            asked = min(4 * asked, MOST_CANDIDATES)
 
     def page(self, query: Bound) -> HitEvaluation:
         """Return the evaluation of a query over the page that was asked for last."""

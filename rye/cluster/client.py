@@ -206,17 +206,21 @@ class Cluster:
 
     def searches(self, index: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return whole answers to several searches of one index, sent together."""
-        if not bodies:
+        return self.searches_of([(index, body) for body in bodies])
+
+    def searches_of(self, several: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
+        """Return whole answers to several searches, each of its index, sent together."""
+        if not several:
             return []
-        header = {"index": index, "allow_partial_search_results": False}
-        lines = [line for body in bodies for line in (header, body)]
+        whole = {"allow_partial_search_results": False}
+        lines = [line for index, body in several for line in ({"index": index} | whole, body)]
         with self.faults():
             answer = self.client.msearch(body="".join(json.dumps(line) + "\n" for line in lines))
             answers = answer.get("responses") if isinstance(answer, dict) else None
-            if not isinstance(answers, list) or len(answers) != len(bodies):
+            if not isinstance(answers, list) or len(answers) != len(several):
                 message = "not as many answers as questions"
                 raise ValueError(message)
-        for answer in answers:
+        for (index, _), answer in zip(several, answers, strict=True):
             self._check(index, answer)
         return answers
 

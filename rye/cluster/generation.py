@@ -6,16 +6,18 @@ A generation never changes, so all that is looked up in one is kept as long as i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rye.cluster.client import Cluster
-from rye.cluster.compiler import MOST_TERMS, Compiler, Term, lookup, terms_asked
+from rye.cluster.compiler import MOST_TERMS, Compiler, lookup, terms_asked
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
 from rye.cluster.faults import reading
+from rye.cluster.places import Term
 from rye.cluster.published import Published
 from rye.cluster.roots import NOWHERE
 from rye.index.arrays import Bools, Ints
@@ -28,11 +30,25 @@ from rye.search.bound import TermQuery, patterns
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
 from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
+from rye.spaces.signed import ReadItem
 from rye.trust import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
 _KEPT = 100_000
+
+
+LookUp: TypeAlias = Generator[list[tuple[str, Clause]], list[dict[str, Any]], None]
+"""Yields the searches that it needs, each with its index, and takes their answers."""
+
+
+def together(cluster: Cluster, *several: LookUp) -> None:
+    """Make several look-ups with one request."""
+    asked = [next(one) for one in several]
+    answers = iter(cluster.searches_of([pair for pairs in asked for pair in pairs]))
+    for one, pairs in zip(several, asked, strict=True):
+        with suppress(StopIteration):
+            one.send([next(answers) for _ in pairs])
 
 
 class WordLists:
@@ -53,6 +69,11 @@ class WordLists:
         """
         if len(self._known) > _KEPT:
             self._known.clear()
+        together(self._cluster, self.looking_up(wanted))
+        return self._known
+
+    def looking_up(self, wanted: Mapping[tuple[Pattern, bool], Bools]) -> LookUp:
+        """Look up the words of some parts, as :func:`together` does."""
         missing = [key for key in wanted if key not in self._known]
         order = {"_source": False, "sort": [{"df": "desc"}, {"word": "asc"}], "track_total_hits": False}
         shape = order | {"docvalue_fields": ["word", "df", "fields"]}
@@ -60,12 +81,12 @@ class WordLists:
             {"query": {"bool": {"filter": [lookup(one)]}}, "size": (MOST_TERMS if out else MAX_EXPANSIONS) + 1} | shape
             for one, out in missing
         ]
-        for key, answer in zip(missing, self._cluster.searches(self._index, bodies), strict=True):
+        answers = yield [(self._index, body) for body in bodies]
+        for key, answer in zip(missing, answers, strict=True):
             with self._cluster.faults(), reading():
                 rows = [hit["fields"] for hit in answer["hits"]["hits"]]
                 found = {str(row["word"][0]): (int(row["df"][0]), int(row["fields"][0])) for row in rows}
             self._known[key] = self._weighed(key[0], found, excluded=key[1], is_everywhere=bool(wanted[key].all()))
-        return self._known
 
     def _weighed(
         self, pattern: Pattern, found: dict[str, tuple[int, int]], *, excluded: bool, is_everywhere: bool
@@ -116,6 +137,7 @@ class Generation:
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
         dfs: In how many items a term query is found, by space, pattern and fields.
+        pages: The indexes of hits that were made last, each with its items, and the numbers of these by mark.
     """
 
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
@@ -125,6 +147,7 @@ class Generation:
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
+        self.pages: dict[tuple[tuple[str, int], ...], tuple[list[ReadItem], Reader, dict[str, int]]] = {}
         self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
@@ -153,9 +176,10 @@ class Generation:
                 self._extents[space] = Extent(within, int(answer["hits"]["total"]["value"]), average)
         return self._extents[space]
 
-    def expect(self, several: Sequence[Pattern]) -> None:
-        """Look up the words that some parts stand for together."""
-        self.lists.look_up({(pattern, False): np.ones(len(TEXT_FIELDS), bool) for pattern in several})
+    def expect(self, several: Sequence[Pattern], names: Iterable[str] = ()) -> None:
+        """Look up the words that some parts stand for, and the items with some ids or names, together."""
+        parts = {(pattern, False): np.ones(len(TEXT_FIELDS), bool) for pattern in several}
+        together(self.cluster, self.lists.looking_up(parts), self._looking_up(names))
 
     def words_of(self, pattern: Pattern) -> Mapping[str, Term]:
         """Return the words that a part stands for."""
@@ -203,28 +227,36 @@ class Generation:
 
     def named(self, key: str, value: str) -> list[tuple[str, ...]]:
         """Return mark, type, id and path of the items with an id or a name, looked up once."""
-        self.look_up_names([value])
+        together(self.cluster, self._looking_up([value]))
         return self._named[key, value]
 
-    def look_up_names(self, values: Iterable[str]) -> None:
-        """Look up the items with some ids or names together."""
+    def _looking_up(self, values: Iterable[str]) -> LookUp:
+        """Look up the items with some ids or names."""
         missing = [value for value in dict.fromkeys(values) if ("id", value) not in self._named]
         if len(self._named) > _KEPT:
             self._named.clear()
         pairs = [(key, value) for value in missing for key in ("id", "name")]
         clauses: list[Clause] = [{"term": {"entry": f"{key}{SEPARATOR}{value}"}} for key, value in pairs]
-        rows = self.fields(clauses, ("mark", "type", "id", "path"), _MOST_NAMED)
-        self._named |= dict(zip(pairs, rows, strict=True))
+        names = ("mark", "type", "id", "path")
+        answers = yield [(self.snapshot.items, body) for body in _listing(clauses, names, _MOST_NAMED)]
+        self._named |= dict(zip(pairs, self._rows(answers, names), strict=True))
 
     def fields(self, clauses: Sequence[Clause], names: Sequence[str], most: int) -> list[list[tuple[str, ...]]]:
         """Return keyword fields of the first items that each clause matches."""
-        shape = {"size": most, "_source": False, "docvalue_fields": list(names), "sort": ["_doc"]}
-        bodies = [{"query": {"bool": {"filter": [clause]}}} | shape for clause in clauses]
+        return self._rows(self.cluster.searches(self.snapshot.items, _listing(clauses, names, most)), names)
+
+    def _rows(self, answers: Sequence[dict[str, Any]], names: Sequence[str]) -> list[list[tuple[str, ...]]]:
         with self.cluster.faults(), reading():
             return [
                 [tuple(str(hit["fields"][name][0]) for name in names) for hit in answer["hits"]["hits"]]
-                for answer in self.cluster.searches(self.snapshot.items, bodies)
+                for answer in answers
             ]
+
+
+def _listing(clauses: Sequence[Clause], names: Sequence[str], most: int) -> list[Clause]:
+    """Return the searches for keyword fields of the first items that each clause matches."""
+    shape = {"size": most, "_source": False, "docvalue_fields": list(names), "sort": ["_doc"]}
+    return [{"query": {"bool": {"filter": [clause]}}} | shape for clause in clauses]
 
 
 class Found:

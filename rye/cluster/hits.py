@@ -46,6 +46,7 @@ _MOST_COPIES = 1_000
 _MOST_ALIKE = 20
 _MOST_STEPS = 5
 _LONGEST = 200
+_KEPT = 32
 
 
 class Row(NamedTuple):
@@ -162,6 +163,7 @@ class FetchedHits:
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
+        self._read[root.source, path] = read
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
         tie = (root.priority, item_id, kind, path, number)
@@ -169,7 +171,16 @@ class FetchedHits:
         return Row(str(fields["mark"]), read, root, path, round(score), time, str(fields["by_name"]), tie)
 
     def indexed(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
-        """Return an index of a few items, and the number of each there by its mark."""
+        """Return an index of a few items, and the number of each there by its mark; those made last are kept."""
+        key, kept = tuple((row.mark, id(row.read)) for row in rows), self._of.pages
+        if key not in kept:
+            if len(kept) >= _KEPT:
+                kept.pop(next(iter(kept)))
+            # the items are kept, too, so that no other one gets the same identity
+            kept[key] = [row.read for row in rows], *self._index(rows)
+        return kept[key][1:]
+
+    def _index(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
         for at, root in sorted(enumerate(self._roots), key=lambda pair: (pair[1].priority if pair[1] else 0, pair[0])):
             here = [row for row in rows if row.tie[-1] == at]
@@ -180,7 +191,6 @@ class FetchedHits:
                 place = ItemPlace(root.space, root.bundle, row.path, *root.describe(row.path))
                 builder.add(row.read.item, place, row.read.evidence)
                 numbers[row.mark] = number
-                self._read[root.source, row.path] = row.read
             with TemporaryDirectory(dir=self._scratch) as folder:
                 path = Path(folder) / "page"
                 builder.write(path)

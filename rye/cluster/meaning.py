@@ -96,7 +96,7 @@ class ClusterScores:
         self.hybrid = semantic.request.mode.name == "hybrid"
         self.query, self._items, self._none_left = query, items, none_left
         self._by_words = backend.weigher(query)
-        self._words, self._is_exact, self._norm = self._keywords() if self.hybrid else (NOTHING, True, 0.0)
+        self._words, self._norm = self._keywords() if self.hybrid else (NOTHING, 0.0)
         self._threshold = semantic.threshold(asked.embedder)
         self._count_similar: int | None = None
         if semantic.request.explain:
@@ -111,15 +111,15 @@ class ClusterScores:
         """Return those of them that meet all conditions."""
         return Found(self._of, self._scored(self._items.clause, self._conditions()))
 
-    def clause(self, matches: Found, order: Order) -> tuple[Clause, bool]:
-        """Return a query that scores matches, and whether its scores are the true ones, not bounds."""
+    def clause(self, matches: Found, order: Order) -> Clause:
+        """Return a query that scores matches."""
         if len(order.exact):  # these match whatever their scores are
-            return self._scored(matches.clause, {"e": True}), self._is_exact
+            return self._scored(matches.clause, {"e": True})
         kept = [self._items.clause]
         if self._of.snapshot.has_withdrawn and not self._semantic.request.include_superseded:
             kept.append(none_of(WITHDRAWN))
         # the same as ``matches``, whose own clause compares all vectors once more
-        return self._scored(all_of(kept), self._conditions()), self._is_exact
+        return self._scored(all_of(kept), self._conditions())
 
     def weigh(self, reader: Reader) -> HitEvaluation:
         """Return the evaluation of the words of a few hits, whose totals are scores by meaning."""
@@ -155,20 +155,15 @@ class ClusterScores:
         rows: list[Row] = self._backend.hits.ranked(self._scored(self._items.clause, params), ("_score",), 0, 1)[0]
         return self.on_page(self._by_words(self._backend.hits.indexed(rows)[0]))
 
-    def _keywords(self) -> tuple[Clause, bool, float]:
-        """Return a query that scores words, whether its scores are the true ones, and the norm of the score."""
+    def _keywords(self) -> tuple[Clause, float]:
+        """Return a query that scores words, and the norm of the score."""
         empty, compiler = self._by_words(Reader(())), self._backend.compiler(self.query)
         if empty.norm() <= 0:
-            return NOTHING, True, 0.0
-        words, is_exact = compiler.words([(row.query, row.weight) for row in empty.scored()])
+            return NOTHING, 0.0
+        words = compiler.words([(row.query, row.weight) for row in empty.scored()])
         if not self._semantic.request.relax:
             words = {"bool": {"must": [words], "filter": [compiler.match(self.query)]}}
-        fusion = self._semantic.request.mode.fusion
-        if compiler.has_chains:
-            raise cannot("score chains of NEAR by meaning", "ask for pairs of words with NEAR, or --mode keyword")
-        if not is_exact and max(fusion.min_keyword_score, fusion.min_combined_score) > 0:
-            raise cannot("compare the scores of phrases with least scores", "leave the phrase or the least score out")
-        return words, is_exact, empty.norm()
+        return words, empty.norm()
 
     def _conditions(self) -> dict[str, Any]:
         """Return what a hit has to meet, and how its score is computed."""
