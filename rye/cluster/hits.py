@@ -18,6 +18,7 @@ from rye.cluster.conditions import Clause, all_of, fuzzy, none_of
 from rye.cluster.documents import as_bytes
 from rye.cluster.faults import reading, shown
 from rye.cluster.generation import Generation, marked
+from rye.cluster.lists import CheckedLists
 from rye.cluster.roots import read_document
 from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.cluster.vectors import HitVectors
@@ -77,10 +78,13 @@ class FetchedHits:
         left_out: Sentences on those whose bytes are no item.
         dimensions: Of the vectors that are fetched with each hit; 0 for none.
         vectors: By source and path, those of the hits that have any.
+        not_as_listed: By source and path, a sentence on each hit that is not as its signed list says.
     """
 
-    def __init__(self, generation: Generation, scratch: Path) -> None:
+    def __init__(self, generation: Generation, scratch: Path, lists: CheckedLists) -> None:
         self._of = generation
+        self._lists = lists
+        self.not_as_listed: dict[tuple[str, str], str] = {}
         self._scratch = scratch
         self._read: dict[tuple[str, str], ReadItem] = {}
         self._roots = generation.roots
@@ -162,6 +166,7 @@ class FetchedHits:
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
+        read, self.not_as_listed[root.source, path] = self._lists.check(number, path, read)
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
         tie = (root.priority, item_id, kind, path, number)
