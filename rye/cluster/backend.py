@@ -22,6 +22,7 @@ from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, n
 from rye.cluster.faults import reading
 from rye.cluster.generation import ClusterDictionary, Found, Generation, marked
 from rye.cluster.hits import TIES, FetchedHits, HitEvaluation, Row, Weigh
+from rye.cluster.lists import CheckedLists
 from rye.errors import UnavailableError
 from rye.index import analysis
 from rye.index.arrays import Ints
@@ -86,6 +87,7 @@ class View(NamedTuple):
         trust, now: The trusted keys, and the moment of the search.
         scratch: Folder for the indexes of its pages.
         space: Which items are searched, and counted in statistics: those of a space, or ``all``.
+        lists: The signed lists of the registry under these keys.
     """
 
     overrides: Mapping[str, Overrides]
@@ -93,6 +95,7 @@ class View(NamedTuple):
     now: datetime
     scratch: Path
     space: str = "all"
+    lists: CheckedLists = CheckedLists()
 
 
 class ClusterBackend:
@@ -101,7 +104,7 @@ class ClusterBackend:
     def __init__(self, generation: Generation, view: View) -> None:
         self._of, self._view = generation, view
         self._extent = generation.extent(view.space)
-        self.hits = FetchedHits(generation, view.scratch)
+        self.hits = FetchedHits(generation, view.scratch, view.lists)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
         self.has_withdrawn = generation.snapshot.has_withdrawn
@@ -255,7 +258,9 @@ class ClusterBackend:
         hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self.hits.read)
         results, warnings = PageBuilder(evaluation, hydrator, explain).build(kept)
         placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
-        return placed, (*claims, *warnings, *dict.fromkeys(self.hits.left_out))
+        places = [reader.locate(hit.doc) for hit in kept]
+        listed = [self.hits.not_as_listed[part.root.source, part.segment.paths[doc]] for part, doc in places]
+        return placed, (*claims, *warnings, *filter(None, listed), *dict.fromkeys(self.hits.left_out))
 
     def facets(self, matches: Found, wanted: Sequence[Wanted]) -> dict[str, Facet]:
         """Count the values of each facet among some items.

@@ -88,8 +88,9 @@ def word_settings(replicas: int) -> dict[str, Any]:
     """Return the settings and mappings of the dictionary."""
     keyword, number = {"type": "keyword"}, {"type": "integer", "index": False}
     words = {"word": keyword, "stem": keyword | {"doc_values": False}, "df": number, "fields": number}
+    lists = {"list": {"type": "binary", "store": True}}  # the signed list of a root is a document here, without a word
     # half of the work of a first publish is the dictionary: nothing is kept of it that is not looked up
-    mappings = {"dynamic": "strict", "_source": {"enabled": False}, "properties": words}
+    mappings = {"dynamic": "strict", "_source": {"enabled": False}, "properties": words | lists}
     return {"settings": {"index": _size(1, replicas)}, "mappings": mappings}
 
 

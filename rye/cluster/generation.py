@@ -30,8 +30,7 @@ from rye.search.bound import TermQuery, patterns
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
 from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
-from rye.spaces.signed import ReadItem
-from rye.trust import TrustSet
+from rye.trust import Evidence, TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
@@ -137,7 +136,7 @@ class Generation:
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
         dfs: In how many items a term query is found, by space, pattern and fields.
-        pages: The indexes of hits that were made last, each with its items, and the numbers of these by mark.
+        pages: The indexes that were made last, each of the items of a page, and the number of each by its mark.
     """
 
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
@@ -147,7 +146,7 @@ class Generation:
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
-        self.pages: dict[tuple[tuple[str, int], ...], tuple[list[ReadItem], Reader, dict[str, int]]] = {}
+        self.pages: dict[tuple[tuple[str, int, str, Evidence], ...], tuple[Reader, dict[str, int]]] = {}
         self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 

@@ -18,6 +18,7 @@ from rye.cluster.conditions import Clause, all_of, fuzzy, none_of
 from rye.cluster.documents import as_bytes
 from rye.cluster.faults import reading, shown
 from rye.cluster.generation import Generation, marked
+from rye.cluster.lists import CheckedLists
 from rye.cluster.roots import read_document
 from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.cluster.vectors import HitVectors
@@ -78,10 +79,13 @@ class FetchedHits:
         left_out: Sentences on those whose bytes are no item.
         dimensions: Of the vectors that are fetched with each hit; 0 for none.
         vectors: By source and path, those of the hits that have any.
+        not_as_listed: By source and path, a sentence on each hit that is not as its signed list says.
     """
 
-    def __init__(self, generation: Generation, scratch: Path) -> None:
+    def __init__(self, generation: Generation, scratch: Path, lists: CheckedLists) -> None:
         self._of = generation
+        self._lists = lists
+        self.not_as_listed: dict[tuple[str, str], str] = {}
         self._scratch = scratch
         self._read: dict[tuple[str, str], ReadItem] = {}
         self._roots = generation.roots
@@ -163,6 +167,7 @@ class FetchedHits:
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
+        read, self.not_as_listed[root.source, path] = self._lists.check(number, path, read)
         self._read[root.source, path] = read
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
@@ -172,13 +177,12 @@ class FetchedHits:
 
     def indexed(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
         """Return an index of a few items, and the number of each there by its mark; those made last are kept."""
-        key, kept = tuple((row.mark, id(row.read)) for row in rows), self._of.pages
+        key, kept = tuple((row.mark, row.tie[-1], row.path, row.read.evidence) for row in rows), self._of.pages
         if key not in kept:
             if len(kept) >= _KEPT:
                 kept.pop(next(iter(kept)))
-            # the items are kept, too, so that no other one gets the same identity
-            kept[key] = [row.read for row in rows], *self._index(rows)
-        return kept[key][1:]
+            kept[key] = self._index(rows)
+        return kept[key]
 
     def _index(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from rye.cluster.bulk import Action
 from rye.cluster.documents import Word, as_text, documents, marks_of, word_counts
+from rye.cluster.lists import OwnList, own_lists
 from rye.cluster.published import Owned
 from rye.cluster.roots import RootFacts
 from rye.cluster.vectors import ItemVectors
@@ -95,6 +96,11 @@ class LocalItems:
         """The names of these roots."""
         pairs = self._reader.snapshots
         return tuple(root.source for root, snapshot in pairs if any(listed.live.any() for listed in snapshot.segments))
+
+    @cached_property
+    def lists(self) -> tuple[OwnList, ...]:
+        """The signed lists of the folders that they are from."""
+        return tuple(own_lists(self._reader, self._owner))
 
     def owned(self) -> Owned:
         """Return what a registry notes of them."""

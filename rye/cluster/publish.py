@@ -21,18 +21,21 @@ from rye.cluster.conditions import WITHDRAWN
 from rye.cluster.dictionary import Dictionary
 from rye.cluster.documents import FORMAT, settings
 from rye.cluster.faults import reading
-from rye.cluster.generations import Generations
+from rye.cluster.generations import Generations, words_of
+from rye.cluster.lists import documents_of
 from rye.cluster.local_items import LocalItems, Place, digest_of
 from rye.cluster.lock import PublishLock
-from rye.cluster.published import Notes, find_generation
+from rye.cluster.published import ListNote, Notes, find_generation
 from rye.cluster.roots import RootFacts
 from rye.cluster.vectors import Model
 from rye.errors import ArgumentError, EnvironmentFault
 from rye.index.schema import TEXT_FIELDS
+from rye.trust.list import LIST_FILE
 
 MOST_REMOVED: Final = 0.1
 """The share of an owner's items that a publish removes without asking."""
 
+_LIST: Final = "list"
 _OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PAGE: Final = 10_000
 _FULL_PAGE: Final = 200
@@ -53,7 +56,7 @@ def check_owner(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change(Report):
-    """What a publish does with one item: ``add``, ``change`` or ``remove``."""
+    """What a publish does with one item, or with a signed list (of type ``list``): ``add``, ``change``, ``remove``."""
 
     action: str
     type: str
@@ -130,7 +133,7 @@ class _Plan:
 
     def count(self, action: str) -> int:
         """Return how many items something is done with."""
-        return sum(change.action == action for change in self.changes)
+        return sum(change.action == action and change.type != _LIST for change in self.changes)
 
 
 class Publisher:
@@ -209,12 +212,22 @@ class Publisher:
         owned = before.notes.owners.get(self._owner) if before.notes else None
         if before.notes is None or owned is None or owned.digest != self._items.digest:
             return False
+        lists, known = [one.document for one in self._items.lists], self._known_lists(before.notes)
+        if set(lists) != set(known):
+            return False
         count = self._cluster.count(before.index, [{"term": {"owner": self._owner}}])[0]
-        if count != owned.count:
-            message = f"{self._cluster.address} holds {count:,} of the {owned.count:,} items of {self._owner}"
+        there = documents_of(self._cluster, words_of(before.index), lists)
+        if count != owned.count or len(there) != len(lists):
+            of_lists = f" and {len(there)} of {len(lists)} signed lists" if len(there) != len(lists) else ""
+            holds = f"{count:,} of the {owned.count:,} items{of_lists} of {self._owner}"
+            message = f"{self._cluster.address} holds {holds}"
             hint = "rye index publish --repair compares all of them with yours and sends what is missing"
             raise EnvironmentFault("registry-damaged", message, hint=hint)
         return shards is None or self._generations.shards(before.index) == shards
+
+    def _known_lists(self, notes: Notes | None) -> list[str]:
+        """Return the documents of the owner's signed lists."""
+        return [note.document for note in notes.lists if note.owner == self._owner] if notes else []
 
     def _plan(self, before: _Before, *, repair: bool) -> _Plan:
         """Return what has to be done, by comparing the marks there with those here."""
@@ -232,8 +245,22 @@ class Publisher:
             path = _spelled(self._items.place_of(marks[mark]))
             action = "change" if path in changed or mark in there else "add"
             changes.append(Change(action, kind, item_id, path))
+        changes += self._changed_lists(before.notes)
         changes.sort(key=lambda change: (change.type, change.id, change.path))
         return _Plan(write, delete, tuple(changes), len(there), self._model(before.notes))
+
+    def _changed_lists(self, notes: Notes | None) -> Iterator[Change]:
+        """Yield what becomes of the owner's signed lists."""
+        roots = notes.roots if notes else ()
+        covered = [note.roots for note in notes.lists if note.owner == self._owner] if notes else []
+        before = {roots[numbers[0]] for numbers in covered if numbers and numbers[0] < len(roots)}
+        known, here = self._known_lists(notes), {one.roots[0]: one for one in self._items.lists}
+        for facts, one in here.items():
+            if one.document not in known:
+                yield Change("change" if facts in before else "add", _LIST, one.source, LIST_FILE)
+        for facts in filter(None, before - here.keys()):
+            source = ":".join(filter(None, (facts.space, facts.bundle, facts.place)))
+            yield Change("remove", _LIST, source, LIST_FILE)
 
     def _marks(self, index: str) -> Iterator[str]:
         """Yield the marks of the owner's documents, without reading any."""
@@ -325,14 +352,32 @@ class Publisher:
             words.count_all()
         else:
             words.add(items.words(plan.write))
+        self._send_lists(new, base, is_fresh=options.repair)
         size = words.write(fresh=not base.index or options.repair, before=notes.words)
         owners = {**notes.owners, self._owner: items.owned()}
+        lists = [note for note in notes.lists if note.owner != self._owner]
+        lists += [
+            ListNote(self._owner, tuple(numbers[facts] for facts in one.roots), one.document) for one in items.lists
+        ]
         if not items.marks:
             del owners[self._owner]
-        notes = self._measured(new, replace(notes, words=size, roots=roots, owners=owners, model=plan.model))
+        notes = self._measured(
+            new, replace(notes, words=size, roots=roots, owners=owners, model=plan.model, lists=tuple(lists))
+        )
         self._generations.note(new, notes)
         self._generations.set_replicas(new, options.replicas, like=base.index)
         return notes
+
+    def _send_lists(self, new: str, base: _Before, *, is_fresh: bool) -> None:
+        """Write the owner's signed lists to the words of a generation; to fresh ones those of all other owners, too."""
+        wanted = {one.document: Action(one.document, {"list": one.text}) for one in self._items.lists}
+        gone = [] if is_fresh else self._known_lists(base.notes)
+        actions = [Action(document, None) for document in gone if document not in wanted]
+        if is_fresh and base.notes:
+            others = [note.document for note in base.notes.lists if note.owner != self._owner]
+            kept = documents_of(self._cluster, words_of(base.index), others)
+            actions = [Action(document, {"list": text}) for document, text in kept.items()]
+        send(self._cluster, f"{words_of(new)}-write", [*actions, *wanted.values()])
 
     def _measured(self, index: str, notes: Notes) -> Notes:
         """Return notes with what is counted on the cluster, over the items of all owners."""
@@ -362,6 +407,9 @@ class Publisher:
         problem = "" if same else "its mapping is not the one of rye"
         if not problem and (len(marks) != len(self._items.marks) or digest_of(marks) != self._items.digest):
             problem = f"it holds {len(marks):,} of {len(self._items.marks):,} items, or others"
+        lists = {one.document: one.text for one in self._items.lists}
+        if documents_of(self._cluster, words_of(new), list(lists)) != lists:
+            problem = problem or "a signed list is not there, or another one"
         if problem:
             message = f"the new generation of {self._cluster.address} is not what was sent: {problem}"
             raise EnvironmentFault("cluster-incomplete", message, hint="the one before serves on; publish again")
@@ -374,6 +422,7 @@ class Publisher:
             warnings.append(
                 f"{abs(lost):,} documents are {'missing' if lost > 0 else 'too many'}: --repair of their owner"
             )
+        warnings += filter(None, [one.warning for one in self._items.lists])
         added, changed = plan.count("add"), plan.count("change")
         status = self._generations.unfinished
         return PublishReport(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -43,6 +43,19 @@ class Owned:
         return cls(int(row["count"]), str(row["digest"]), keys, flag, int(row["vectors"]))
 
 
+class ListNote(NamedTuple):
+    """What a registry notes of a list: whose it is, the roots that it covers by number, and its document."""
+
+    owner: str
+    roots: tuple[int, ...]
+    document: str
+
+    @classmethod
+    def read(cls, row: Sequence[Any]) -> ListNote:
+        """Read what a registry notes."""
+        return cls(str(row[0]), tuple(map(int, row[1])), str(row[2]))
+
+
 @dataclass(frozen=True, slots=True)
 class Notes:
     """All that is noted of one generation of a registry.
@@ -54,6 +67,7 @@ class Notes:
         owners: By name.
         withdrawn: Whether some items are superseded, deprecated or yanked.
         model: That of the vectors; None where no item has any.
+        lists: The signed lists that go with the items.
     """
 
     count: int = 0
@@ -63,6 +77,7 @@ class Notes:
     owners: Mapping[str, Owned] = field(default_factory=dict)
     withdrawn: bool = False
     model: Model | None = None
+    lists: tuple[ListNote, ...] = ()
 
     def model_beside(self, owner: str) -> Model | None:
         """Return the model of the vectors that other owners have."""
@@ -84,6 +99,7 @@ class Notes:
             "owners": {owner: asdict(owned) for owner, owned in self.owners.items()},
             "withdrawn": self.withdrawn,
             "model": self.model.to_dict() if self.model else None,
+            "lists": [list(note) for note in self.lists],
         }
 
     @classmethod
@@ -101,7 +117,8 @@ class Notes:
             roots = tuple(None if row is None else RootFacts(*map(str, row)) for row in meta["roots"])
             size = int(meta["count"]), int(meta["words"])
             model = Model.read(meta["model"]) if meta["model"] is not None else None
-            return cls(*size, tuple(average.tolist()), roots, owners, bool(meta["withdrawn"]), model)
+            lists = tuple(map(ListNote.read, meta["lists"]))
+            return cls(*size, tuple(average.tolist()), roots, owners, bool(meta["withdrawn"]), model, lists)
 
 
 class Published(NamedTuple):
@@ -118,6 +135,7 @@ class Published(NamedTuple):
         has_copies: Whether some have the same type and id.
         model: That of the vectors; None where no item has any.
         vectors: How many items have vectors.
+        lists: The signed lists that go with the items.
     """
 
     items: str
@@ -131,6 +149,7 @@ class Published(NamedTuple):
     has_copies: bool
     model: Model | None = None
     vectors: int = 0
+    lists: tuple[ListNote, ...] = ()
 
 
 def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
@@ -178,7 +197,8 @@ def read_snapshot(cluster: Cluster) -> Published:
         vectors = sum(owned.vectors for owned in notes.owners.values())
         flags, sizes = (notes.withdrawn, notes.copies), (notes.count, expected)
         average = np.asarray(notes.average)
-        return Published(index, f"{index}-words", *sizes, average, keys, roots, *flags, notes.model, vectors)
+        words = f"{index}-words"
+        return Published(index, words, *sizes, average, keys, roots, *flags, notes.model, vectors, notes.lists)
 
 
 def model_beside(cluster: Cluster, owner: str) -> Model | None:

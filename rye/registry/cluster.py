@@ -15,6 +15,7 @@ from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
 from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import FetchedHits
+from rye.cluster.lists import CheckedLists, RegistryLists
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
@@ -83,6 +84,7 @@ class ClusterRegistry:
         self.cluster = Cluster(Address.parse(index))
         self._generation: Generation | None = None
         self._gap = ""
+        self._lists: RegistryLists | None = None
 
     def search(self, request: Request) -> SearchResponse:
         """Answer a search.
@@ -148,42 +150,45 @@ class ClusterRegistry:
             NotFoundError, ArgumentError, ItemError: As :func:`rye.registry.load.load_item`.
             EnvironmentFault: The cluster does not answer in full.
         """
-        with self._reading() as (generation, load, scratch):
-            hits = FetchedHits(generation, scratch)
+        with self._reading() as (generation, load, lists, scratch):
+            hits = FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
             try:
                 found = load_item(reader, load.trust, name, space, read=hits.read)
             except NotFoundError as error:
-                error.hint = next(iter(hits.left_out), error.hint)
+                error.hint = next(iter((*hits.left_out, *lists.naming(name))), error.hint)
                 raise
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
-        said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
+        listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
+        said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), *listed, told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
 
     @contextmanager
     def _searching(self) -> Iterator[tuple[Callable[[Request], Search[Found]], tuple[str, ...]]]:
         """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
-        with self._reading() as (generation, load, scratch):
+        with self._reading() as (generation, load, lists, scratch):
             now = system_clock()
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
 
             def search(request: Request) -> Search[Found]:
                 refuse(request)
-                where = View(ranking.weights, load.trust, now, scratch, request.space)
+                where = View(ranking.weights, load.trust, now, scratch, request.space, lists)
                 return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)
 
-            yield search, (*load.warnings, *ranking.problems)
+            yield search, (*load.warnings, *ranking.problems, *lists.warnings)
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Generation, TrustLoad, Path]]:
-        """Yield the generation that serves now, the trusted keys, and a folder to work in."""
+    def _reading(self) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
+        """Yield the generation that serves now, the trusted keys, its lists under them, and a folder to work in."""
         load, snapshot = self._layout.load_trust(self._named_trust), read_snapshot(self.cluster)
-        if self._generation is None or self._generation.snapshot.items != snapshot.items:
+        if self._generation is None or self._lists is None or self._generation.snapshot.items != snapshot.items:
             self._generation = Generation(self.cluster, snapshot)
             self._gap = self._generation.gap()
+            self._lists = RegistryLists(self.cluster, snapshot)
+        generation, lists = self._generation, self._lists.under(load.trust, system_clock())
         with TemporaryDirectory(prefix="rye-page-") as scratch:
-            yield self._generation, load, Path(scratch)
+            yield generation, load, lists, Path(scratch)
 
     @staticmethod
     def refusal() -> UnavailableError:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.bundles import is_own
-from rye.spaces.model import CACHE, Root, Space
+from rye.spaces.model import CACHE, ItemFile, Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.tree import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
@@ -259,34 +259,58 @@ def _listed_space(folder: Path, roots: list[Root], trust: TrustSet) -> ListedSpa
         if data is None:
             return None
         listed = parse_list(data)
-        older = None if is_own(roots[0]) else next(_rollback(listed, last_seen(folder)), None)
+        older = None if is_own(roots[0]) else next(rollback(listed, last_seen(folder)), None)
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
         return ListedSpace(code, error.message, "", "", "", error.message, None)
     found = find_signers(listed, roots[0].origin("list", listed.name), trust, system_clock())
+    rows = (row for row in rows_of(listed, folder, roots) if not row.is_detached)
+    items = {(row.root.folder, str(row.file.item_type), row.file.item_id, row.file.suffix): row.sha256 for row in rows}
+    return space_of(listed, found, items, older.message if older else "")
+
+
+def space_of(
+    listed: SpaceList, found: Signers, items: Mapping[tuple[str, str, str, str], str], older: str = ""
+) -> ListedSpace:
+    """Return what a list says of the items without a signature of their own.
+
+    Args:
+        listed: The list.
+        found: Who signed it.
+        items: As of :class:`rye.trust.trust_set.ListedSpace`.
+        older: Why it is older than one that was seen before; empty if it is not.
+    """
     line = listed.lines[found.line]
     code = "" if found.code == "list-signer" else found.code  # the key decides the verdict
     if older and not code:
-        found, code = found._replace(detail=older.message), older.code
-    rows = {key: row.sha256 for key, row in _items_of(listed, folder, roots)}
-    return ListedSpace(code, found.detail, line.fingerprint, line.signed_at, line.audience, listed.digest, rows)
+        found, code = found._replace(detail=older), "list-rollback"
+    return ListedSpace(code, found.detail, line.fingerprint, line.signed_at, line.audience, listed.digest, items)
 
 
-def _items_of(
-    listed: SpaceList, folder: Path, roots: Iterable[Root]
-) -> Iterator[tuple[tuple[str, str, str, str], ListedFile]]:
-    """Yield the items that a list names: folder of a client, type, id and extension, and the row of the file.
+class ListedItem(NamedTuple):
+    """An item that a list names.
 
-    What has a signature file on the list is left out: where that file is taken away, the list does not stand in for it.
+    Attributes:
+        root, file: Where it lies.
+        sha256, mode: As of :class:`rye.trust.ListedFile`.
+        is_detached: Whether its signature file is on the list: where that is taken away, the list stands not in for it.
     """
+
+    root: Root
+    file: ItemFile
+    sha256: str
+    mode: str
+    is_detached: bool
+
+
+def rows_of(listed: SpaceList, folder: Path, roots: Iterable[Root]) -> Iterator[ListedItem]:
+    """Yield the items of some roots that the list of a folder names."""
     for root in roots:
         inside = os.path.relpath(root.path, folder)
         prefix = "" if inside == os.curdir else f"{inside}/"
         for path, row in listed.files.items():
-            if f"{path}{DETACHED_SUFFIX}" in listed.files or not path.startswith(prefix):
-                continue
-            if file := root.find(path.removeprefix(prefix)):
-                yield (root.folder, str(file.item_type), file.item_id, file.suffix), row
+            if path.startswith(prefix) and (file := root.find(path.removeprefix(prefix))):
+                yield ListedItem(root, file, row.sha256, row.mode, f"{path}{DETACHED_SUFFIX}" in listed.files)
 
 
 def check_list(
@@ -316,8 +340,8 @@ def check_list(
     except SigningError as error:
         return replace(report, findings=(_fault(error.code, error.message),))
     signers = find_signers(listed, root.origin("list", listed.name), trust, now)
-    faults = [_fault(signers.code, _words(signers))] if signers.code else []
-    faults += _rollback(listed, seen)
+    faults = [_fault(signers.code, fault_words(signers))] if signers.code else []
+    faults += rollback(listed, seen)
     files, problems = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
     changes = [each for each in compare(listed.files, files) if not _is_below(each.path, unread)]
@@ -342,7 +366,8 @@ def _without_list(folder: Path, seen: Seen | None, *, required: bool) -> Iterato
         yield _fault("list-missing", f"{folder} has no signed list")
 
 
-def _words(signers: Signers) -> str:
+def fault_words(signers: Signers) -> str:
+    """Return in words why a list does not count."""
     words = {
         "list-signature": f"a signature of the list does not match: {signers.detail}",
         "list-signer": f"the list is signed with {signers.detail}",
@@ -351,7 +376,8 @@ def _words(signers: Signers) -> str:
     return words.get(signers.code, signers.detail)
 
 
-def _rollback(listed: SpaceList, seen: Seen | None) -> Iterator[Change]:
+def rollback(listed: SpaceList, seen: Seen | None) -> Iterator[Change]:
+    """Yield a finding where a list is older than one that was seen before, or another one of its number."""
     if seen and listed.number < seen.number:
         yield _fault("list-rollback", f"the list has number {listed.number}, and number {seen.number} was seen before")
     elif seen and listed.number == seen.number and listed.digest != seen.digest:

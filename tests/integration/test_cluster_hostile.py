@@ -36,6 +36,7 @@ META = {
     "roots": [["shop", "project", "", "", "", ""]],
     "withdrawn": False,
     "model": None,
+    "lists": [],
 }
 WHOLE = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": 0}, "hits": []}}
 JSON = {"Content-Type": "application/json"}

@@ -216,7 +216,7 @@ class FakeCluster:
 
     def _search(self, header: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
         self._note("search")
-        every = self._named(header["index"]).documents
+        every = {id_: row for name in header["index"].split(",") for id_, row in self._named(name).documents.items()}
         rows = [
             (id_, source)
             for id_, source in sorted(every.items(), key=_order)
@@ -224,12 +224,13 @@ class FakeCluster:
         ]
         total, after = len(rows), body.get("search_after")
         rows = [row for row in rows if after is None or _order(row) > after[-1]][: body.get("size", 10)]
+        asked = {*body.get("docvalue_fields", ()), *body.get("stored_fields", ())}
         hits = [
             {
                 "_id": id_,
                 "_source": source,
                 "sort": [source.get("mark", id_)],
-                "fields": {name: [source[name]] for name in body.get("docvalue_fields", ()) if name in source},
+                "fields": {name: [source[name]] for name in asked if name in source},
             }
             for id_, source in rows
         ]
@@ -264,6 +265,14 @@ def _matches(query: Any, id_: str, source: dict[str, Any]) -> bool:
             ((name, value),) = row.items()
             held = source.get(name, ())
             return bool(value in held if isinstance(held, list) else value == held)
+        case "terms":
+            ((name, values),) = row.items()
+            held = source.get(name, [])
+            return not {*values}.isdisjoint(held if isinstance(held, list) else [held])
+        case "constant_score":
+            return _matches(row["filter"], id_, source)
+        case "fuzzy":  # nothing here is spelled nearly like another
+            return False
         case "bool":
             needed = [*row.get("filter", ()), *row.get("must", ())]
             some = row.get("should", ())

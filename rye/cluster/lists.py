@@ -1,0 +1,404 @@
+"""The signed lists of a registry on a cluster: published with the items, and held against them by whoever reads.
+
+A list goes to the dictionary's index as one document. Its signatures are checked here, with the keys that count for
+the registry. What the cluster says beside it is its own word: which roots a list is for, which items it holds, and
+which of the listed ones were never published. So these words decide over warnings, and over no verdict.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rye._text import may_name_item
+from rye.cluster.client import Cluster
+from rye.cluster.faults import reading, shown
+from rye.cluster.published import ListNote, Published
+from rye.cluster.roots import ClusterRoot, RootFacts
+from rye.errors import EnvironmentFault, SigningError
+from rye.index.reader import Reader
+from rye.spaces import Root, Space
+from rye.spaces.lists import (
+    ListedItem,
+    Seen,
+    Signers,
+    fault_words,
+    find_signers,
+    list_folder,
+    read_list,
+    rollback,
+    rows_of,
+    space_of,
+)
+from rye.spaces.model import is_skipped
+from rye.spaces.signed import ReadItem
+from rye.spaces.state import read_record, record_path, save_record
+from rye.trust import TrustSet
+from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, SpaceList, parse_list
+from rye.trust.trust_set import ListedSpace
+
+MOST_LISTS = 1_000
+"""Lists of one registry that are read and remembered."""
+
+MOST_ITEMS = 100_000
+"""Items that are looked for on the lists of one registry."""
+
+_LINK = "120000"
+_NAMED = 5
+_END = b"\0"
+
+
+class OwnList(NamedTuple):
+    """A list that goes with the items of an owner.
+
+    Attributes:
+        owner: Whose.
+        source: The first root that it covers, in words.
+        roots: All of them.
+        data: The bytes of the file, and before them the listed items that are not published.
+        warning: How the items differ from it; empty if they do not.
+    """
+
+    owner: str
+    source: str
+    roots: tuple[RootFacts, ...]
+    data: bytes
+    warning: str
+
+    @property
+    def document(self) -> str:
+        """What the document is called: it changes with all that it holds."""
+        return hashlib.sha256(f"{self.owner}\n".encode() + self.data).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """What it holds."""
+        return base64.b64encode(zlib.compress(self.data)).decode("ascii")
+
+
+def own_lists(reader: Reader, owner: str) -> Iterator[OwnList]:
+    """Yield the lists of the folders that items of an owner are from.
+
+    Raises:
+        SigningError: ``list-malformed``, ``list-conflict``.
+        EnvironmentFault: ``unreadable``.
+    """
+    folders: dict[Path, list[Root]] = {}
+    for root in dict.fromkeys(part.root for part in reader.parts if part.live.any()):
+        folder = list_folder(root)
+        if folder and os.path.lexists(folder / LIST_FILE):
+            folders.setdefault(folder, []).append(root)
+    for folder, roots in folders.items():
+        if (data := read_list(folder)) is None:
+            continue
+        listed, left, wrong = parse_list(data), list[str](), list[str]()
+        for root in roots:
+            digests = _digests(reader, root)
+            rows = {row.file.rel_path: row for row in _items(listed, folder, root)}
+            left += [path for path in rows if path not in digests]
+            wrong += [path for path, digest in digests.items() if not _is_as(rows.get(path), digest)]
+        said = f"{roots[0].source}: {_count(wrong)} not as the signed list says, rye sign --list: {_some(wrong)}"
+        content = "\n".join(left).encode("utf-8", "surrogateescape") + _END + data
+        facts = tuple(RootFacts.of(root, owner) for root in roots)
+        yield OwnList(owner, roots[0].source, facts, content, said if wrong else "")
+
+
+def _digests(reader: Reader, root: Root) -> dict[str, str]:
+    """Return the SHA-256 hex of the items of a root, by path."""
+    digests: dict[str, str] = {}
+    for part in reader.parts:
+        if part.root is root:
+            docs = np.flatnonzero(part.live)
+            paths = part.segment.paths.take(docs)
+            digests |= zip(paths, map(part.segment.evidence.content_digest, docs.tolist()), strict=True)
+    return digests
+
+
+def _items(listed: SpaceList, folder: Path, root: Root) -> Iterator[ListedItem]:
+    """Yield the items of a root that a list names."""
+    for row in rows_of(listed, folder, [root]):
+        if may_name_item(row.file.rel_path) and not any(map(is_skipped, row.file.rel_path.split("/"))):
+            yield row
+
+
+def _is_as(row: ListedItem | None, digest: str) -> bool:
+    """Return whether an item is on a list with these bytes; a link is listed with its target, which is not known."""
+    return row is not None and (row.mode == _LINK or row.sha256 == digest)
+
+
+def _count(paths: Sequence[str]) -> str:
+    """Return how many items there are, with the verb."""
+    return "1 item is" if len(paths) == 1 else f"{len(paths):,} items are"
+
+
+def _some(paths: Sequence[str]) -> str:
+    """Return the first few paths, and how many more there are."""
+    names, more = ", ".join(map(shown, sorted(paths)[:_NAMED])), len(paths) - _NAMED
+    return f"{names} and {more:,} more" if more > 0 else names
+
+
+def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str, str]:
+    """Return those documents of lists that an index of words holds, as they were sent."""
+    return _texts(cluster.search(index, _asking(names)), cluster) if names else {}
+
+
+def _asking(names: Sequence[str]) -> dict[str, Any]:
+    return {"query": {"ids": {"values": list(names)}}, "size": len(names), "stored_fields": ["list"]}
+
+
+def _texts(answer: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
+    with cluster.faults(), reading():
+        return {str(hit["_id"]): str(hit["fields"]["list"][0]) for hit in answer["hits"]["hits"]}
+
+
+def _content(text: str, room: int) -> tuple[frozenset[str], bytes]:
+    """Return the listed items that were not published, and the bytes of a list.
+
+    Raises:
+        ValueError: The text is something else.
+    """
+    try:
+        whole = zlib.decompressobj()
+        data = whole.decompress(base64.b64decode(text, validate=True), max(room, 1))
+    except (zlib.error, binascii.Error) as error:
+        raise ValueError(str(error)) from None
+    left, end, listed = data.partition(_END)
+    if not (whole.eof and end):
+        message = "it is cut off, too large, or one of two for the same folder"
+        raise ValueError(message)
+    return frozenset(left.decode("utf-8", "surrogateescape").split("\n")), listed
+
+
+class _Remembered(NamedTuple):
+    """The last good list of a place in a registry: its name, number and digest."""
+
+    name: str
+    number: int
+    digest: str
+
+
+class HeldList:
+    """One list as the cluster holds it.
+
+    Args:
+        note: What the registry notes of it.
+        roots: The roots that it covers, by number.
+        text: Its document; None where the cluster did not hand it out, empty where two lists cover one root.
+        held: Root and path of every item that the cluster says it has; None where that is not known.
+        room: Bytes that the list may have.
+
+    Attributes:
+        size: How many bytes it has.
+        fault: Why it cannot be read: a code, and words; empty if it can.
+        listed: What it says; None if it cannot be read.
+        missing: The listed items that the cluster does not have, but for
+        left: Those that are said not to be published.
+    """
+
+    def __init__(
+        self,
+        note: ListNote,
+        roots: Mapping[int, ClusterRoot],
+        text: str | None,
+        held: frozenset[tuple[int, str]] | None,
+        *,
+        room: int,
+    ) -> None:
+        self.roots, self.listed, self.size, self.fault = roots, None, 0, ("", "")
+        self.root = next(iter(roots.values()))
+        facts = (note.owner, self.root.space, self.root.bundle, self.root.prefix, "client" if self.root.client else "")
+        self.place = "\n".join(facts)
+        self.rows: dict[tuple[int, str], ListedItem] = {}
+        told, folder = frozenset[str](), self.root.around if self.root.client else self.root.path
+        try:
+            if text is None:
+                self.fault = "list-gone", "the cluster does not hand it out"
+            else:
+                told, data = _content(text, room)
+                self.size = len(data)
+                self.listed = parse_list(data)
+                for number, root in roots.items():
+                    self.rows |= {(number, row.file.rel_path): row for row in _items(self.listed, folder, root)}
+        except SigningError as error:
+            self.fault = error.code, shown(error.message)
+        except ValueError as error:
+            self.fault = "list-malformed", shown(error)
+        absent = [path for number, path in self.rows if held is not None and (number, path) not in held]
+        self.missing, self.left = (
+            [path for path in absent if path not in told],
+            [path for path in absent if path in told],
+        )
+
+    @cached_property
+    def items(self) -> dict[tuple[str, str, str, str], str]:
+        """What it says of items without a signature of their own."""
+        rows = [row for row in self.rows.values() if not row.is_detached]
+        return {
+            (row.root.folder, str(row.file.item_type), row.file.item_id, row.file.suffix): row.sha256 for row in rows
+        }
+
+    def signers(self, trust: TrustSet, now: datetime, seen: _Remembered | None) -> tuple[Signers, str]:
+        """Return who signed it, and why it is older than one that was seen before; empty if it is not."""
+        if self.listed is None:
+            return Signers((), *self.fault), ""
+        found = find_signers(self.listed, self.root.origin("list", self.listed.name), trust, now)
+        name = self.root.bundle if self.root.space is Space.SYSTEM else seen.name if seen else ""
+        if name and name != self.listed.name and not found.code:
+            words = f"the list is that of {self.listed.name!r}, this is {shown(name)!r}"
+            return found._replace(code="list-name", detail=words), ""
+        before = Seen(seen.number, seen.digest) if seen else None
+        return found, next((fault.message for fault in rollback(self.listed, before)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLists:
+    """The lists of a registry under some keys.
+
+    Attributes:
+        warnings: Sentences on lists that do not count, and on items that are missing.
+        spaces: By the number of a root, its list, keys that know what that says, and whether one that counts signed it.
+    """
+
+    warnings: tuple[str, ...] = ()
+    spaces: Mapping[int, tuple[HeldList, TrustSet, bool]] = field(default_factory=dict)
+
+    def check(self, number: int, path: str, read: ReadItem) -> tuple[ReadItem, str]:
+        """Return an item with the evidence that its list gives, and a sentence where it is not as that says.
+
+        Args:
+            number: Of the root that it is said to be from.
+            path: Below that.
+            read: The item.
+        """
+        held, trust, counts = self.spaces.get(number, (None, None, False))
+        if held is None or trust is None:
+            return read, ""
+        if read.evidence.code and read.evidence.may_be_listed:
+            read = read._replace(evidence=trust.lists(read.evidence, read.origin))
+        row = held.rows.get((number, path))
+        if not counts or _is_as(row, hashlib.sha256(read.data).hexdigest()):
+            return read, ""
+        whose = f"the signed list of {held.root.source}"
+        if row is None:
+            return read, f"{shown(path)} is not on {whose}: it was added there"
+        return read, f"{shown(path)} has other bytes than {whose} says: older or altered ones"
+
+    def naming(self, name: str) -> Iterator[str]:
+        """Yield a sentence where a list names an item that was not found."""
+        for held, _, counts in self.spaces.values():
+            for row in held.rows.values() if counts else ():
+                if name in {row.file.item_id, f"{row.file.item_type}:{row.file.item_id}"}:
+                    yield f"the signed list of {held.root.source} names it: it is withheld, or was not published"
+
+
+class RegistryLists:
+    """The lists of one generation of a registry, fetched once.
+
+    Args:
+        cluster: The registry.
+        snapshot: The generation.
+
+    Raises:
+        EnvironmentFault: The cluster does not answer in full.
+    """
+
+    def __init__(self, cluster: Cluster, snapshot: Published) -> None:
+        notes, roots = snapshot.lists, dict(enumerate(snapshot.roots))
+        self._address = cluster.address
+        known = [(note, {at: root for at in note.roots if (root := roots.get(at))}) for note in notes[:MOST_LISTS]]
+        known = [(note, covered) for note, covered in known if covered]
+        self.held: list[HeldList] = []
+        self._is_cut = False
+        if known:
+            within = {"terms": {"root": sorted({at for _, covered in known for at in covered})}}
+            shape = {"size": MOST_ITEMS, "docvalue_fields": ["root", "path"]}
+            shape |= {"sort": ["_doc"], "track_total_hits": True, "stored_fields": "_none_"}
+            asked = [_asking([note.document for note, _ in known]), {"query": {"bool": {"filter": [within]}}} | shape]
+            documents, items = cluster.searches(f"{snapshot.items},{snapshot.words}", asked)
+            texts = _texts(documents, cluster)
+            with cluster.faults(), reading():
+                rows = [hit["fields"] for hit in items["hits"]["hits"]]
+                held = frozenset((int(row["root"][0]), str(row["path"][0])) for row in rows)
+                self._is_cut = int(items["hits"]["total"]["value"]) > len(rows)
+            counts, room = Counter(at for _, covered in known for at in covered), 2 * MAX_SPACE_LIST
+            for note, covered in known:
+                text = "" if max(map(counts.__getitem__, covered)) > 1 else texts.get(note.document)
+                self.held.append(HeldList(note, covered, text, None if self._is_cut else held, room=room))
+                room -= self.held[-1].size
+        self._seen: dict[str, _Remembered] = {}
+        self._unkept = ""
+        try:
+            record = read_record(self._record())
+            with reading():
+                self._seen = {place: _Remembered(*row) for place, row in record["lists"].items()} if record else {}
+        except (EnvironmentFault, ValueError) as error:
+            if self.held or getattr(error, "code", "") != "no-home":
+                self._unkept = f"which signed lists of {self._address} were seen before is not known: {error}"
+
+    def _record(self) -> Path:
+        return record_path("lists", str(self._address))
+
+    def under(self, trust: TrustSet, now: datetime) -> CheckedLists:
+        """Return the lists under some keys, and remember those that are good."""
+        warnings, spaces, good = list[str](), dict[int, tuple[HeldList, TrustSet, bool]](), dict[str, _Remembered]()
+        for held in self.held:
+            found, older = held.signers(trust, now, self._seen.get(held.place))
+            whose = f"the signed list of {held.root.source} in {self._address}"
+            if found.code or older:
+                code, words = found.code or "list-rollback", older or fault_words(found)
+                forget = f"; if its owner began anew, remove {self._record()}" if held.place in self._seen else ""
+                warnings.append(f"{whose} does not count: {words} [{code}]{forget}")
+            elif held.listed:
+                listed = held.listed
+                good[held.place] = _Remembered(listed.name, listed.number, listed.digest)
+            if found.counting and held.missing:
+                warnings.append(f"{_count(held.missing)} missing that {whose} names: {_some(held.missing)}")
+            if found.counting and held.left:
+                said = f"is said not to have been published, which nobody signed: {_some(held.left)}"
+                warnings.append(f"of {whose}, {len(held.left):,} of {len(held.rows):,} items {said}")
+            space = _space(held, found, older)
+            keys = replace(trust, listed=lambda *_, given=space, **__: given)
+            spaces |= dict.fromkeys(held.roots, (held, keys, bool(found.counting)))
+        places = {held.place for held in self.held}
+        for place in self._seen.keys() - places:
+            words = shown(" ".join(filter(None, place.split("\n"))))
+            forget = f"if its owner gave it up, remove {self._record()}"
+            warnings.append(f"{self._address} had a signed list of {words}, and it is gone [list-gone]; {forget}")
+        if self._is_cut:
+            warnings.append(f"whether items of the signed lists of {self._address} are missing is not known: too many")
+        self._remember(good)
+        return CheckedLists((*warnings, *filter(None, [self._unkept])), spaces)
+
+    def _remember(self, good: Mapping[str, _Remembered]) -> None:
+        """Keep the numbers of good lists."""
+        seen = {**self._seen, **good}
+        if len(seen) > MOST_LISTS:
+            self._unkept = f"{self._address} has or had more signed lists than are remembered: remove {self._record()}"
+        if seen == self._seen or self._unkept:
+            return
+        try:
+            save_record(self._record(), {"lists": seen})
+            self._seen = seen
+        except EnvironmentFault as error:
+            self._unkept = f"the numbers of the signed lists of {self._address} could not be kept: {error.message}"
+
+
+def _space(held: HeldList, found: Signers, older: str) -> ListedSpace | None:
+    """Return what a list says of items without a signature; None without a list."""
+    if held.listed is not None:
+        return space_of(held.listed, found, held.items, older)
+    if found.code == "list-gone":
+        return None
+    return ListedSpace(found.code, found.detail, "", "", "", found.detail, None)
