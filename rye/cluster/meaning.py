@@ -29,6 +29,7 @@ from rye.index.vectors import SCALE
 from rye.search.backend import Order, Top
 from rye.search.bound import Bound
 from rye.search.engine import Answer
+from rye.search.fields import Overrides
 from rye.search.fusion import lowest, shown_as
 from rye.search.meaning import Meaning
 from rye.search.modes import AUTO_MISSING, MeaningSearch
@@ -232,6 +233,11 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         self._cluster, self._of, self._embedding = backend, generation, embedding
         self._required: dict[int, tuple[Bound, Bound]] = {}  # of what scores words, by identity, what hits must match
 
+    @staticmethod
+    def weights(chosen: Overrides) -> Overrides:
+        """Return the weights of fields that are searched with, given those that were chosen for a root."""
+        return chosen
+
     @property
     def times(self) -> Mapping[str, float]:
         """By the address of each hit of the page, when it was last changed, in seconds since 1970."""
@@ -310,6 +316,16 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         Raises:
             UnavailableError: There is no embedder, or it is of another model.
         """
+        embedder = self.embedder(semantic)
+        readings = semantic.readings(embedder)
+        return Asked(embedder, readings, [query_vector(embedder, text) for text in readings])
+
+    def embedder(self, semantic: MeaningQuery) -> Embedder:
+        """Return the embedder, which is of the registry's model; hits come with their vectors from now on.
+
+        Raises:
+            UnavailableError: There is none, or it is of another model.
+        """
         snapshot, address = self._of.snapshot, shown(str(self._of.cluster.address))
         missing = snapshot.size - snapshot.vectors
         if snapshot.model is None:
@@ -327,5 +343,4 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         if missing:
             semantic.warnings.append(f"{lacking}, only words rank them")
         self._cluster.hits.dimensions = model.dimensions
-        readings = semantic.readings(embedder)
-        return Asked(embedder, readings, [query_vector(embedder, text) for text in readings])
+        return embedder

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
@@ -19,13 +19,16 @@ from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
 from rye.cluster.published import Published, model_beside, read_snapshot
+from rye.cluster.similar import SimilarItems
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
+from rye.index.reader import Part as Segment
 from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
+from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
 from rye.search.predicates import States
 from rye.search.request import Request
@@ -50,6 +53,9 @@ _NAMED_BY_THE_CLUSTER = (
 
 _LISTED = 200
 """Items that one page of a list has."""
+
+
+S = TypeVar("S", bound=ClusterSearch)
 
 
 class Beside(NamedTuple):
@@ -87,6 +93,16 @@ class Part(NamedTuple):
 def word_of(address: str) -> SearchWarning:
     """Return the warning whose word an answer is."""
     return SearchWarning(_WORD_OF_THE_CLUSTER.format(address))
+
+
+@contextmanager
+def _left_out(hits: FetchedHits) -> Iterator[None]:
+    """Let the error that an item is not there say that its bytes are no item."""
+    try:
+        yield
+    except NotFoundError as error:
+        error.hint = next(iter(hits.left_out), error.hint)
+        raise
 
 
 def pages_of(request: Request) -> Iterator[Request]:
@@ -175,7 +191,7 @@ class ClusterRegistry:
             EnvironmentFault: The cluster does not answer in full.
         """
         began, found, times = time.perf_counter(), list[SearchResponse](), dict[str, float]()
-        with self._searching(beside) as (search, settings):
+        with self._searching(ClusterSearch, beside) as (search, settings):
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
@@ -201,9 +217,29 @@ class ClusterRegistry:
         """
         from rye.search.explain import read_of
 
-        with self._searching(beside) as (search, settings):
+        with self._searching(ClusterSearch, beside) as (search, settings):
             reading = read_of(search(request))
         return replace(reading, warnings=(*settings, *reading.warnings, word_of(self.address)))
+
+    def similar(self, request: Request, item: str) -> SearchResponse:
+        """Return the items most similar to one.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        began = time.perf_counter()
+
+        def find(hits: FetchedHits) -> tuple[Reader, Segment, int]:
+            reader, _ = hits.indexed(hits.named(item))
+            with _left_out(hits):
+                return reader, *find_item(reader, item)[0]
+
+        with self._searching(SimilarItems) as (search, settings):
+            found = search(request).similar_to(find)
+        warnings = (*settings, *found.warnings, *filter(None, [self._gap]), word_of(self.address))
+        return replace(found, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""
@@ -220,19 +256,16 @@ class ClusterRegistry:
         with self._reading() as (generation, load, scratch):
             hits = FetchedHits(generation, scratch)
             reader, _ = hits.indexed(hits.named(name))
-            try:
+            with _left_out(hits):
                 found = load_item(reader, load.trust, name, space, read=hits.read)
-            except NotFoundError as error:
-                error.hint = next(iter(hits.left_out), error.hint)
-                raise
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
 
     @contextmanager
     def _searching(
-        self, beside: Beside | None = None
-    ) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...]]]:
+        self, kind: type[S], beside: Beside | None = None
+    ) -> Iterator[tuple[Callable[[Request], S], tuple[str, ...]]]:
         """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
         with self._reading(beside.snapshot if beside else None) as (generation, load, scratch):
             now = system_clock()
@@ -241,10 +274,12 @@ class ClusterRegistry:
 
             keys, last = (beside.keys, beside.last) if beside else (frozenset[str](), "")
 
-            def search(request: Request) -> ClusterSearch:
+            def search(request: Request) -> S:
                 refuse(request)
-                where = View(ranking.weights, load.trust, now, scratch, request.space, keys)
-                return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding, last=last)
+                sources = {root.source for root in generation.roots if root}
+                weights = {source: kind.weights(ranking.weights.get(source, {})) for source in sources}
+                where = View(weights, load.trust, now, scratch, request.space, keys)
+                return kind(request, ClusterBackend(generation, where), generation, embedding, last=last)
 
             yield search, (*load.warnings, *ranking.problems)
 
@@ -260,9 +295,9 @@ class ClusterRegistry:
 
     @staticmethod
     def refusal() -> UnavailableError:
-        """Return the error for all that is no search."""
+        """Return the error for all else."""
         hint = "open the registry without index for that: --index none"
-        message = "a registry on a cluster can be searched, listed and shown, and no more yet"
+        message = "a registry on a cluster finds, lists and shows items, and no more yet"
         return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:

@@ -122,6 +122,14 @@ class ClusterRegistries:
         reading = self._each[first].read(*settled)
         return replace(reading, total=found.total, did_you_mean=found.did_you_mean, warnings=found.warnings)
 
+    def similar(self, request: Request, item: str) -> SearchResponse:  # noqa: ARG002 - that of one registry
+        """Raise an error: the terms of an item are weighed by the statistics of one registry.
+
+        Raises:
+            UnavailableError: Always.
+        """
+        raise cannot("find items like one in several registries", "name one registry")
+
     def load(self, name: str, space: str | None = None) -> LoadedItem:
         """Return one item; of several registries that have it, that of the first is shown, and a warning says so.
 

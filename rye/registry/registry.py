@@ -317,6 +317,8 @@ class Registry:
         from rye.search.similar import SimilarSearch
 
         request = make_request("", options, SimilarOptions)
+        if self._on_cluster is not None:
+            return self._on_cluster.similar(request, item)
         return self._answer(
             request.space,
             lambda state: SimilarSearch(request, self._context(state, request)).similar_to(

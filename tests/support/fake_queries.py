@@ -78,7 +78,7 @@ def _fits(kind: str, value: Any, wanted: Any) -> bool:
         case "fuzzy":
             start = wanted["prefix_length"]
             near = OSA.distance(str(value), wanted["value"]) <= wanted["fuzziness"]
-            return near and str(value)[:start] == wanted["value"][:start]
+            return bool(near and str(value)[:start] == wanted["value"][:start])
         case "range":
             ends = {"gt": value.__gt__, "gte": value.__ge__, "lt": value.__lt__, "lte": value.__le__}
             return all(ends[name](end) is True for name, end in wanted.items())
