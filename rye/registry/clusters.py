@@ -182,7 +182,9 @@ class ClusterRegistries:
         ask(range(len(self._each)))
         method = next((part.response.method for part in parts.values() if part.cannot_compare), "")
         if by_words := _by_words(parts):
-            asked = asked._replace(mode=asked.mode._replace(name="keyword"))
+            # also as an option, or mode ``auto`` would be settled once more
+            by_name = {**asked.options, "mode": "keyword"}
+            asked = asked._replace(mode=asked.mode._replace(name="keyword"), options=by_name)
             ask(by_words)
         parts = _by_meaning(parts)
         stages = [part.response.stage for part in parts.values() if part.response.total]

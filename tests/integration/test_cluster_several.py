@@ -223,6 +223,34 @@ def test_words_answer_where_one_registry_has_no_vectors(fakes: dict[int, FakeClu
     assert fakes[1].requests.count("search") > 0
 
 
+def test_a_registry_in_which_nothing_is_near_gives_nothing(fakes: dict[int, FakeCluster], opened: Open) -> None:
+    """Alone it would answer by words; beside one that answers by meaning it has no hit, and nothing is said of it."""
+    assert fakes
+    model, text = WordModel(), "roll out the service with care"
+    opened("shop", embedder=model).publish(address(1, "shop"))
+    opened("ops", embedder=model).publish(address(2, "ops"))
+    options: dict[str, Any] = {"mode": "semantic", "threshold": 0.5}
+    alone = opened("ops", index=address(2, "ops"), embedder=model).search(text, **options)
+    assert (alone.search_type, alone.total > 0) == ("keyword", True)
+    found = opened("shop", index=BOTH, embedder=model).search(text, **options)
+    assert (found.search_type, found.method) == ("semantic", "embedding")
+    assert {name.partition(":")[0] for name in names(found)} == {"shop"}
+    assert not any("instead of" in text for text in found.warnings)
+
+
+def test_words_that_one_registry_has_word_for_word_are_searched_in_all(
+    fakes: dict[int, FakeCluster], opened: Open
+) -> None:
+    """Mode ``auto`` is by words then, as in one registry with all the items."""
+    assert fakes
+    model = WordModel()
+    opened("shop", embedder=model).publish(address(1, "shop"))
+    opened("ops", embedder=model).publish(address(2, "ops"))
+    found = opened("shop", index=BOTH, embedder=model).search("Another text on how to deploy")
+    assert (found.search_type, found.method) == ("keyword", "keyword")
+    assert {"ops:shared", "shop:deploy"} <= set(names(found))
+
+
 def test_nothing_is_published_to_several(both: Registry, opened: Open) -> None:
     """The error says to name one."""
     assert both.index == BOTH

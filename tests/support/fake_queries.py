@@ -98,20 +98,21 @@ def score(query: Any, id_: str, source: Source) -> float:
             counted = [*row.get("must", ()), *row.get("should", ())]
             return sum(score(each, id_, source) for each in counted if matches(each, id_, source))
         case "script_score" if row["script"]["id"] == "rye-meaning":
-            return _meaning(row["script"]["params"], source)
+            worded = any(matches(each, id_, source) for each in row["query"]["bool"]["should"])
+            return _meaning(row["script"]["params"], source, worded=worded)
     return 0.0
 
 
-def _meaning(params: dict[str, Any], source: Source) -> float:
-    """Return what the script of similarities does, for queries by meaning alone."""
+def _meaning(params: dict[str, Any], source: Source, *, worded: bool) -> float:
+    """Return what the script of similarities does, where no least scores are asked for; a word alone scores nothing."""
     held = np.frombuffer(base64.b64decode(source.get("vectors", "")), ">i2").astype(np.float64)
     asked = np.asarray(params["q"]).reshape(-1, params["d"])
     products = held.reshape(-1, params["d"]) @ asked.T
     best = float(products.max()) if products.size else -np.inf
     factor = params["f"][source["root"]] if params["f"] else 1.0
     total = max(best, 0.0) * params["a"] * factor
-    assert params["k"] == 0, "the fake has no scores of words"
-    if not params["e"] and best < params["t"]:
+    assert max(params["s"], params["l"], params["c"]) < -1, "the fake compares no least scores"
+    if not params["e"] and best < params["t"] and (params["m"] or not worded):
         return 0.0
     return float(1.0 + np.rint(params["u"] * total))
 
