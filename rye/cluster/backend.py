@@ -88,6 +88,7 @@ class View(NamedTuple):
         scratch: Folder for the indexes of its pages.
         space: Which items are searched, and counted in statistics: those of a space, or ``all``.
         lists: The signed lists of the registry under these keys.
+        keys: Of keyword terms that items of other registries have, which are searched together with this one.
     """
 
     overrides: Mapping[str, Overrides]
@@ -96,6 +97,7 @@ class View(NamedTuple):
     scratch: Path
     space: str = "all"
     lists: CheckedLists = CheckedLists()
+    keys: frozenset[str] = frozenset()
 
 
 class ClusterBackend:
@@ -108,10 +110,11 @@ class ClusterBackend:
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
         self.has_withdrawn = generation.snapshot.has_withdrawn
+        self.times: dict[str, float] = {}  # by the address of each hit of the page
 
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
-        return self._of.snapshot.keys - frozenset(BUILT_IN_KEYS)
+        return (self._of.snapshot.keys | self._view.keys) - frozenset(BUILT_IN_KEYS)
 
     def expect(self, query: str, words: Mapping[ast.Word, int]) -> None:
         """Look up the words and names that a search of plain words will ask about, together."""
@@ -208,6 +211,7 @@ class ClusterBackend:
         scores = evaluation.totals().round(4)
         if order.sort_by == "score":  # the cluster adds up in single precision
             rows = sorted(rows, key=lambda row: (-(row.score // TIER), -scores[numbers[row.mark]], *row.tie))
+        self.times = {self._of.address_of(str(row.root.path / row.path)): row.time for row in rows}
         docs = np.asarray([numbers[row.mark] for row in rows], np.int64)
         pad = np.full(order.start, -1)  # the hits before the page, which nobody asks for
         named = {self.names.marks[item] for item in order.exact.tolist()}

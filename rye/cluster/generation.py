@@ -35,6 +35,7 @@ from rye.trust import Evidence, TrustSet
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
 _KEPT = 100_000
+_ASKED = 10_000
 
 
 LookUp: TypeAlias = Generator[list[tuple[str, Clause]], list[dict[str, Any]], None]
@@ -86,6 +87,17 @@ class WordLists:
                 rows = [hit["fields"] for hit in answer["hits"]["hits"]]
                 found = {str(row["word"][0]): (int(row["df"][0]), int(row["fields"][0])) for row in rows}
             self._known[key] = self._weighed(key[0], found, excluded=key[1], is_everywhere=bool(wanted[key].all()))
+
+    def frequencies(self, words: Sequence[str]) -> list[int]:
+        """Return in how many items each of some words occurs."""
+        blocks = [words[start : start + _ASKED] for start in range(0, len(words), _ASKED)]
+        shape = {"size": _ASKED, "_source": False, "docvalue_fields": ["word", "df"], "sort": ["_doc"]}
+        bodies = [{"query": {"bool": {"filter": [{"terms": {"word": list(block)}}]}}} | shape for block in blocks]
+        answers = self._cluster.searches(self._index, bodies)
+        with self._cluster.faults(), reading():
+            rows = [hit["fields"] for answer in answers for hit in answer["hits"]["hits"]]
+            counts = {str(row["word"][0]): int(row["df"][0]) for row in rows}
+        return [counts.get(word, 0) for word in words]
 
     def _weighed(
         self, pattern: Pattern, found: dict[str, tuple[int, int]], *, excluded: bool, is_everywhere: bool

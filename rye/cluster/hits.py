@@ -76,6 +76,7 @@ class FetchedHits:
     """Fetches hits of one generation.
 
     Attributes:
+        lists: The signed lists of the registry.
         left_out: Sentences on those whose bytes are no item.
         dimensions: Of the vectors that are fetched with each hit; 0 for none.
         vectors: By source and path, those of the hits that have any.
@@ -84,7 +85,7 @@ class FetchedHits:
 
     def __init__(self, generation: Generation, scratch: Path, lists: CheckedLists) -> None:
         self._of = generation
-        self._lists = lists
+        self.lists = lists
         self.not_as_listed: dict[tuple[str, str], str] = {}
         self._scratch = scratch
         self._read: dict[tuple[str, str], ReadItem] = {}
@@ -167,7 +168,7 @@ class FetchedHits:
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
-        read, self.not_as_listed[root.source, path] = self._lists.check(number, path, read)
+        read, self.not_as_listed[root.source, path] = self.lists.check(number, path, read)
         self._read[root.source, path] = read
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
-from rye.cluster.generation import Found, Generation
+from rye.cluster.generation import Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.lists import CheckedLists, RegistryLists
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
-from rye.cluster.published import model_beside, read_snapshot
+from rye.cluster.published import Published, model_beside, read_snapshot
+from rye.cluster.similar import SimilarItems
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
+from rye.index.reader import Part as Segment
 from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
+from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
-from rye.search.engine import Search
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
@@ -52,6 +54,64 @@ _NAMED_BY_THE_CLUSTER = (
 
 _LISTED = 200
 """Items that one page of a list has."""
+
+
+S = TypeVar("S", bound=ClusterSearch)
+
+
+class Beside(NamedTuple):
+    """What is known of a registry, and of those that are searched together with it.
+
+    Attributes:
+        snapshot: The generation to search.
+        keys: Of the keyword terms that items of any of them have.
+        last: The loosest stage of relaxation that counts; empty for any.
+    """
+
+    snapshot: Published
+    keys: frozenset[str]
+    last: str = ""
+
+
+class Part(NamedTuple):
+    """What one registry answers.
+
+    Attributes:
+        response: Its hits, with the warnings of the search.
+        settings: Warnings about settings and keys here, the same for every registry.
+        gap: Warnings about the registry as a whole.
+        times: By path, when each hit was last changed, in seconds since 1970; minus infinity where it does not say.
+        cannot_compare: Whether words had to answer because the query could not be compared with its items.
+    """
+
+    response: SearchResponse
+    settings: tuple[str, ...]
+    gap: tuple[str, ...]
+    times: Mapping[str, float]
+    cannot_compare: bool
+
+
+def word_of(address: str) -> SearchWarning:
+    """Return the warning whose word an answer is."""
+    return SearchWarning(_WORD_OF_THE_CLUSTER.format(address))
+
+
+@contextmanager
+def _left_out(hits: FetchedHits, name: str) -> Iterator[None]:
+    """Let the error that an item is not there say that its bytes are no item, or that a signed list names it."""
+    try:
+        yield
+    except NotFoundError as error:
+        error.hint = next(iter((*hits.left_out, *hits.lists.naming(name))), error.hint)
+        raise
+
+
+def pages_of(request: Request) -> Iterator[Request]:
+    """Yield the searches for the pages of one; the first alone counts facets."""
+    end = request.offset + request.limit
+    for at in count(request.offset, _LISTED):
+        facets = request.facets if at == request.offset else ()
+        yield request._replace(offset=at, limit=min(_LISTED, end - at), facets=facets)
 
 
 class ClusterRegistry:
@@ -86,6 +146,11 @@ class ClusterRegistry:
         self._gap = ""
         self._lists: RegistryLists | None = None
 
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return str(self.cluster.address)
+
     def search(self, request: Request) -> SearchResponse:
         """Answer a search.
 
@@ -93,7 +158,7 @@ class ClusterRegistry:
             UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        return self._pages([request])
+        return self._alone(self.part([request]))
 
     def listed(self, request: Request) -> SearchResponse:
         """Answer a search for everything in its scope, however many, as one page.
@@ -102,29 +167,50 @@ class ClusterRegistry:
             UnavailableError: More are asked for than a cluster hands out.
             EnvironmentFault: The cluster does not answer in full.
         """
-        end, starts = request.offset + request.limit, count(request.offset, _LISTED)
-        return self._pages(request._replace(offset=at, limit=min(_LISTED, end - at)) for at in starts)
+        return self._alone(self.part(pages_of(request)))
 
-    def _pages(self, requests: Iterable[Request]) -> SearchResponse:
-        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
-        began, found = time.perf_counter(), list[SearchResponse]()
-        with self._searching() as (search, settings):
+    def _alone(self, part: Part) -> SearchResponse:
+        warnings = (*part.settings, *part.response.warnings, *part.gap, word_of(self.address))
+        return replace(part.response, warnings=warnings)
+
+    def snapshot(self) -> Published:
+        """Return the generation that serves now.
+
+        Raises:
+            NotFoundError, EnvironmentFault: As :func:`rye.cluster.published.read_snapshot`.
+        """
+        return read_snapshot(self.cluster)
+
+    def part(self, requests: Iterable[Request], beside: Beside | None = None) -> Part:
+        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits.
+
+        Args:
+            requests: The searches, at least one.
+            beside: What is searched together with this registry; None for nothing.
+
+        Raises:
+            UnavailableError: They ask for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        began, found, times = time.perf_counter(), list[SearchResponse](), dict[str, float]()
+        with self._searching(ClusterSearch, beside) as (search, settings):
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
-                found.append(search(request).run())
-        told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
+                asked = search(request)
+                found.append(asked.run())
+                times |= asked.times
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
         gap, space = [SearchWarning(self._gap)] if self._gap else [], found[0].space
         if self._generation and not self._generation.extent(space).size:
-            gap.append(SearchWarning(f"the registry has no items in {space} space"))
-        warnings = (*settings, *said, *gap, told)
+            gap.append(SearchWarning(f"{self.address} has no items in {space} space"))
         limit = sum(one.limit for one in found)
-        return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)
+        whole = replace(found[0], results=results, limit=limit, warnings=tuple(said), took_ms=took)
+        return Part(whole, settings, tuple(gap), times, asked.cannot_compare)
 
-    def read(self, request: Request) -> QueryReading:
+    def read(self, request: Request, beside: Beside | None = None) -> QueryReading:
         """Return how a query is read, after searching for it.
 
         Raises:
@@ -133,10 +219,29 @@ class ClusterRegistry:
         """
         from rye.search.explain import read_of
 
-        with self._searching() as (search, settings):
+        with self._searching(ClusterSearch, beside) as (search, settings):
             reading = read_of(search(request))
-        told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
-        return replace(reading, warnings=(*settings, *reading.warnings, told))
+        return replace(reading, warnings=(*settings, *reading.warnings, word_of(self.address)))
+
+    def similar(self, request: Request, item: str) -> SearchResponse:
+        """Return the items most similar to one.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        began = time.perf_counter()
+
+        def find(hits: FetchedHits) -> tuple[Reader, Segment, int]:
+            reader, _ = hits.indexed(hits.named(item))
+            with _left_out(hits, item):
+                return reader, *find_item(reader, item)[0]
+
+        with self._searching(SimilarItems) as (search, settings):
+            found = search(request).similar_to(find)
+        warnings = (*settings, *found.warnings, *filter(None, [self._gap]), word_of(self.address))
+        return replace(found, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""
@@ -153,35 +258,38 @@ class ClusterRegistry:
         with self._reading() as (generation, load, lists, scratch):
             hits = FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
-            try:
+            with _left_out(hits, name):
                 found = load_item(reader, load.trust, name, space, read=hits.read)
-            except NotFoundError as error:
-                error.hint = next(iter((*hits.left_out, *lists.naming(name))), error.hint)
-                raise
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), *listed, told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
 
     @contextmanager
-    def _searching(self) -> Iterator[tuple[Callable[[Request], Search[Found]], tuple[str, ...]]]:
+    def _searching(
+        self, kind: type[S], beside: Beside | None = None
+    ) -> Iterator[tuple[Callable[[Request], S], tuple[str, ...]]]:
         """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
-        with self._reading() as (generation, load, lists, scratch):
+        with self._reading(beside.snapshot if beside else None) as (generation, load, lists, scratch):
             now = system_clock()
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
 
-            def search(request: Request) -> Search[Found]:
+            keys, last = (beside.keys, beside.last) if beside else (frozenset[str](), "")
+
+            def search(request: Request) -> S:
                 refuse(request)
-                where = View(ranking.weights, load.trust, now, scratch, request.space, lists)
-                return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)
+                sources = {root.source for root in generation.roots if root}
+                weights = {source: kind.weights(ranking.weights.get(source, {})) for source in sources}
+                where = View(weights, load.trust, now, scratch, request.space, lists, keys)
+                return kind(request, ClusterBackend(generation, where), generation, embedding, last=last)
 
             yield search, (*load.warnings, *ranking.problems, *lists.warnings)
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
-        """Yield the generation that serves now, the trusted keys, its lists under them, and a folder to work in."""
-        load, snapshot = self._layout.load_trust(self._named_trust), read_snapshot(self.cluster)
+    def _reading(self, snapshot: Published | None = None) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
+        """Yield a generation, by default the one that serves, the trusted keys, its lists under them, and a folder."""
+        load, snapshot = self._layout.load_trust(self._named_trust), snapshot or self.snapshot()
         if self._generation is None or self._lists is None or self._generation.snapshot.items != snapshot.items:
             self._generation = Generation(self.cluster, snapshot)
             self._gap = self._generation.gap()
@@ -192,9 +300,9 @@ class ClusterRegistry:
 
     @staticmethod
     def refusal() -> UnavailableError:
-        """Return the error for all that is no search."""
+        """Return the error for all else."""
         hint = "open the registry without index for that: --index none"
-        message = "a registry on a cluster can be searched, listed and shown, and no more yet"
+        message = "a registry on a cluster finds, lists and shows items, and no more yet"
         return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:

@@ -332,7 +332,6 @@ def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, t
 
 OTHERS: dict[str, Callable[[Registry], object]] = {
     "sections": lambda one: one.sections("a"),
-    "similar": lambda one: one.similar("tool:a"),
     "stats": lambda one: one.stats(),
     "why": lambda one: one.why("a", "tool:a"),
 }
