@@ -9,7 +9,7 @@ query it is that of the rarest part it needs, wherever the whole stands at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb
 from typing import NamedTuple, TypeAlias
@@ -83,6 +83,7 @@ class Compiler:
         terms: By part and whether it is excluded, the words of the dictionary that it stands for.
         weights: The weights of the fields, each with the clause for the items that have them; no item is in two.
         trust: The keys here.
+        related: Returns the clause of a condition on relations.
     """
 
     def __init__(
@@ -90,9 +91,11 @@ class Compiler:
         terms: Mapping[tuple[Pattern, bool], Terms],
         weights: Sequence[tuple[Clause, Weights]],
         trust: TrustSet = _NO_KEYS,
+        related: Callable[[bound.Relation], Clause] | None = None,
     ) -> None:
         self._terms = terms
         self._trust = trust
+        self._related = related
         self._weights = weights
         self.has_chains = False
         """Whether ``match`` may find too much: in a chain of NEAR each neighbour has to be near the same one."""
@@ -114,6 +117,8 @@ class Compiler:
                 return none_of(self.match(operand, excluded=not excluded))
             case TermQuery():
                 return _OfTerm(self, node, excluded=excluded).match()
+        if self._related is not None and bound.is_relation(node):
+            return self._related(node)
         return filter_clause(node, self._trust, excluded=excluded)
 
     def score(self, matching: Clause, weighed: Sequence[tuple[TermQuery, float]], norm: float) -> tuple[Clause, bool]:

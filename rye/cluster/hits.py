@@ -24,6 +24,7 @@ from rye.cluster.vectors import HitVectors
 from rye.errors import ItemError
 from rye.index.file_list import FileList, Files, SegmentRow
 from rye.index.reader import Floats, Reader
+from rye.index.relations import Edge
 from rye.index.schema import SEPARATOR, TYPE_NAMES, ItemPlace, clean
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
@@ -75,6 +76,7 @@ class FetchedHits:
 
     Attributes:
         left_out: Sentences on those whose bytes are no item.
+        marks: Of those that were fetched, by source and path.
         dimensions: Of the vectors that are fetched with each hit; 0 for none.
         vectors: By source and path, those of the hits that have any.
     """
@@ -85,6 +87,7 @@ class FetchedHits:
         self._read: dict[tuple[str, str], ReadItem] = {}
         self._roots = generation.roots
         self.left_out: list[str] = []
+        self.marks: dict[tuple[str, str], str] = {}
         self.dimensions = 0
         self.vectors: dict[tuple[str, str], HitVectors] = {}
 
@@ -164,12 +167,15 @@ class FetchedHits:
             return None
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
+        self.marks[root.source, path] = str(fields["mark"])
         tie = (root.priority, item_id, kind, path, number)
         time, score = float(fields.get("time", -np.inf)), float(hit.get("_score") or 0.0)
         return Row(str(fields["mark"]), read, root, path, round(score), time, str(fields["by_name"]), tie)
 
-    def indexed(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
-        """Return an index of a few items, and the number of each there by its mark."""
+    def indexed(
+        self, rows: Sequence[Row], edges_of: Callable[[Row], Sequence[Edge]] = lambda _: ()
+    ) -> tuple[Reader, dict[str, int]]:
+        """Return an index of a few items, and the number of each there by its mark; with their references if given."""
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
         for at, root in sorted(enumerate(self._roots), key=lambda pair: (pair[1].priority if pair[1] else 0, pair[0])):
             here = [row for row in rows if row.tie[-1] == at]
@@ -178,7 +184,7 @@ class FetchedHits:
             builder = SegmentBuilder()
             for number, row in enumerate(here, base):
                 place = ItemPlace(root.space, root.bundle, row.path, *root.describe(row.path))
-                builder.add(row.read.item, place, row.read.evidence)
+                builder.add(row.read.item, place, row.read.evidence, edges_of(row))
                 numbers[row.mark] = number
                 self._read[root.source, row.path] = row.read
             with TemporaryDirectory(dir=self._scratch) as folder:

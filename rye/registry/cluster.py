@@ -17,6 +17,7 @@ from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
+from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
 from rye.cluster.published import model_beside, read_snapshot
 from rye.cluster.vectors import ItemVectors, Model
@@ -26,8 +27,10 @@ from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
+from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
 from rye.search.engine import Search
+from rye.search.graph import Direction
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
@@ -36,6 +39,7 @@ from rye.spaces.layout import Layout
 from rye.trust import TrustLoad, system_clock
 
 if TYPE_CHECKING:
+    from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
     from rye.registry.vectors import VectorIndexes
@@ -47,6 +51,10 @@ _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are th
 _NAMED_BY_THE_CLUSTER = (
     "which item has this name, and its copies, are the word of {}; the verdict is your own; "
     "files beside it are not on the cluster"
+)
+
+_RELATED_BY_THE_CLUSTER = (
+    "which items there are, and which refer to others, are the word of {}; references and verdicts are from their bytes"
 )
 
 _LISTED = 200
@@ -160,6 +168,34 @@ class ClusterRegistry:
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
 
+    def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
+        """Return the relations around an item, as :meth:`rye.Registry.refs` does.
+
+        Every reference is read from the bytes of the item that states it.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            UnavailableError: Too many items would have to be read.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.registry.relations import relations_of
+
+        def start_of(reader: Reader) -> int:
+            part, local = find_item(reader, item)[0]
+            return part.base + local
+
+        with self._reading() as (generation, load, scratch):
+            hits = FetchedHits(generation, scratch)
+            near = Neighbours(generation, hits, start_of)
+            reader = near.around(hits.named(item), Direction(direction), depth)
+            found = relations_of(
+                reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read
+            )
+        items = tuple(replace(one, path=generation.address_of(one.path)) for one in found.items)
+        told = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
+        said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
+        return replace(found, items=items, warnings=said)
+
     @contextmanager
     def _searching(self) -> Iterator[tuple[Callable[[Request], Search[Found]], tuple[str, ...]]]:
         """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
@@ -189,7 +225,7 @@ class ClusterRegistry:
     def refusal() -> UnavailableError:
         """Return the error for all that is no search."""
         hint = "open the registry without index for that: --index none"
-        message = "a registry on a cluster can be searched, listed and shown, and no more yet"
+        message = "a registry on a cluster can be searched and shown, with lists and relations, and no more yet"
         return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:

@@ -99,7 +99,7 @@ class Registry:
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
-        index: Address of a registry on a cluster, which is searched, listed and loaded from; the rest refuses then.
+        index: Address of a registry on a cluster; what it cannot answer is refused then.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -420,7 +420,14 @@ class Registry:
         from rye.registry.relations import relations_of
 
         asked = complete(RefsOptions, options)
-        return self._with_state(lambda state: relations_of(state, item, **asked))
+        if self._on_cluster is not None:
+            return self._on_cluster.refs(item, **asked)
+
+        def work(state: State) -> Relations:
+            found = relations_of(state.everywhere, state.trust.trust, item, **asked)
+            return replace(found, stale=state.stale("all"), warnings=(*state.warnings, *found.warnings))
+
+        return self._with_state(work)
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""

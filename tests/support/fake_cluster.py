@@ -11,9 +11,11 @@ import copy
 import json
 import threading
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 from opensearchpy.exceptions import ConflictError, NotFoundError, RequestError
+from rapidfuzz.distance import OSA
 
 from rye.cluster.client import Address, Cluster
 
@@ -223,18 +225,29 @@ class FakeCluster:
             if _matches(body.get("query"), id_, source)
         ]
         total, after = len(rows), body.get("search_after")
-        rows = [row for row in rows if after is None or _order(row) > after[-1]][: body.get("size", 10)]
+        start = body.get("from", 0)
+        rows = [row for row in rows if after is None or _order(row) > after[-1]][start : start + body.get("size", 10)]
         hits = [
             {
                 "_id": id_,
                 "_source": source,
                 "sort": [source.get("mark", id_)],
-                "fields": {name: [source[name]] for name in body.get("docvalue_fields", ()) if name in source},
+                "fields": {name: _listed(source[name]) for name in body.get("docvalue_fields", ()) if name in source},
             }
             for id_, source in rows
         ]
         answer = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": total}, "hits": hits}}
         return answer | {"aggregations": dict(_aggregated(body.get("aggs", {}), every))}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _words(source: dict[str, Any], name: str) -> set[str]:
+    """Return the terms of a field; that of references is a text."""
+    values = _listed(source.get("edges" if name == "refers" else name, []))
+    return {word for value in values for word in value.replace("|", " ").split()} if name == "refers" else {*values}
 
 
 def _order(row: tuple[str, dict[str, Any]]) -> str:
@@ -243,8 +256,12 @@ def _order(row: tuple[str, dict[str, Any]]) -> str:
 
 def _aggregated(wanted: dict[str, Any], every: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Any]]:
     for name, how in wanted.items():
-        ((kind, row),) = how.items()
-        if kind == "filter":
+        kind, row = next(pair for pair in how.items() if pair[0] != "aggs")
+        if kind == "terms":
+            found = {word: [s for s in every.values() if word in _words(s, row["field"])] for word in row["include"]}
+            hits = {word: [{"fields": {"mark": [s["mark"]]}} for s in some] for word, some in found.items() if some}
+            yield name, {"buckets": [{"first": {"hits": {"hits": some}}} for some in hits.values()]}
+        elif kind == "filter":
             yield name, {"doc_count": sum(_matches(row, id_, source) for id_, source in every.items())}
         else:
             values = [source[row["field"]] for source in every.values() if row["field"] in source]
@@ -264,7 +281,19 @@ def _matches(query: Any, id_: str, source: dict[str, Any]) -> bool:
             ((name, value),) = row.items()
             held = source.get(name, ())
             return bool(value in held if isinstance(held, list) else value == held)
+        case "terms":
+            ((name, wanted),) = row.items()
+            return not _words(source, name).isdisjoint(wanted)
+        case "wildcard":
+            ((name, given),) = row.items()
+            return any(fnmatchcase(value, given["value"]) for value in _words(source, name))
+        case "fuzzy":
+            ((name, given),) = row.items()
+            near = (OSA.distance(value, given["value"]) for value in _words(source, name))
+            return any(distance <= given["fuzziness"] for distance in near)
         case "bool":
+            if any(_matches(each, id_, source) for each in row.get("must_not", ())):
+                return False
             needed = [*row.get("filter", ()), *row.get("must", ())]
             some = row.get("should", ())
             return all(_matches(each, id_, source) for each in needed) and (

@@ -168,8 +168,6 @@ def test_only_words_and_phrases_are_scored_exactly(text: str, *, exact: bool) ->
         ("is:tampered", "verdict"),
         ("is:untrusted", "verdict"),
         ("-is:trusted", "verdict"),
-        ("references:x", "references"),
-        ("is:orphan", "references"),
     ],
 )
 def test_what_a_cluster_cannot_know_is_refused_by_name(text: str, words: str) -> None:
