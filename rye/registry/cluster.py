@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
+from rye.cluster.conditions import Clause
+from rye.cluster.faults import shown
+from rye.cluster.figures import figures_of
 from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.local_items import LocalItems, select_items
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
+    from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading
 
@@ -55,6 +59,10 @@ _NAMED_BY_THE_CLUSTER = (
 
 _RELATED_BY_THE_CLUSTER = (
     "which items there are, and which refer to others, are the word of {}; references and verdicts are from their bytes"
+)
+
+_COUNTED_BY_THE_CLUSTER = (
+    "counts are the word of {}; verdicts, signers, terms, files, sizes and equal items are not counted there"
 )
 
 _LISTED = 200
@@ -196,6 +204,31 @@ class ClusterRegistry:
         said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
         return replace(found, items=items, warnings=said)
 
+    def stats(self, space: str) -> Stats:
+        """Return what a cluster can count, of each root and of all.
+
+        Raises:
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.registry.stats import SpaceStats, Stats
+
+        with self._reading() as (generation, load, _):
+            roots = [(at, root) for at, root in enumerate(generation.roots) if root and space in ("all", root.space)]
+            clauses: list[Clause] = [{"terms": {"root": [at]}} for at, _ in roots]
+            every: Clause = {"terms": {"root": [at for at, _ in roots]}}
+            index = generation.snapshot.items
+            *each, total = figures_of(self.cluster, index, [*clauses, every])
+        spaces = [
+            SpaceStats(root.source, generation.address_of(str(root.path)), figures, 0, 0, {}, {}, 0, 0, 0.0)
+            for (_, root), figures in sorted(zip(roots, each, strict=True), key=lambda pair: pair[0][1].priority)
+        ]
+        address, model = str(self.cluster.address), generation.snapshot.model
+        with_vectors = f"{generation.snapshot.vectors:,} items of the registry have vectors"
+        said = [f"{with_vectors} of {shown(model.name)}"] if model else []
+        told = _COUNTED_BY_THE_CLUSTER.format(address)
+        warnings = (*load.warnings, *filter(None, [self._gap]), *said, told)
+        return Stats(tuple(spaces), total, registry=address, warnings=warnings)
+
     @contextmanager
     def _searching(self) -> Iterator[tuple[Callable[[Request], Search[Found]], tuple[str, ...]]]:
         """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
@@ -225,7 +258,7 @@ class ClusterRegistry:
     def refusal() -> UnavailableError:
         """Return the error for all that is no search."""
         hint = "open the registry without index for that: --index none"
-        message = "a registry on a cluster can be searched and shown, with lists and relations, and no more yet"
+        message = "a registry on a cluster can be searched and shown, with lists, relations and figures, no more yet"
         return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:

@@ -564,6 +564,8 @@ class Registry:
         check_space(space)
         from rye.registry.stats import stats_of
 
+        if self._on_cluster is not None and not only_trusted:
+            return self._on_cluster.stats(space)
         return self._with_state(lambda state: stats_of(state, space, only_trusted=only_trusted))
 
     def trust_keys(self) -> TrustReport:
