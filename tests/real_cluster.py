@@ -93,7 +93,8 @@ def lay_out(home: Path) -> None:
     pom = "<project><modelVersion>4.0.0</modelVersion><groupId>r</groupId><artifactId>r</artifactId>"
     lib = home / "lib"
     lib.mkdir(parents=True)
-    (home / "plugins").mkdir()
+    for name in ("bin", "plugins", "extensions"):
+        (home / name).mkdir()
     (home / "pom.xml").write_text(f"{pom}<version>1</version><dependencies>{rows}</dependencies></project>")
     goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
     subprocess.run(["mvn", "-B", "-q", "-f", home / "pom.xml", goal, f"-DoutputDirectory={lib}"], check=True)
@@ -173,7 +174,7 @@ def wait_for(address: str, folder: Path) -> None:
                     return
         except (URLError, OSError):
             time.sleep(0.5)
-    said = "\n".join(file.read_text(errors="replace")[-1_000:] for file in sorted(folder.glob("*.txt")))
+    said = "\n".join(file.read_text(errors="replace")[:4_000] for file in sorted(folder.glob("*.txt")))
     sys.exit(f"the nodes did not start within {WAIT} seconds\n{said}")
 
 

@@ -6,7 +6,7 @@ and judged here, and their scores are computed from them, with the frequencies o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -255,7 +255,14 @@ class ClusterBackend:
         evaluation = self.page(query)
         reader = evaluation.reader
         states = self._states_of(reader)
-        kept = [hit for hit in hits if all(_holds(node, hit.doc, states, reader) for node in on_verdicts)]
+
+        def refers(node: bound.Relation, doc: int) -> bool:
+            part, local = reader.locate(doc)
+            return self.hits.marks[part.root.source, part.segment.paths[local]] in self._of.relations.marks(node)
+
+        kept = [
+            hit for hit in hits if all(_holds(node, hit.doc, states, reader, refers=refers) for node in on_verdicts)
+        ]
         gone = len(hits) - len(kept)
         claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
         keys, now = self._view.trust, self._view.now
@@ -363,15 +370,19 @@ class ClusterNames:
         return self._backend.why_hidden(self.as_matches(items), len(items)) if len(items) else []
 
 
-def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
+def _holds(
+    node: Bound, doc: int, states: States, reader: Reader, *, refers: Callable[[bound.Relation, int], bool]
+) -> bool:
     """Return whether a fetched hit meets a condition on its verdict or signer, as the keys here judge it."""
     match node:
         case bound.All(operands=operands):
-            return all(_holds(operand, doc, states, reader) for operand in operands)
+            return all(_holds(operand, doc, states, reader, refers=refers) for operand in operands)
         case bound.Any(operands=operands):
-            return any(_holds(operand, doc, states, reader) for operand in operands)
+            return any(_holds(operand, doc, states, reader, refers=refers) for operand in operands)
         case bound.Not(operand=operand):
-            return not _holds(operand, doc, states, reader)
+            return not _holds(operand, doc, states, reader, refers=refers)
+    if bound.is_relation(node):
+        return refers(node, doc)
     if not bound.asks_verdict(node):
         return bool(Evaluation(reader, node, weights_for(reader), states).docs().mask[doc])
     signature = states.signature(*reader.locate(doc))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rye.cluster.all_relations import AllRelations
 from rye.cluster.client import Cluster
 from rye.cluster.compiler import MOST_TERMS, Compiler, lookup, terms_asked
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
@@ -147,6 +148,7 @@ class Generation:
         weights: The documented weights of the fields, with its mean lengths.
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
+        relations: What its items refer to.
         dfs: In how many items a term query is found, by space, pattern and fields.
         pages: The indexes that were made last, each of the items of a page, and the number of each by its mark.
     """
@@ -157,6 +159,7 @@ class Generation:
         self.weights = plain_weights(snapshot.average)
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
+        self.relations = AllRelations(cluster, snapshot)
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
         self.pages: dict[tuple[tuple[str, int, str, Evidence], ...], tuple[Reader, dict[str, int]]] = {}
         self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
@@ -230,7 +233,7 @@ class Generation:
             for pattern in patterns(term.pattern):
                 before = wanted.get((pattern, excluded))
                 wanted[pattern, excluded] = term.fields if before is None else before & term.fields
-        return Compiler(self.lists.look_up(wanted), weights, trust)
+        return Compiler(self.lists.look_up(wanted), weights, trust, self.relations.clause)
 
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""

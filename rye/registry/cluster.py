@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
+from rye.cluster.conditions import Clause
+from rye.cluster.faults import shown
+from rye.cluster.figures import figures_of
 from rye.cluster.generation import Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.lists import CheckedLists, RegistryLists
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
+from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
 from rye.cluster.published import Published, model_beside, read_snapshot
 from rye.cluster.similar import SimilarItems
@@ -31,6 +35,7 @@ from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
 from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
+from rye.search.graph import Direction
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
@@ -39,8 +44,10 @@ from rye.spaces.layout import Layout
 from rye.trust import TrustLoad, system_clock
 
 if TYPE_CHECKING:
+    from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
+    from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading
 
@@ -50,6 +57,14 @@ _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are th
 _NAMED_BY_THE_CLUSTER = (
     "which item has this name, and its copies, are the word of {}; the verdict is your own; "
     "files beside it are not on the cluster"
+)
+
+_RELATED_BY_THE_CLUSTER = (
+    "which items there are, and which refer to others, are the word of {}; references and verdicts are from their bytes"
+)
+
+_COUNTED_BY_THE_CLUSTER = (
+    "counts are the word of {}; verdicts, signers, terms, files, sizes and equal items are not counted there"
 )
 
 _LISTED = 200
@@ -265,6 +280,59 @@ class ClusterRegistry:
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), *listed, told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
 
+    def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
+        """Return the relations around an item, as :meth:`rye.Registry.refs` does.
+
+        Every reference is read from the bytes of the item that states it.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            UnavailableError: Too many items would have to be read.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.registry.relations import relations_of
+
+        def start_of(reader: Reader) -> int:
+            part, local = find_item(reader, item)[0]
+            return part.base + local
+
+        with self._reading() as (generation, load, lists, scratch):
+            hits = FetchedHits(generation, scratch, lists)
+            near = Neighbours(generation, hits, start_of)
+            reader = near.around(hits.named(item), Direction(direction), depth)
+            found = relations_of(
+                reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read
+            )
+        items = tuple(replace(one, path=generation.address_of(one.path)) for one in found.items)
+        told = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
+        said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
+        return replace(found, items=items, warnings=said)
+
+    def stats(self, space: str) -> Stats:
+        """Return what a cluster can count, of each root and of all.
+
+        Raises:
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.registry.stats import SpaceStats, Stats
+
+        with self._reading() as (generation, load, _, _):
+            roots = [(at, root) for at, root in enumerate(generation.roots) if root and space in ("all", root.space)]
+            clauses: list[Clause] = [{"terms": {"root": [at]}} for at, _ in roots]
+            every: Clause = {"terms": {"root": [at for at, _ in roots]}}
+            index = generation.snapshot.items
+            *each, total = figures_of(self.cluster, index, [*clauses, every])
+        spaces = [
+            SpaceStats(root.source, generation.address_of(str(root.path)), figures, 0, 0, {}, {}, 0, 0, 0.0)
+            for (_, root), figures in sorted(zip(roots, each, strict=True), key=lambda pair: pair[0][1].priority)
+        ]
+        address, model = str(self.cluster.address), generation.snapshot.model
+        with_vectors = f"{generation.snapshot.vectors:,} items of the registry have vectors"
+        said = [f"{with_vectors} of {shown(model.name)}"] if model else []
+        told = _COUNTED_BY_THE_CLUSTER.format(address)
+        warnings = (*load.warnings, *filter(None, [self._gap]), *said, told)
+        return Stats(tuple(spaces), total, registry=address, warnings=warnings)
+
     @contextmanager
     def _searching(
         self, kind: type[S], beside: Beside | None = None
@@ -302,7 +370,7 @@ class ClusterRegistry:
     def refusal() -> UnavailableError:
         """Return the error for all else."""
         hint = "open the registry without index for that: --index none"
-        message = "a registry on a cluster finds, lists and shows items, and no more yet"
+        message = "a registry on a cluster answers searches, and shows items, relations and figures, no more yet"
         return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:

@@ -32,7 +32,9 @@ from rye.search.suggest import FEW
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
+    from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
+    from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading
 
@@ -129,6 +131,22 @@ class ClusterRegistries:
             UnavailableError: Always.
         """
         raise cannot("find items like one in several registries", "name one registry")
+
+    def refs(self, item: str, **_: object) -> Relations:
+        """Raise an error: what an item refers to may be in another registry.
+
+        Raises:
+            UnavailableError: Always.
+        """
+        raise cannot(f"follow the references of {item} through several registries", "name one registry")
+
+    def stats(self, space: str) -> Stats:
+        """Raise an error: items of several registries may be the same.
+
+        Raises:
+            UnavailableError: Always.
+        """
+        raise cannot(f"count the items of {space} spaces in several registries", "name one registry")
 
     def load(self, name: str, space: str | None = None) -> LoadedItem:
         """Return one item; of several registries that have it, that of the first is shown, and a warning says so.

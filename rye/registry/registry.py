@@ -100,8 +100,8 @@ class Registry:
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
-        index: Address of a registry on a cluster, or those of several with commas between them: searched, listed and
-            loaded from; the rest refuses then.
+        index: Address of a registry on a cluster, or those of several with commas between them; what they cannot answer
+            is refused then.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -424,7 +424,14 @@ class Registry:
         from rye.registry.relations import relations_of
 
         asked = complete(RefsOptions, options)
-        return self._with_state(lambda state: relations_of(state, item, **asked))
+        if self._on_cluster is not None:
+            return self._on_cluster.refs(item, **asked)
+
+        def work(state: State) -> Relations:
+            found = relations_of(state.everywhere, state.trust.trust, item, **asked)
+            return replace(found, stale=state.stale("all"), warnings=(*state.warnings, *found.warnings))
+
+        return self._with_state(work)
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
@@ -561,6 +568,8 @@ class Registry:
         check_space(space)
         from rye.registry.stats import stats_of
 
+        if self._on_cluster is not None and not only_trusted:
+            return self._on_cluster.stats(space)
         return self._with_state(lambda state: stats_of(state, space, only_trusted=only_trusted))
 
     def trust_keys(self) -> TrustReport:

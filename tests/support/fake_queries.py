@@ -25,6 +25,8 @@ def values(source: Source, field: str) -> list[Any]:
             text for name, held in source.items() if name.startswith("t_") and field in ("all", name) for text in held
         ]
         return [word for text in texts for word in re.split(r"[ |]", text)]
+    if field == "refers":  # what the cluster makes of the references by itself
+        return [word for text in source.get("edges", ()) for word in re.split(r"[ |]", text)]
     held = source.get(field, [])
     return held if isinstance(held, list) else [held]
 
@@ -139,9 +141,13 @@ def order(sort: list[Any], id_: str, source: Source, points: float) -> tuple[Any
 def aggregated(wanted: dict[str, Any], found: list[tuple[str, Source]]) -> Iterator[tuple[str, Any]]:
     """Yield the answer to each aggregation over some documents."""
     for name, how in wanted.items():
-        ((kind, row),) = how.items()
+        kind, row = next(pair for pair in how.items() if pair[0] != "aggs")
         if kind == "filter":
             yield name, {"doc_count": sum(matches(row, id_, source) for id_, source in found)}
+        elif kind == "terms" and "aggs" in how:  # the marks of those that have each value
+            having = {word: [one for _, one in found if word in values(one, row["field"])] for word in row["include"]}
+            marks = [[{"fields": {"mark": [one["mark"]]}} for one in some] for some in having.values() if some]
+            yield name, {"buckets": [{"first": {"hits": {"hits": some}}} for some in marks]}
         elif kind == "terms":
             counts = Counter(value for _, source in found for value in values(source, row["field"]))
             kept = [(value, number) for value, number in counts.items() if re.fullmatch(row["include"], value)]

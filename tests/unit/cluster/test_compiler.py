@@ -240,8 +240,6 @@ def test_a_chain_of_a_word_and_itself_is_refused() -> None:
         ("is:tampered", "verdict"),
         ("is:untrusted", "verdict"),
         ("-is:trusted", "verdict"),
-        ("references:x", "references"),
-        ("is:orphan", "references"),
     ],
 )
 def test_what_a_cluster_cannot_know_is_refused_by_name(text: str, words: str) -> None:
