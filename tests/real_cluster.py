@@ -1,7 +1,8 @@
 """Run the tests that need a cluster on three OpenSearch nodes of this machine: ``python -m tests.real_cluster``.
 
-The server is put together from Maven Central, once, in a folder beside the temporary files. That takes Java 17 or
-newer and ``mvn``. The nodes listen on 127.0.0.1 alone, take 512 MB of heap each, and are stopped at the end.
+The server is put together from Maven Central, once, in a folder beside the temporary files. That takes ``mvn`` and
+Java 17 to 23. The nodes listen on 127.0.0.1 alone, take 512 MB of heap each, and are stopped at the end. Where
+``RYE_TEST_CLUSTER`` names a cluster that may be written to, as ``127.0.0.1:9200``, that one is taken instead.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -29,7 +29,10 @@ HTTP, TRANSPORT = 19_240, 19_340
 WAIT = 90
 """Seconds until all nodes are there."""
 
-TESTS = [f"tests/integration/test_cluster_{name}.py" for name in ("equality", "publish", "meaning")]
+TESTS = [
+    f"tests/integration/test_cluster_{name}.py"
+    for name in ("equality", "publish", "meaning", "several", "similar", "relations")
+]
 
 _SERVER = [
     f"org.opensearch:opensearch:{VERSION}",
@@ -156,12 +159,22 @@ def running(home: Path) -> Iterator[str]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rye-nodes-")))
         folder.chmod(0o755)
-        for number in NODES:
-            process = start(home, folder / f"n{number}", number)
-            stack.callback(process.wait)
-            stack.callback(process.send_signal, signal.SIGTERM)
+        processes = list[subprocess.Popen[bytes]]()
+        stack.callback(stop, processes)
+        processes += (start(home, folder / f"n{number}", number) for number in NODES)
         wait_for(f"http://127.0.0.1:{HTTP + 1}/_cluster/health?wait_for_nodes=3&wait_for_status=green", folder)
         yield f"127.0.0.1:{HTTP + 1}"
+
+
+def stop(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Stop the nodes."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(WAIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def wait_for(address: str, folder: Path) -> None:
@@ -180,7 +193,8 @@ def wait_for(address: str, folder: Path) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tests, and return the exit code of pytest."""
-    with running(HOME) as address:
+    given = os.environ.get("RYE_TEST_CLUSTER")
+    with nullcontext(given) if given else running(HOME) as address:
         command = [sys.executable, "-m", "pytest", "-p", "no:randomly", *(arguments or TESTS)]
         return subprocess.run(command, env={**os.environ, "RYE_TEST_CLUSTER": address}, check=False).returncode
 
