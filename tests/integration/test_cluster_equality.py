@@ -340,7 +340,7 @@ def test_figures_are_those_at_home(generated: Both) -> None:
             (each.source, each.figures.items, each.figures.types) for each in home.spaces if each.figures.items
         ]
         assert away.registry == generated.address
-    with pytest.raises(RyeError, match="can be searched"):
+    with pytest.raises(RyeError, match="no more yet"):
         generated.away.stats(only_trusted=True)
 
 
