@@ -192,7 +192,7 @@ class ClusterBackend:
 
     def compiler(self, query: Bound) -> Compiler:
         """Return what compiles a query with scores."""
-        weights = self._of.weights_by_item(self._view.overrides, self._extent.average)
+        weights = self._of.weights_for(self._view.overrides, self._extent.average)
         return self._of.compiler(query, self._view.trust, weights)
 
     def _ranked(self, matches: Found, scorer: Scorer, order: Order) -> Clause:

@@ -204,29 +204,20 @@ class Generation:
         """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
         return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
 
-    def weights_by_item(self, overrides: Mapping[str, Overrides], average: Floats) -> list[tuple[Clause, Weights]]:
-        """Return the weights of all items, each with the clause for those that have them.
+    def weights_for(self, overrides: Mapping[str, Overrides], average: Floats) -> Weights:
+        """Return the weights of the fields, a row for each type, or for each root and type.
 
         Args:
             overrides: By source, what a user or bundle set.
             average: Shape ``(fields,)``: mean lengths.
         """
+        chosen = [overrides.get(root.source, {}) if root else {} for root in self.roots]
         plain = plain_weights(average)
-        of_rows: dict[tuple[float, ...], list[Clause]] = {}
-        roots = [overrides.get(root.source, {}) if root else {} for root in self.roots]
-        for kind in TYPE_NAMES:
-            here: dict[tuple[float, ...], list[int]] = {}
-            for number, chosen in enumerate(roots):
-                here.setdefault(tuple(weight_row(chosen, kind)), []).append(number)
-            for row, numbers in here.items():
-                within = EVERYTHING if len(here) == 1 else {"terms": {"root": numbers}}
-                of_rows.setdefault(row, []).append(all_of([{"term": {"type": kind}}, within]))
-        if len(of_rows) < 2:
-            of_rows = {row: [EVERYTHING] for row in of_rows}
-        found = [(any_of(of), replace(plain, w=np.asarray([row]))) for row, of in of_rows.items()]
-        return found or [(EVERYTHING, plain)]
+        if not any(chosen):
+            return plain
+        return replace(plain, w=np.asarray([weight_row(one, kind) for one in chosen for kind in TYPE_NAMES]))
 
-    def compiler(self, query: bound.Bound, trust: TrustSet, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
+    def compiler(self, query: bound.Bound, trust: TrustSet, weights: Weights | None = None) -> Compiler:
         """Return what compiles a query under some keys, with its words looked up; without weights it cannot score."""
         wanted: dict[tuple[Pattern, bool], Bools] = {}
         for term, excluded in terms_asked(query):

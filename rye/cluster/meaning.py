@@ -16,6 +16,7 @@ from rye.cluster.backend import ClusterBackend
 from rye.cluster.compiler import UNIT
 from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, none_of
 from rye.cluster.faults import shown
+from rye.cluster.frequency import script_id
 from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import HitEvaluation, Row
 from rye.cluster.vectors import Model, vectors_of
@@ -198,7 +199,9 @@ class ClusterScores:
         # nine digits are what a float32 holds, and half of what is written otherwise
         params |= {"q": [float(f"{value:.9g}") for value in queries], "d": len(self._asked.vectors[0])}
         query = {"bool": {"filter": [among], "should": [self._words] if params["k"] else []}}
-        return {"script_score": {"query": query, "script": {"id": "rye-meaning", "params": params}, "min_score": 1.0}}
+        return {
+            "script_score": {"query": query, "script": {"id": script_id("meaning"), "params": params}, "min_score": 1.0}
+        }
 
 
 class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):

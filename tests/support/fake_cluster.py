@@ -137,6 +137,9 @@ class FakeCluster:
     def refresh(self, **_: Any) -> None:
         self._note("refresh")
 
+    def forcemerge(self, **_: Any) -> None:
+        self._note("forcemerge")
+
     def flush(self, **_: Any) -> None:
         self._note("flush")
 

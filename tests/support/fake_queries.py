@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from rapidfuzz.distance import OSA
 
+from rye.cluster.frequency import script_id
+
 Source = dict[str, Any]
 
 
@@ -99,7 +101,7 @@ def score(query: Any, id_: str, source: Source) -> float:
         case "bool":
             counted = [*row.get("must", ()), *row.get("should", ())]
             return sum(score(each, id_, source) for each in counted if matches(each, id_, source))
-        case "script_score" if row["script"]["id"] == "rye-meaning":
+        case "script_score" if row["script"]["id"] == script_id("meaning"):
             worded = any(matches(each, id_, source) for each in row["query"]["bool"]["should"])
             return _meaning(row["script"]["params"], source, worded=worded)
     return 0.0
