@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +15,11 @@ from rye.search import bound
 from rye.search.bind import bind
 from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
-from rye.search.local import LocalSearch
 from rye.search.match import Matcher
 from rye.search.positions import Effort
+
+if TYPE_CHECKING:
+    from rye.search.explain import Explaining
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
 _LISTED = 5
@@ -66,13 +69,13 @@ class ClauseExplainer:
         doc: The item, by its number.
     """
 
-    def __init__(self, search: LocalSearch, node: ast.Node, doc: int) -> None:
+    def __init__(self, search: Explaining[Any, Any, Any], node: ast.Node, doc: int) -> None:
         self.search, self.doc = search, doc
         self._node, self._bound = node, dict[int, bound.Bound | None]()
         context = search.binding(search.request.query, node)
         dropped = None if context.dropped is None else list[ast.Dropped]()  # they become no warning of the search
         query = bind(node, context._replace(record=self._bound, dropped=dropped))
-        self._evaluation = search.embedded.evaluation(query or bound.Everything())
+        self._evaluation = search.evaluation(query or bound.Everything())
 
     def clause(self) -> Clause:
         """Return the query as a clause."""
@@ -141,7 +144,7 @@ class ClauseExplainer:
             note += f" in {query.name or 'the fields of this level'}" + (f"; there is in {names}" if names else "")
         if matcher.cut():
             note += "; it stands for too many words, of which the most frequent were looked up"
-        return note if matcher.docs() else f"{note}; no searched item matches"
+        return note if self.search.backend.match(query) else f"{note}; no searched item matches"
 
     def values(self, node: bound.Bound) -> str:
         """Return the values that the item has in the fields of a condition."""
