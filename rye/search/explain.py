@@ -17,21 +17,20 @@ import numpy as np
 
 from rye._report import Report, as_json
 from rye.errors import ItemError
-from rye.index.reader import Part, Reader
+from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES
 from rye.items.model import Item, ItemType
 from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.backend import M
 from rye.search.bound import Bound
-from rye.search.clauses import Clause, ClauseExplainer, culprits
+from rye.search.clauses import Clause, ClauseExplainer, ItemSearch, culprits
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
 from rye.search.engine import Answer, Search
 from rye.search.local import LocalSearch
 from rye.search.modes import MeaningSearch, Q, S
 from rye.search.named_items import referred_to
-from rye.search.predicates import States
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.rewrite import AS_WRITTEN, Plan
@@ -267,17 +266,13 @@ def read_of(search: Search[M]) -> QueryReading:
     )
 
 
-class Explaining(MeaningSearch[M, Q, S], Generic[M, Q, S]):
+class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
     """One search, asked about single items; the page that its request names does not matter.
 
     Attributes:
-        reader: Has the item that is asked about, alone or among all.
-        states: The states of its documents.
         number: The number of the item among the names of the backend.
     """
 
-    reader: Reader
-    states: States
     number: int
 
     @abstractmethod
@@ -287,10 +282,6 @@ class Explaining(MeaningSearch[M, Q, S], Generic[M, Q, S]):
     @abstractmethod
     def rank(self, doc: int) -> int | None:
         """Return the rank of a document, from 0; None for no hit. It and those beside it can be fetched then."""
-
-    @abstractmethod
-    def evaluation(self, query: Bound) -> Evaluation:
-        """Return the evaluation of a query over the reader."""
 
     @abstractmethod
     def scores_with(self, doc: int) -> SemanticScores | None:
