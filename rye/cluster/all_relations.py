@@ -48,7 +48,12 @@ class AllRelations:
         self._found: dict[bound.Relation, frozenset[str]] = {}
 
     @cached_property
-    def _graph(self) -> _WholeGraph:
+    def graph(self) -> _WholeGraph:
+        """The relations of all items.
+
+        Raises:
+            UnavailableError: ``not-on-cluster``: the registry has too many items.
+        """
         return _WholeGraph(*self._of)
 
     def marks(self, node: bound.Relation) -> frozenset[str]:
@@ -60,16 +65,16 @@ class AllRelations:
         if node not in self._found:
             if len(self._found) >= _KEPT:
                 self._found.clear()
-            accepts = np.flatnonzero(related(self._graph, node)).tolist()
-            self._found[node] = frozenset(self._graph.marks[doc] for doc in accepts)
+            accepts = np.flatnonzero(related(self.graph, node)).tolist()
+            self._found[node] = frozenset(self.graph.marks[doc] for doc in accepts)
         return self._found[node]
 
     def clause(self, node: bound.Relation) -> Clause:
         """Return the clause for these items: it names them, or else those that are not among them."""
         found = self.marks(node)
-        if 2 * len(found) <= len(self._graph.marks):
+        if 2 * len(found) <= len(self.graph.marks):
             return {"terms": {"mark": sorted(found)}}
-        return none_of({"terms": {"mark": [mark for mark in self._graph.marks if mark not in found]}})
+        return none_of({"terms": {"mark": [mark for mark in self.graph.marks if mark not in found]}})
 
 
 @dataclass
@@ -86,13 +91,14 @@ class _WholeGraph(Graph):
 
     Attributes:
         marks: The mark of each document.
+        numbers: The document of each mark.
     """
 
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
         self._cluster, self._snapshot = cluster, snapshot
         self.marks: list[str] = []
         super().__init__(Reader(list(self._read())))
-        self._numbers = {mark: doc for doc, mark in enumerate(self.marks)}
+        self.numbers = {mark: doc for doc, mark in enumerate(self.marks)}
 
     def _read(self) -> Iterator[tuple[Root, Snapshot]]:
         """Read the references of all items, and what they are called; yield those of each root.
@@ -144,7 +150,7 @@ class _WholeGraph(Graph):
         answer = self._cluster.search(self._snapshot.items, body)
         with self._cluster.faults(), reading():
             return np.asarray(
-                sorted(self._numbers[hit["fields"]["mark"][0]] for hit in answer["hits"]["hits"]), np.int64
+                sorted(self.numbers[hit["fields"]["mark"][0]] for hit in answer["hits"]["hits"]), np.int64
             )
 
 

@@ -79,6 +79,16 @@ class ByWords:
         return self._compiler.score(matches.clause, weighed, empty.norm())
 
 
+class Ranking(NamedTuple):
+    """How the hits of a query were ordered: by a clause that scores them, what decides first, and :data:`TIES`."""
+
+    clause: Clause
+    first: str
+    sort: tuple[Any, ...]
+    order: Order
+    by: Scorer
+
+
 class View(NamedTuple):
     """What one search brings to a generation.
 
@@ -105,9 +115,11 @@ class ClusterBackend:
 
     def __init__(self, generation: Generation, view: View) -> None:
         self._of, self._view = generation, view
+        self.judged_by = (lambda: view.trust), view.now  # the trusted keys, and the moment
         self._extent = generation.extent(view.space)
         self.hits = FetchedHits(generation, view.scratch, view.lists)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
+        self.rankings: dict[int, Ranking] = {}  # likewise
         self.names = ClusterNames(self, generation)
         self.has_withdrawn = generation.snapshot.has_withdrawn
         self.times: dict[str, float] = {}  # by the address of each hit of the page
@@ -165,7 +177,9 @@ class ClusterBackend:
         first = "score" if order.reach is not None else order.sort_by
         start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)
         ranked = self._ranked(matches, scorer, order)
-        rows, total = self.hits.ranked(ranked, (_FIRST[first], *_BY_TIES), start, stop - start)
+        ordered = (_FIRST[first], *_BY_TIES)
+        self.rankings[id(query)] = Ranking(ranked, first, ordered, order, scorer)
+        rows, total = self.hits.ranked(ranked, ordered, start, stop - start)
         matches.set_count(total)
         if order.reach is not None:
             reachable = Found(self._of, marked([row.mark for row in rows]), len(rows))
@@ -237,7 +251,7 @@ class ClusterBackend:
         return weigh
 
     def _states_of(self, reader: Reader) -> States:
-        return States(reader, reader, lambda: self._view.trust, self._view.now)
+        return States(reader, reader, *self.judged_by)
 
     def page(self, query: Bound) -> HitEvaluation:
         """Return the evaluation of a query over the page that was asked for last."""
@@ -336,10 +350,11 @@ class ClusterNames:
         """Return the items with one exact keyword term, ascending."""
         if (key, value) not in self._known:
             rows = self._of.named(key, value)
-            self._known[key, value] = np.asarray(sorted(map(self._number, rows)), np.int64)
+            self._known[key, value] = np.asarray(sorted(map(self.number, rows)), np.int64)
         return self._known[key, value]
 
-    def _number(self, row: tuple[str, ...]) -> int:
+    def number(self, row: tuple[str, ...]) -> int:
+        """Return the number of an item, given its mark, type, id and path."""
         if row[0] not in self.marks:
             self.marks.append(row[0])
             self._facts.append(row[1:])

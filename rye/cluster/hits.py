@@ -273,7 +273,7 @@ def _limited(reader: Reader, found: Terms, kept: Mapping[str, Any]) -> Terms:
     for part, (ids, weights) in zip(reader.parts, found.choices, strict=True):
         keep = np.fromiter((word in kept for word in part.segment.terms.take(ids)), bool, len(ids))
         choices.append((ids[keep], weights[keep]))
-    return Terms(reader, tuple(choices))
+    return Terms(reader, tuple(choices), cut=True)
 
 
 Weigh = Callable[[Reader], HitEvaluation]

@@ -33,7 +33,7 @@ from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
-from rye.registry.lookup import find_item
+from rye.registry.lookup import find_item, why_of
 from rye.registry.state import ranking_of
 from rye.search.graph import Direction
 from rye.search.predicates import States
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rye.registry.state import State
     from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
-    from rye.search.explain import QueryReading
+    from rye.search.explain import QueryReading, Why
 
 _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
 
@@ -237,6 +237,26 @@ class ClusterRegistry:
         with self._searching(ClusterSearch, beside) as (search, settings):
             reading = read_of(search(request))
         return replace(reading, warnings=(*settings, *reading.warnings, word_of(self.address)))
+
+    def why(self, request: Request, item: str) -> Why:
+        """Return why an item is a hit of a search, or why it is not.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.cluster.why import ClusterExplainer
+
+        asked = request._replace(offset=0, limit=1, explain=True)
+        with self._searching(ClusterExplainer) as (search, settings):
+            hits = search(asked).hits
+            reader, _ = hits.indexed(hits.named(item))
+            with _left_out(hits, item):
+                copies = find_item(reader, item)
+            found = why_of(copies, asked, item, search)
+        gap = filter(None, [self._gap])
+        return replace(found, warnings=(*settings, *found.warnings, *gap, word_of(self.address)))
 
     def similar(self, request: Request, item: str) -> SearchResponse:
         """Return the items most similar to one.

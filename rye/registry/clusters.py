@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
     from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
-    from rye.search.explain import QueryReading
+    from rye.search.explain import QueryReading, Why
 
 MOST_REGISTRIES = 16
 """Registries that are searched together at most."""
@@ -123,6 +123,14 @@ class ClusterRegistries:
         found, first, settled = self._answer(request)
         reading = self._each[first].read(*settled)
         return replace(reading, total=found.total, did_you_mean=found.did_you_mean, warnings=found.warnings)
+
+    def why(self, request: Request, item: str) -> Why:  # noqa: ARG002 - that of one registry
+        """Raise an error: the rank of an item is that of one registry.
+
+        Raises:
+            UnavailableError: Always.
+        """
+        raise cannot(f"say why {item} is a hit of several registries", "name one registry")
 
     def similar(self, request: Request, item: str) -> SearchResponse:  # noqa: ARG002 - that of one registry
         """Raise an error: the terms of an item are weighed by the statistics of one registry.

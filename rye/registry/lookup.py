@@ -6,10 +6,10 @@ costs one scan of the spaces, whether it is found or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
@@ -19,9 +19,7 @@ from rye.parameters import SpaceOptions, check, parameters_of
 from rye.spaces.walk import aliased
 
 if TYPE_CHECKING:
-    from rye.registry.state import State
-    from rye.search.context import SearchContext
-    from rye.search.explain import Why
+    from rye.search.explain import Explaining, Why
     from rye.search.request import Request
 
 _NAMED = 3
@@ -147,38 +145,40 @@ def nearest_names(item_id: str, names: Iterable[str], item_type: str = "") -> li
     return [name for names in near for name in names][:_NAMED]
 
 
-def why_of(state: State, request: Request, item: str, context: Callable[[State, Request], SearchContext]) -> Why:
+def why_of(
+    copies: Sequence[tuple[Part, int]],
+    request: Request,
+    item: str,
+    explain: Callable[[Request], Explaining[Any, Any, Any]],
+) -> Why:
     """Return why an item is a hit of a search, or why it is not.
 
     Args:
-        state: Of the indexes.
+        copies: What :func:`find_item` found; the first that is searched is meant.
         request: The search.
-        item: ``type:id``, or an id that only one type has; of its copies the first that is searched is meant.
-        context: Says what to search.
+        item: How it was named.
+        explain: Returns a search that can be asked about items.
 
     Raises:
-        ArgumentError: An argument is not valid, or the item is not named clearly.
-        NotFoundError: There is no such item.
+        ArgumentError: An argument is not valid.
         QueryError: As a search.
     """
-    from rye.search.explain import Explainer, MissReason
+    from rye.search.explain import MissReason
 
-    copies = find_item(state.everywhere, item)
-    explainer = Explainer(request, context(state, request))
+    explainer = explain(request)
     searched = [(part, local) for part, local in copies if request.space in ("all", part.root.space)]
     if searched:
         found = explainer.explain(*searched[0])
     else:
         part, local = copies[0]
-        wider = request._replace(space="all")
-        wide = Explainer(wider, context(state, wider)).explain(part, local)
+        wide = explain(request._replace(space="all")).explain(part, local)
         message = f"it is in {part.root.source}, and {request.space} space was searched"
         others = (each for each in wide.reasons if each.code != "stage")
         reasons = (MissReason("space", request.space, message), *others)
         stage, total = explainer.found.stage, explainer.total
         found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
     read_as = reading(item, f"{found.type}:{found.id}")
-    return replace(found, warnings=(*state.warnings, *read_as, *found.warnings))
+    return replace(found, warnings=(*read_as, *found.warnings))
 
 
 def keys_of(reader: Reader, item_id: str, space: str) -> tuple[str, ...]:

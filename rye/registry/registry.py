@@ -275,8 +275,18 @@ class Registry:
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
+        from rye.search.explain import Explainer
+
         request = make_request(query, options, WhyOptions)
-        return self._with_state(lambda state: why_of(state, request, item, self._context))
+        if self._on_cluster is not None:
+            return self._on_cluster.why(request, item)
+
+        def work(state: State) -> Why:
+            copies = find_item(state.everywhere, item)
+            found = why_of(copies, request, item, lambda one: Explainer(one, self._context(state, one)))
+            return replace(found, warnings=(*state.warnings, *found.warnings))
+
+        return self._with_state(work)
 
     @takes(WhyOptions)
     def read_query(self, query: str, **options: Unpack[WhyOptions]) -> QueryReading:

@@ -6,10 +6,12 @@ and hybrid mode is the one that :mod:`rye.search.fusion` applied.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic
 
 import numpy as np
 
@@ -17,19 +19,23 @@ from rye._report import Report, as_json
 from rye.errors import ItemError
 from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES
-from rye.items.model import ItemType
+from rye.items.model import Item, ItemType
 from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.backend import M
-from rye.search.clauses import Clause, ClauseExplainer, culprits
+from rye.search.bound import Bound
+from rye.search.clauses import Clause, ClauseExplainer, ItemSearch, culprits
 from rye.search.context import SearchContext
-from rye.search.engine import Search
+from rye.search.docset import Docs
+from rye.search.engine import Answer, Search
 from rye.search.local import LocalSearch
+from rye.search.modes import MeaningSearch, Q, S
 from rye.search.named_items import referred_to
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
-from rye.search.rewrite import AS_WRITTEN
-from rye.search.semantic import SemanticScores
+from rye.search.rewrite import AS_WRITTEN, Plan
+from rye.search.score import Evaluation
+from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.spaces.signed import read_item
 
 MISS_REASONS: Mapping[str, str] = {
@@ -260,16 +266,56 @@ def read_of(search: Search[M]) -> QueryReading:
     )
 
 
-class Explainer(LocalSearch):
-    """One search, asked about single items; the page that its request names does not matter."""
+class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
+    """One search, asked about single items; the page that its request names does not matter.
 
-    def __init__(self, request: Request, context: SearchContext) -> None:
-        super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)
+    Attributes:
+        number: The number of the item among the names of the backend.
+    """
+
+    number: int
+
+    @abstractmethod
+    def locate(self, part: Part, local: int) -> int:
+        """Note which document is asked about, given by its segment or that of another reader; return its number."""
+
+    @abstractmethod
+    def rank(self, doc: int) -> int | None:
+        """Return the rank of a document, from 0; None for no hit. It and those beside it can be fetched then."""
+
+    @abstractmethod
+    def scores_with(self, doc: int) -> SemanticScores | None:
+        """Return scores by meaning with one document among them, also where it is left out of the search."""
+
+    def item_of(self, part: Part, local: int) -> Item:
+        """Return an item with the texts of its sections.
+
+        Raises:
+            ItemError: It cannot be read.
+        """
+        kind = ItemType(TYPE_NAMES[part.segment.types[local]])
+        return read_item(part.root, part.segment.paths[local], kind, part.segment.ids[local]).item
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How the query is read."""
+        return self.read()
+
+    @cached_property
+    def found(self) -> Answer[M]:
+        """The answer, made when it is first asked for."""
         allowed = self.allowed()
-        self.plan = self.read()
-        self.found = self.answer(self.plan, allowed)
-        self.total = self.found.reachable()
-        self._semantic = self.semantic(self.plan) if self.found.similar else None
+        self.backend.expect(self.request.query, self.plan.bag)
+        return self.answer(self.plan, allowed)
+
+    @property
+    def total(self) -> int:
+        """How many hits paging can reach."""
+        return self.found.reachable()
+
+    @cached_property
+    def _semantic(self) -> Q | None:
+        return self.semantic(self.plan) if self.found.similar else None
 
     def explain(self, part: Part, local: int) -> Why:
         """Return why one document, given by its segment, is a hit, or why it is not.
@@ -279,13 +325,12 @@ class Explainer(LocalSearch):
             ArgumentError: As a search.
             UnavailableError: The embedder cannot be used any more.
         """
-        part = next(own for own in self.reader.parts if own.segment is part.segment)
-        found, doc = self.found, part.base + local
+        found = self.found
+        doc = self.locate(part, local)
         clauses = [ClauseExplainer(self, node, doc) for node in self._readings()]
         tree = tuple(each.clause() for each in clauses)
-        scores = self._scores_with(doc)
-        (ranks,) = np.nonzero(found.top.docs == doc)
-        index, hit = int(ranks[0]) if len(ranks) else None, None
+        scores, hit = self.scores_with(doc), None
+        index = self.rank(doc)
         if index is None:
             reasons = self._reasons(clauses[0], tree, scores)
         elif index >= self.total:  # stage "any" lists only the best hits
@@ -293,7 +338,8 @@ class Explainer(LocalSearch):
             reasons = [MissReason("limit", f"stage {found.stage}", f"it is hit {index + 1} of {found.total}; {listed}")]
         else:
             hit = self._result(index)
-            reasons = [] if hit else [MissReason("unreadable", "", self._warnings[-1])]
+            unreadable = MissReason("unreadable", "", "; ".join(self._warnings[-1:]))
+            reasons = [] if hit else [*self._unmatched(doc, tree[0])] or [unreadable]
         above, below = (None, None) if hit is None or index is None else self._neighbours(hit, index)
         self.explain_answer(found, self.plan)
         return Why(
@@ -322,18 +368,10 @@ class Explainer(LocalSearch):
             yield self._semantic.worded if self.request.mode.name == "hybrid" else self._semantic.required
         yield from (ast.Field(name, parsed.ast) for name, parsed in self.plan.fixed)
 
-    def _scores_with(self, doc: int) -> SemanticScores | None:
-        """Return the semantic scores with one document among them, also where it is left out of the search."""
-        near = self.found.similar
-        if near is None or self._semantic is None or doc in near.docs:
-            return near
-        return self._semantic.with_item(near, doc)
-
     def _similarity(self, scores: SemanticScores, doc: int) -> SimilarityReport:
         hit, (part, local) = scores.of(doc), self.reader.locate(doc)
-        kind = ItemType(TYPE_NAMES[part.segment.types[local]])
         try:
-            section = hit.header(read_item(part.root, part.segment.paths[local], kind, part.segment.ids[local]).item)
+            section = hit.header(self.item_of(part, local))
         except ItemError:
             section = ""
         return SimilarityReport(
@@ -369,10 +407,7 @@ class Explainer(LocalSearch):
         main, *fields = tree
         if self._semantic:
             main = ClauseExplainer(self, self._semantic.required, doc).clause()
-        # An item that the query names is a hit whatever its clauses say.
-        is_named = self.found.stage in AS_WRITTEN and doc in referred_to(self.reader, self.request.query)[0]
-        if not is_named:
-            reasons += [MissReason(code, part.text, _message(part, code)) for part, code in culprits(main)]
+        reasons += self._unmatched(doc, main)
         for clause in fields:
             reasons += [MissReason("field", part.text, _message(part, code)) for part, code in culprits(clause)]
         outside = [*self._outside(clauses), *self._hidden(doc)]
@@ -383,6 +418,13 @@ class Explainer(LocalSearch):
             reasons += self._looser_stage(doc)
         return reasons
 
+    def _unmatched(self, doc: int, main: Clause) -> Iterator[MissReason]:
+        """Yield the parts of the query that leave out the item; none if the query names it: it is a hit in any case."""
+        text, places = self.request.query, ((self.backend.names, self.number), (self.reader, doc))
+        is_named = self.found.stage in AS_WRITTEN and all(each in referred_to(of, text)[0] for of, each in places)
+        if not is_named:
+            yield from (MissReason(code, part.text, _message(part, code)) for part, code in culprits(main))
+
     def _outside(self, clauses: ClauseExplainer) -> Iterator[MissReason]:
         """Yield the scope and the filters that do not let a document through."""
         kind, item_id = self.reader.key_of(clauses.doc)
@@ -390,7 +432,7 @@ class Explainer(LocalSearch):
             yield MissReason("scope", self.request.scope, f"{kind}:{item_id} lies outside the scope")
         for name, wanted in self.request.filters.items():
             (node,) = bind_filters({name: wanted}, self.backend.metadata_keys())
-            if not self.embedded.match(node).mask[clauses.doc]:
+            if not self.evaluation(node).docs().mask[clauses.doc]:
                 yield MissReason("filter", f"{name}={wanted}", clauses.values(node))
 
     def _hidden(self, doc: int) -> Iterator[MissReason]:
@@ -424,10 +466,38 @@ class Explainer(LocalSearch):
         found, stages = self.found, list(self.stages(self.plan))
         names = [stage.name for stage in stages]
         for stage in stages[names.index(found.stage) + 1 :] if found.total else ():
-            if self.evaluate(stage.ast, self.plan).docs().mask[doc]:
+            if self.evaluation(self.bound_query(stage.ast, self.plan)).docs().mask[doc]:
                 because = f"stage {found.stage!r} answers, with {found.total}"
                 yield MissReason("stage", f"stage {stage.name}", f"stage {stage.name!r} would find it, but {because}")
                 return
+
+
+class Explainer(Explaining[Docs, SemanticSearch, SemanticScores], LocalSearch):
+    """A search of the index on this machine, asked about single items."""
+
+    def __init__(self, request: Request, context: SearchContext) -> None:
+        super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)
+
+    def locate(self, part: Part, local: int) -> int:
+        """Return the number of a document of all spaces in the reader."""
+        self.number = local + next(own.base for own in self.reader.parts if own.segment is part.segment)
+        return self.number
+
+    def rank(self, doc: int) -> int | None:
+        """Return the rank of a document, from 0; None for no hit."""
+        (ranks,) = np.nonzero(self.found.top.docs == doc)
+        return int(ranks[0]) if len(ranks) else None
+
+    def evaluation(self, query: Bound) -> Evaluation:
+        """Return the evaluation of a query."""
+        return self.embedded.evaluation(query)
+
+    def scores_with(self, doc: int) -> SemanticScores | None:
+        """Return scores by meaning with one document among them."""
+        near = self.found.similar
+        if near is None or self._semantic is None or doc in near.docs:
+            return near
+        return self._semantic.with_item(near, doc)
 
 
 def _message(part: Clause, code: str) -> str:

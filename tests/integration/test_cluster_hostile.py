@@ -333,7 +333,6 @@ def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, t
 OTHERS: dict[str, Callable[[Registry], object]] = {
     "sections": lambda one: one.sections("a"),
     "stats of trusted items": lambda one: one.stats(only_trusted=True),
-    "why": lambda one: one.why("a", "tool:a"),
 }
 
 

@@ -111,6 +111,16 @@ def test_an_item_that_the_user_trusts_is_trusted(liar: Liar) -> None:
     assert liar.verdict() == ("trusted", "ok")
 
 
+def test_attack_a_cluster_cannot_say_why_an_unsigned_item_is_trusted(liar: Liar) -> None:
+    """It says that it is a hit of ``is:trusted``; the clauses are taken apart over its bytes, and it is none."""
+    liar.hold(signed())
+    assert liar.registry().why("is:trusted", "knowledge:ops/a").rank == 1
+    liar.hold(TEXT)
+    found = liar.registry().why("is:trusted", "knowledge:ops/a")
+    reasons = [(one.code, one.message) for one in found.reasons]
+    assert (found.rank, reasons) == (None, [("no-match", "verdict is unsigned")])
+
+
 CONDITIONS = ("is:trusted", "is:signed", f"signer:{KEY.public.fingerprint}", "signer:*", "is:trusted OR is:signed")
 
 

@@ -223,6 +223,7 @@ class FakeCluster:
         query, after = body.get("query"), body.get("search_after")
         found = [(id_, source) for id_, source in every.items() if fake_queries.matches(query, id_, source)]
         points = {id_: fake_queries.score(query, id_, source) for id_, source in found}
+        found = [row for row in found if points[row[0]] >= body.get("min_score", -1)]
         sort = body.get("sort", ["mark"])
         rows = sorted(found, key=lambda row: fake_queries.order(sort, row[0], row[1], points[row[0]]))
         rows = [row for row in rows if after is None or str(row[1].get("mark", row[0])) > after[-1]]
