@@ -53,6 +53,7 @@ _FIRST: Mapping[str, Any] = {
     "name": {"by_name": "asc"},
     "date": {"time": {"order": "desc", "missing": "_last"}},
 }
+BY_SCORE: tuple[Any, ...] = (_FIRST["score"], *_BY_TIES)
 
 
 class Scorer(Protocol):
@@ -103,7 +104,7 @@ class ClusterBackend:
 
     def __init__(self, generation: Generation, view: View) -> None:
         self._of, self._view = generation, view
-        self._extent = generation.extent(view.space)
+        self._extent, self.address_of = generation.extent(view.space), generation.address_of
         self.hits = FetchedHits(generation, view.scratch, view.lists)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
@@ -235,6 +236,22 @@ class ClusterBackend:
     def _states_of(self, reader: Reader) -> States:
         return States(reader, reader, lambda: self._view.trust, self._view.now)
 
+    def judging(self, reader: Reader) -> Hydrator:
+        """Return what judges fetched hits by the keys here, from the bytes that came with them."""
+        keys, now = self._view.trust, self._view.now
+        return Hydrator(reader, self._states_of(reader), keys, now, verdicts_matter=False, read=self.hits.read)
+
+    @staticmethod
+    def holding(
+        docs: Sequence[int], hydrator: Hydrator, on_verdicts: Sequence[Bound], warnings: list[str]
+    ) -> Sequence[int]:
+        """Return the hits that meet conditions on verdicts, as these are here; a warning counts the others."""
+        states, reader = hydrator.states, hydrator.reader
+        kept = [doc for doc in docs if all(_holds(node, doc, states, reader) for node in on_verdicts)]
+        if gone := len(docs) - len(kept):
+            warnings.append(f"{gone} of the hits here were left out: their verdict is not what was asked for")
+        return kept
+
     def page(self, query: Bound) -> HitEvaluation:
         """Return the evaluation of a query over the page that was asked for last."""
         return self._pages[id(query)][1]
@@ -250,14 +267,11 @@ class ClusterBackend:
         """Return hits as results, judged from the bytes that came with them; their paths are addresses."""
         evaluation = self.page(query)
         reader = evaluation.reader
-        states = self._states_of(reader)
-        kept = [hit for hit in hits if all(_holds(node, hit.doc, states, reader) for node in on_verdicts)]
-        gone = len(hits) - len(kept)
-        claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
-        keys, now = self._view.trust, self._view.now
-        hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self.hits.read)
+        hydrator, claims = self.judging(reader), list[str]()
+        docs = self.holding([hit.doc for hit in hits], hydrator, on_verdicts, claims)
+        kept = [hit for hit in hits if hit.doc in docs]
         results, warnings = PageBuilder(evaluation, hydrator, explain).build(kept)
-        placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
+        placed = tuple(replace(result, path=self.address_of(result.path)) for result in results)
         places = [reader.locate(hit.doc) for hit in kept]
         listed = [self.hits.not_as_listed[part.root.source, part.segment.paths[doc]] for part, doc in places]
         return placed, (*claims, *warnings, *filter(None, listed), *dict.fromkeys(self.hits.left_out))

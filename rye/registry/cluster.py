@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
-from rye.cluster.generation import Found, Generation
+from rye.cluster.generation import Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.lists import CheckedLists, RegistryLists
 from rye.cluster.local_items import LocalItems, select_items
@@ -28,7 +28,6 @@ from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
 from rye.registry.state import ranking_of
-from rye.search.engine import Search
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from rye.registry.state import State
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading
+    from rye.search.request import SectionRequest
+    from rye.search.results import SectionResponse
 
 _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
 
@@ -113,16 +114,35 @@ class ClusterRegistry:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
                 found.append(search(request).run())
-        told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
-        gap, space = [SearchWarning(self._gap)] if self._gap else [], found[0].space
-        if self._generation and not self._generation.extent(space).size:
-            gap.append(SearchWarning(f"the registry has no items in {space} space"))
-        warnings = (*settings, *said, *gap, told)
+        warnings = (*settings, *said, *self._told(found[0].space))
         limit = sum(one.limit for one in found)
         return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)
+
+    def sections(self, request: SectionRequest) -> SectionResponse:
+        """Answer a retrieval of sections.
+
+        Raises:
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.cluster.sections import ClusterSections
+
+        began = time.perf_counter()
+        with self._searching() as (search, settings):
+            found = ClusterSections(request, search).run()
+        took = round((time.perf_counter() - began) * 1e3, 3)
+        return replace(found, warnings=(*settings, *found.warnings, *self._told(found.space)), took_ms=took)
+
+    def _told(self, space: str) -> Iterator[SearchWarning]:
+        """Yield what the registry lacks, and what is the word of the cluster."""
+        if self._gap:
+            yield SearchWarning(self._gap)
+        if self._generation and not self._generation.extent(space).size:
+            yield SearchWarning(f"the registry has no items in {space} space")
+        yield SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
 
     def read(self, request: Request) -> QueryReading:
         """Return how a query is read, after searching for it.
@@ -164,14 +184,14 @@ class ClusterRegistry:
         return replace(found, path=generation.address_of(found.path), warnings=said)
 
     @contextmanager
-    def _searching(self) -> Iterator[tuple[Callable[[Request], Search[Found]], tuple[str, ...]]]:
+    def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...]]]:
         """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
         with self._reading() as (generation, load, lists, scratch):
             now = system_clock()
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
 
-            def search(request: Request) -> Search[Found]:
+            def search(request: Request) -> ClusterSearch:
                 refuse(request)
                 where = View(ranking.weights, load.trust, now, scratch, request.space, lists)
                 return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)

@@ -324,14 +324,14 @@ def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, t
         assert found["total"] == 0
         missing = await refused(client, "rye_load", item="knowledge:any")
         assert missing["code"] == "item-not-found"
-        for tool, given in (("rye_sections", {"query": "deploy"}), ("rye_refs", {"item": "knowledge:any"})):
-            assert (await refused(client, tool, **given))["code"] == "not-on-cluster"
+        sections = await called(client, "rye_sections", query="deploy")
+        assert (sections["total"], sections["search_type"]) == (0, "keyword")
+        assert (await refused(client, "rye_refs", item="knowledge:any"))["code"] == "not-on-cluster"
 
     with_client(sim, talk, "--index", serve(whole).address)
 
 
 OTHERS: dict[str, Callable[[Registry], object]] = {
-    "sections": lambda one: one.sections("a"),
     "similar": lambda one: one.similar("tool:a"),
     "stats": lambda one: one.stats(),
     "why": lambda one: one.why("a", "tool:a"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -268,14 +269,18 @@ def _matches(query: Any, id_: str, source: dict[str, Any]) -> bool:
         case "terms":
             ((name, values),) = row.items()
             held = source.get(name, [])
+            if name == "all":  # the words of every text
+                held = re.split(r"[ |]+", " ".join(str(held) for key, held in source.items() if key.startswith("t_")))
             return not {*values}.isdisjoint(held if isinstance(held, list) else [held])
         case "constant_score":
             return _matches(row["filter"], id_, source)
+        case "script_score":  # nothing here has a score
+            return _matches(row["query"], id_, source)
         case "fuzzy":  # nothing here is spelled nearly like another
             return False
         case "bool":
             needed = [*row.get("filter", ()), *row.get("must", ())]
-            some = row.get("should", ())
+            some = row.get("should", ()) if row.get("minimum_should_match") or not needed else ()
             return all(_matches(each, id_, source) for each in needed) and (
                 not some or any(_matches(each, id_, source) for each in some)
             )
