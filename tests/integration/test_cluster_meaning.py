@@ -217,14 +217,15 @@ def sections(registry: Registry, text: str, options: dict[str, Any]) -> Any:
 
 def test_sections_are_found_as_at_home(both: Both) -> None:
     """Texts, order, scores, chunks, anchors, digests, verdicts, totals, budgets, warnings and errors."""
-    differ, refused, count = [], [], 0
+    differ, refused, count, full = [], [], 0, 0
     for text, options in asked_for_sections():
         home, away = sections(both.home, text, options), sections(both.away, text, options)
         count += 1
+        full += isinstance(home, dict) and bool(home["results"])
         if away == "not-on-cluster" != home:
             refused.append((text, options))
         elif home != away:
             differ.append((text, options, home, away))
     assert [(text, options) for text, options, _, _ in differ] == []
     assert len(refused) < count / 20, refused
-    assert count > 400
+    assert full > count / 2 > 200
