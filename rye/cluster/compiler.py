@@ -8,7 +8,7 @@ How often a term query stands in a field is said by :mod:`rye.cluster.frequency`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, filter_clause, fuzzy, none_of
 from rye.cluster.frequency import SCRIPTS, script, term_frequency
@@ -64,18 +64,21 @@ class Compiler:
 
     Args:
         terms: By part and whether it is excluded, the words of the dictionary that it stands for.
-        weights: The weights of the fields, each with the clause for the items that have them; no item is in two.
+        weights: Of the fields, a row for each type, or for each root and type; None where nothing is scored.
         trust: The keys here.
+        related: Returns the clause of a condition on relations.
     """
 
     def __init__(
         self,
         terms: WordLists,
-        weights: Sequence[tuple[Clause, Weights]],
+        weights: Weights | None,
         trust: TrustSet = _NO_KEYS,
+        related: Callable[[bound.Relation], Clause] | None = None,
     ) -> None:
         self._terms = terms
         self._trust = trust
+        self._related = related
         self._weights = weights
 
     def match(self, node: bound.Bound, *, excluded: bool = False) -> Clause:
@@ -95,6 +98,8 @@ class Compiler:
                 return none_of(self.match(operand, excluded=not excluded))
             case TermQuery():
                 return Places(self._terms, node, excluded=excluded).match()
+        if self._related is not None and bound.is_relation(node):
+            return self._related(node)
         return filter_clause(node, self._trust, excluded=excluded)
 
     def score(self, matching: Clause, weighed: Sequence[tuple[TermQuery, float]], norm: float) -> Clause:
@@ -110,7 +115,7 @@ class Compiler:
         parts = self._gains(weighed)
         if not parts:
             return {"constant_score": {"filter": matching, "boost": 0.0}}
-        return script({"bool": {"filter": [matching], "should": parts}}, "rye-round", n=norm, u=UNIT)
+        return script({"bool": {"filter": [matching], "should": parts}}, "round", n=norm, u=UNIT)
 
     def words(self, weighed: Sequence[tuple[TermQuery, float]]) -> Clause:
         """Return a query that scores ``norm² · score · coverage``.
@@ -126,22 +131,19 @@ class Compiler:
 
     def _gains(self, weighed: Sequence[tuple[TermQuery, float]]) -> list[Clause]:
         """Return a query for each term query that scores what it adds to a score times ``norm``."""
+        assert self._weights is not None
         parts = list[Clause]()
         for term, weight in weighed:
-            places, found = Places(self._terms, term, excluded=False), list[Clause]()
-            for items, weights in self._weights:
-                tf = term_frequency(places, weights)
-                if tf != NOTHING:
-                    found.append(tf if items == EVERYTHING else {"bool": {"must": [tf], "filter": [items]}})
-            if found:
-                parts.append(script(any_of(found), "rye-gain", w=weight, k=K1))
+            tf = term_frequency(Places(self._terms, term, excluded=False), self._weights)
+            if tf != NOTHING:
+                parts.append(script(tf, "gain", w=weight, k=K1))
         return parts
 
 
 STORED_SCRIPTS: Mapping[str, str] = {
     **SCRIPTS,
-    "rye-gain": "params.w * _score / (params.k + _score)",
-    "rye-round": "Math.rint(params.u * _score / params.n)",
-    "rye-meaning": SIMILARITY,
+    "gain": "params.w * _score / (params.k + _score)",
+    "round": "Math.rint(params.u * _score / params.n)",
+    "meaning": SIMILARITY,
 }
 """The scripts that scores are computed by: tf~ in a field, the gain of a term query, the rounded score, the meaning."""

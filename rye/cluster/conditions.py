@@ -30,7 +30,7 @@ def cannot(what: str, hint: str) -> UnavailableError:
     return UnavailableError("not-on-cluster", f"a search on a cluster cannot {what} yet", hint=hint)
 
 
-_AT_HOME = "search the spaces themselves, without --index"
+AT_HOME = "search the spaces themselves, without --index"
 
 
 def fuzzy(field: str, text: str, distance: int, start: int = 0) -> Clause:
@@ -73,10 +73,8 @@ def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False
     whether it is, the page finds out.
 
     Raises:
-        UnavailableError: ``not-on-cluster``: verdicts but trusted, and relations.
+        UnavailableError: ``not-on-cluster``: verdicts but trusted.
     """
-    if bound.asks_relations(node):
-        raise cannot("follow references", _AT_HOME)
     if bound.asks_verdict(node):
         return _of_signature(node, trust, excluded=excluded)
     match node:
@@ -130,7 +128,7 @@ def _of_signature(node: bound.Filter, trust: TrustSet, *, excluded: bool) -> Cla
                 return {"wildcard": {"entry": {"value": f"signer{SEPARATOR}{pattern}"}}}
             names = {key, key[:_KEY_ID], *(name for entry in trust.named(key) for name in entry.public.names)}
             return {"terms": {"entry": [f"signer{SEPARATOR}{name}" for name in sorted(names)]}}
-    raise cannot("ask for this verdict", f"ask for is:trusted, is:signed or signer:KEY; {_AT_HOME}")
+    raise cannot("ask for this verdict", f"ask for is:trusted, is:signed or signer:KEY; {AT_HOME}")
 
 
 def _literal(glob: str) -> str | None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rye.cluster import edges
 from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.index import analysis, schema
 from rye.index.arrays import Bools, Ints
@@ -26,7 +27,7 @@ from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Ver
 from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
-FORMAT = 6
+FORMAT = 8
 """The version of the documents; a registry in another version has to be published again."""
 
 _BLOCK = 1_000
@@ -72,6 +73,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
                 "all": text | {"analyzer": "words", "index_options": "docs", "similarity": "boolean"},
                 **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
                 "root": integer,
+                "kind": integer,
                 "priority": integer,
                 "time": {"type": "double"},
                 "raw": unread,
@@ -79,6 +81,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
                 "detached": {"type": "binary"},
                 "skill": unread,
                 **VECTOR_FIELDS,
+                **edges.FIELDS,
             },
         },
     }
@@ -147,9 +150,11 @@ def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
     for start in range(0, len(docs), _BLOCK):
         block = docs[start : start + _BLOCK]
         texts, entries = _texts(segment, block), _entries(segment, block)
-        for doc in block.tolist():
+        for doc, relations in zip(block.tolist(), edges.fields_of(segment, block), strict=True):
             item_id, time = segment.ids[doc], float(segment.times[doc])
-            source: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[segment.types[doc]]}
+            kind = int(segment.types[doc])
+            source: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[kind], "kind": kind}
+            source |= relations
             source["path"], source["by_name"] = segment.paths.of(doc, item_id), name_key(item_id)
             for number, values in texts.get(doc, ()):
                 if size := int(segment.lengths[number, doc]):

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rye.cluster.conditions import NOTHING, Clause, any_of
+from rye.cluster.documents import FORMAT
 from rye.cluster.places import Places, beside, chained, is_plain, phrase_of, span_of, text_of
-from rye.index.schema import TEXT_FIELDS
+from rye.index.schema import TEXT_FIELDS, TYPE_NAMES
 from rye.search.bound import Near, Phrase, SloppyPhrase
 from rye.search.expand import How, Pattern
 from rye.search.fields import Weights
@@ -22,18 +23,26 @@ _MOST_PAIRS = 4_096
 _MOST_TIMES = 256
 """How often words near each other are counted in a field, at most."""
 
+_LENGTH = "(params.a + params.c * doc[params.n].value)"
+_ROW = f"(int) (doc['kind'].value + (params.r ? {len(TYPE_NAMES)} * doc['root'].value : 0))"
 SCRIPTS = {
-    "rye-field": "params.w * _score / (params.a + params.c * doc[params.n].value)",
+    "field": f"params.w * _score / {_LENGTH}",
+    "weighted": f"params.w.get({_ROW}) * _score / {_LENGTH}",
     # intervals score f / (f + 1)
-    "rye-times": "params.w * Math.rint(_score / Math.max(1.0 - _score, 1e-4))",
-    "rye-under": f"{_MOST_TIMES}.0 - Math.min(_score, {_MOST_TIMES}.0)",
+    "times": "params.w * Math.rint(_score / Math.max(1.0 - _score, 1e-4))",
+    "under": f"{_MOST_TIMES}.0 - Math.min(_score, {_MOST_TIMES}.0)",
 }
-"""tf~ in a field; the number of intervals; what a number lacks of the greatest."""
+"""tf~ in a field, by one weight or by type and root; the number of intervals; what a number lacks of the greatest."""
 
 
-def script(query: Clause, stored: str, **params: float | str) -> Clause:
+def script_id(name: str) -> str:
+    """Return what the cluster calls a script; registries of other formats there have their own."""
+    return f"rye-{FORMAT}-{name}"
+
+
+def script(query: Clause, name: str, **params: object) -> Clause:
     """Return a query that scores what a stored script makes of the score of another."""
-    return {"script_score": {"query": query, "script": {"id": stored, "params": params}}}
+    return {"script_score": {"query": query, "script": {"id": script_id(name), "params": params}}}
 
 
 def term_frequency(places: Places, weights: Weights) -> Clause:
@@ -49,8 +58,12 @@ def term_frequency(places: Places, weights: Weights) -> Clause:
             counted = {"constant_score": {"filter": where}}
         if counted is not None and counted != NOTHING:
             b, average, name = float(weights.b[at]), float(weights.average[at]), f"n_{TEXT_FIELDS[at]}"
-            given = {"w": float(weights.w[0, at]), "a": 1 - b, "c": b / average}
-            fields.append(script(counted, "rye-field", n=name, **given))
+            length, rows = {"a": 1 - b, "c": b / average, "n": name}, weights.w[:, at].tolist()
+            if len({*rows}) == 1:
+                fields.append(script(counted, "field", w=rows[0], **length))
+            else:
+                by_root = len(rows) > len(TYPE_NAMES)
+                fields.append(script(counted, "weighted", w=rows, r=by_root, **length))
     return any_of(fields)
 
 
@@ -85,7 +98,7 @@ def _rows(places: Places, phrase: Phrase, at: int) -> Clause:
         if phrase.joined:  # what is joined at the place of a row is counted with that
             joined = _one_of(_heavy(places, phrase.joined, at, least), {"not_contained_by": row} if row else None)
         rules = [rule for rule in (row, joined) if rule is not None]
-        counts += [script({"intervals": {text_of(at): rule}}, "rye-times", w=least - below) for rule in rules]
+        counts += [script({"intervals": {text_of(at): rule}}, "times", w=least - below) for rule in rules]
     return any_of(counts)
 
 
@@ -147,9 +160,9 @@ def _again(words: Sequence[tuple[str, float]], distance: int, at: int) -> Clause
     one = _one_of([word for word, _ in words], None)
     pair = {"all_of": {"intervals": [one, one], "max_gaps": distance - 1, "ordered": True}}
     several = [(_one_of([word], {"contained_by": pair}), weight) for word, weight in words]
-    return any_of([script({"intervals": {text_of(at): rule}}, "rye-times", w=weight) for rule, weight in several])
+    return any_of([script({"intervals": {text_of(at): rule}}, "times", w=weight) for rule, weight in several])
 
 
 def _least(counts: Sequence[Clause]) -> Clause:
     """Score the least of some numbers: what the greatest lacks of it is the most."""
-    return script({"dis_max": {"queries": [script(count, "rye-under") for count in counts]}}, "rye-under")
+    return script({"dis_max": {"queries": [script(count, "under") for count in counts]}}, "under")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rye.cluster.all_relations import AllRelations
 from rye.cluster.client import Cluster
 from rye.cluster.compiler import MOST_TERMS, Compiler, lookup, terms_asked
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
@@ -35,6 +36,7 @@ from rye.trust import Evidence, TrustSet
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
 _KEPT = 100_000
+_ASKED = 10_000
 
 
 LookUp: TypeAlias = Generator[list[tuple[str, Clause]], list[dict[str, Any]], None]
@@ -87,6 +89,17 @@ class WordLists:
                 found = {str(row["word"][0]): (int(row["df"][0]), int(row["fields"][0])) for row in rows}
             self._known[key] = self._weighed(key[0], found, excluded=key[1], is_everywhere=bool(wanted[key].all()))
 
+    def frequencies(self, words: Sequence[str]) -> list[int]:
+        """Return in how many items each of some words occurs."""
+        blocks = [words[start : start + _ASKED] for start in range(0, len(words), _ASKED)]
+        shape = {"size": _ASKED, "_source": False, "docvalue_fields": ["word", "df"], "sort": ["_doc"]}
+        bodies = [{"query": {"bool": {"filter": [{"terms": {"word": list(block)}}]}}} | shape for block in blocks]
+        answers = self._cluster.searches(self._index, bodies)
+        with self._cluster.faults(), reading():
+            rows = [hit["fields"] for answer in answers for hit in answer["hits"]["hits"]]
+            counts = {str(row["word"][0]): int(row["df"][0]) for row in rows}
+        return [counts.get(word, 0) for word in words]
+
     def _weighed(
         self, pattern: Pattern, found: dict[str, tuple[int, int]], *, excluded: bool, is_everywhere: bool
     ) -> dict[str, Term]:
@@ -135,6 +148,7 @@ class Generation:
         weights: The documented weights of the fields, with its mean lengths.
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
+        relations: What its items refer to.
         dfs: In how many items a term query is found, by space, pattern and fields.
         pages: The indexes that were made last, each of the items of a page, and the number of each by its mark.
     """
@@ -145,6 +159,7 @@ class Generation:
         self.weights = plain_weights(snapshot.average)
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
+        self.relations = AllRelations(cluster, snapshot)
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
         self.pages: dict[tuple[tuple[str, int, str, Evidence], ...], tuple[Reader, dict[str, int]]] = {}
         self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
@@ -189,36 +204,27 @@ class Generation:
         """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
         return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
 
-    def weights_by_item(self, overrides: Mapping[str, Overrides], average: Floats) -> list[tuple[Clause, Weights]]:
-        """Return the weights of all items, each with the clause for those that have them.
+    def weights_for(self, overrides: Mapping[str, Overrides], average: Floats) -> Weights:
+        """Return the weights of the fields, a row for each type, or for each root and type.
 
         Args:
             overrides: By source, what a user or bundle set.
             average: Shape ``(fields,)``: mean lengths.
         """
+        chosen = [overrides.get(root.source, {}) if root else {} for root in self.roots]
         plain = plain_weights(average)
-        of_rows: dict[tuple[float, ...], list[Clause]] = {}
-        roots = [overrides.get(root.source, {}) if root else {} for root in self.roots]
-        for kind in TYPE_NAMES:
-            here: dict[tuple[float, ...], list[int]] = {}
-            for number, chosen in enumerate(roots):
-                here.setdefault(tuple(weight_row(chosen, kind)), []).append(number)
-            for row, numbers in here.items():
-                within = EVERYTHING if len(here) == 1 else {"terms": {"root": numbers}}
-                of_rows.setdefault(row, []).append(all_of([{"term": {"type": kind}}, within]))
-        if len(of_rows) < 2:
-            of_rows = {row: [EVERYTHING] for row in of_rows}
-        found = [(any_of(of), replace(plain, w=np.asarray([row]))) for row, of in of_rows.items()]
-        return found or [(EVERYTHING, plain)]
+        if not any(chosen):
+            return plain
+        return replace(plain, w=np.asarray([weight_row(one, kind) for one in chosen for kind in TYPE_NAMES]))
 
-    def compiler(self, query: bound.Bound, trust: TrustSet, weights: Sequence[tuple[Clause, Weights]] = ()) -> Compiler:
+    def compiler(self, query: bound.Bound, trust: TrustSet, weights: Weights | None = None) -> Compiler:
         """Return what compiles a query under some keys, with its words looked up; without weights it cannot score."""
         wanted: dict[tuple[Pattern, bool], Bools] = {}
         for term, excluded in terms_asked(query):
             for pattern in patterns(term.pattern):
                 before = wanted.get((pattern, excluded))
                 wanted[pattern, excluded] = term.fields if before is None else before & term.fields
-        return Compiler(self.lists.look_up(wanted), weights, trust)
+        return Compiler(self.lists.look_up(wanted), weights, trust, self.relations.clause)
 
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""

@@ -25,6 +25,7 @@ from rye.cluster.vectors import HitVectors
 from rye.errors import ItemError
 from rye.index.file_list import FileList, Files, SegmentRow
 from rye.index.reader import Floats, Reader
+from rye.index.relations import Edge
 from rye.index.schema import SEPARATOR, TYPE_NAMES, ItemPlace, clean
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
@@ -77,7 +78,9 @@ class FetchedHits:
     """Fetches hits of one generation.
 
     Attributes:
+        lists: The signed lists of the registry.
         left_out: Sentences on those whose bytes are no item.
+        marks: Of those that were fetched, by source and path.
         dimensions: Of the vectors that are fetched with each hit; 0 for none.
         vectors: By source and path, those of the hits that have any.
         not_as_listed: By source and path, a sentence on each hit that is not as its signed list says.
@@ -85,12 +88,13 @@ class FetchedHits:
 
     def __init__(self, generation: Generation, scratch: Path, lists: CheckedLists) -> None:
         self._of = generation
-        self._lists = lists
+        self.lists = lists
         self.not_as_listed: dict[tuple[str, str], str] = {}
         self._scratch = scratch
         self._read: dict[tuple[str, str], ReadItem] = {}
         self._roots = generation.roots
         self.left_out: list[str] = []
+        self.marks: dict[tuple[str, str], str] = {}
         self.dimensions = 0
         self.vectors: dict[tuple[str, str], HitVectors] = {}
 
@@ -174,26 +178,32 @@ class FetchedHits:
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
-        read, self.not_as_listed[root.source, path] = self._lists.check(number, path, read)
+        read, self.not_as_listed[root.source, path] = self.lists.check(number, path, read)
         self._read[root.source, path] = read
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
+        self.marks[root.source, path] = str(fields["mark"])
         tie = (root.priority, item_id, kind, path, number)
         time, score = float(fields.get("time", -np.inf)), float(hit.get("_score") or 0.0)
         return Row(str(fields["mark"]), read, root, path, round(score), time, str(fields["by_name"]), tie)
 
-    def indexed(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
-        """Return an index of a few items, and the number of each there by its mark; small ones are kept."""
-        if len(rows) > _LARGEST_KEPT:
-            return self._index(rows)
+    def indexed(
+        self, rows: Sequence[Row], edges_of: Callable[[Row], Sequence[Edge]] | None = None
+    ) -> tuple[Reader, dict[str, int]]:
+        """Return an index of a few items, and the number of each there by its mark; with their references if given.
+
+        Small ones made last without references are kept.
+        """
+        if edges_of is not None or len(rows) > _LARGEST_KEPT:
+            return self._index(rows, edges_of or (lambda _: ()))
         key, kept = tuple((row.mark, row.tie[-1], row.path, row.read.evidence) for row in rows), self._of.pages
         if key not in kept:
             if len(kept) >= _KEPT:
                 kept.pop(next(iter(kept)))
-            kept[key] = self._index(rows)
+            kept[key] = self._index(rows, lambda _: ())
         return kept[key]
 
-    def _index(self, rows: Sequence[Row]) -> tuple[Reader, dict[str, int]]:
+    def _index(self, rows: Sequence[Row], edges_of: Callable[[Row], Sequence[Edge]]) -> tuple[Reader, dict[str, int]]:
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
         for at, root in sorted(enumerate(self._roots), key=lambda pair: (pair[1].priority if pair[1] else 0, pair[0])):
             here = [row for row in rows if row.tie[-1] == at]
@@ -202,7 +212,7 @@ class FetchedHits:
             builder = SegmentBuilder()
             for number, row in enumerate(here, base):
                 place = ItemPlace(root.space, root.bundle, row.path, *root.describe(row.path))
-                builder.add(row.read.item, place, row.read.evidence)
+                builder.add(row.read.item, place, row.read.evidence, edges_of(row))
                 numbers[row.mark] = number
             with TemporaryDirectory(dir=self._scratch) as folder:
                 path = Path(folder) / "page"

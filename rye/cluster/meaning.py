@@ -7,7 +7,7 @@ and bytes of the page, by the same code as at home.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from rye.cluster.backend import ClusterBackend
 from rye.cluster.compiler import UNIT
 from rye.cluster.conditions import NOTHING, WITHDRAWN, Clause, all_of, cannot, none_of
 from rye.cluster.faults import shown
+from rye.cluster.frequency import script_id
 from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import HitEvaluation, Row
 from rye.cluster.vectors import Model, vectors_of
@@ -29,11 +30,12 @@ from rye.index.vectors import SCALE
 from rye.search.backend import Order, Top
 from rye.search.bound import Bound
 from rye.search.engine import Answer
+from rye.search.fields import Overrides
 from rye.search.fusion import lowest, shown_as
 from rye.search.meaning import Meaning
 from rye.search.modes import AUTO_MISSING, MeaningSearch
 from rye.search.request import Request
-from rye.search.rewrite import Plan
+from rye.search.rewrite import STAGES, Plan, Stage
 from rye.search.semantic import MeaningQuery, SemanticScores, similarities
 
 _LEAST = -2.0
@@ -224,16 +226,56 @@ def _scored(among: Clause, words: Words, given: Mapping[str, Any]) -> Clause:
     params: dict[str, Any] = {**plain, "m": False, "w": False, "e": False, "u": UNIT, **given}
     params["k"] = 1.0 / words.norm if words.clause != NOTHING else 0.0
     query = {"bool": {"filter": [among], "should": [words.clause] if params["k"] else []}}
-    return {"script_score": {"query": query, "script": {"id": "rye-meaning", "params": params}, "min_score": 1.0}}
+    return {
+        "script_score": {"query": query, "script": {"id": script_id("meaning"), "params": params}, "min_score": 1.0}
+    }
 
 
 class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
-    """One search of a registry on a cluster, from request to response."""
+    """One search of a registry on a cluster, from request to response.
 
-    def __init__(self, request: Request, backend: ClusterBackend, generation: Generation, embedding: Embedding) -> None:
+    Args:
+        request: The search.
+        backend, generation: Where it looks.
+        embedding: The embedder of queries.
+        last: The loosest stage of relaxation to try, which then needs one hit; empty for any.
+
+    Attributes:
+        cannot_compare: Whether words had to answer because the query could not be compared with the items.
+    """
+
+    backend: ClusterBackend
+
+    def __init__(
+        self,
+        request: Request,
+        backend: ClusterBackend,
+        generation: Generation,
+        embedding: Embedding,
+        *,
+        last: str = "",
+    ) -> None:
         super().__init__(request, backend)
-        self.cluster, self._of, self._embedding = backend, generation, embedding
+        self._last, self.cannot_compare = last, False
+        self._cluster, self._of, self._embedding = backend, generation, embedding
         self._required: dict[int, tuple[Bound, Bound]] = {}  # of what scores words, by identity, what hits must match
+
+    @staticmethod
+    def weights(chosen: Overrides) -> Overrides:
+        """Return the weights of fields that are searched with, given those that were chosen for a root."""
+        return chosen
+
+    @property
+    def times(self) -> Mapping[str, float]:
+        """By the address of each hit of the page, when it was last changed, in seconds since 1970."""
+        return self._cluster.times
+
+    def stages(self, plan: Plan) -> Iterator[Stage]:
+        """Return the queries to try in turn, none looser than the last that counts."""
+        for at, stage in enumerate(super().stages(plan)):
+            beyond = STAGES.index(stage.name) - STAGES.index(self._last) if self._last else -1
+            if at == 0 or beyond <= 0:
+                yield stage if beyond < 0 else stage._replace(enough=1, wider=None)
 
     def can_embed(self) -> bool:
         """Return whether there is an embedder."""
@@ -251,11 +293,12 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
             return None
         query, items = self.bound_query(semantic.required, plan), allowed
         if semantic.demands():
-            items = allowed & self.cluster.match(query)
+            items = allowed & self._cluster.match(query)
         try:
             asked = self._asked(semantic)
         except (UnavailableError, EnvironmentFault) as error:
             semantic.fallback(error)
+            self.cannot_compare = self._of.snapshot.size > 0
             return None
         semantic.warnings += semantic.notes()
         required = query
@@ -264,7 +307,7 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         self._required[id(query)] = query, required
         scores = ClusterScores(
             self._of,
-            self.cluster,
+            self._cluster,
             semantic,
             asked,
             query=query,
@@ -290,16 +333,26 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
             raise cannot("fuse by ranks", "leave fusion=rrf out: scores are fused by their weights")
 
         def rank(hits: Found, order: Order) -> Top[Found]:
-            return self.cluster.top(scores.query, hits, order, scores)
+            return self._cluster.top(scores.query, hits, order, scores)
 
         answer = self.ordered(mode.name, scores.query, matches, exact, rank=rank)
-        return answer._replace(similar=scores.on_page(self.cluster.page(scores.query)))
+        return answer._replace(similar=scores.on_page(self._cluster.page(scores.query)))
 
     def _asked(self, semantic: MeaningQuery) -> Asked:
         """Return the text of the query as vectors of the registry's model.
 
         Raises:
             UnavailableError: There is no embedder, or it is of another model.
+        """
+        embedder = self.embedder(semantic)
+        readings = semantic.readings(embedder)
+        return Asked(embedder, readings, [query_vector(embedder, text) for text in readings])
+
+    def embedder(self, semantic: MeaningQuery) -> Embedder:
+        """Return the embedder, which is of the registry's model; hits come with their vectors from now on.
+
+        Raises:
+            UnavailableError: There is none, or it is of another model.
         """
         snapshot, address = self._of.snapshot, shown(str(self._of.cluster.address))
         missing = snapshot.size - snapshot.vectors
@@ -317,6 +370,5 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
             raise UnavailableError("other-model", message, hint="choose the embedder that it was published with")
         if missing:
             semantic.warnings.append(f"{lacking}, only words rank them")
-        self.cluster.hits.dimensions = model.dimensions
-        readings = semantic.readings(embedder)
-        return Asked(embedder, readings, [query_vector(embedder, text) for text in readings])
+        self._cluster.hits.dimensions = model.dimensions
+        return embedder

@@ -36,6 +36,9 @@ MOST_REMOVED: Final = 0.1
 """The share of an owner's items that a publish removes without asking."""
 
 _LIST: Final = "list"
+_MERGED: Final = 0.1
+"""The share of a registry after whose change its segments are merged."""
+
 _OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PAGE: Final = 10_000
 _FULL_PAGE: Final = 200
@@ -365,6 +368,8 @@ class Publisher:
             new, replace(notes, words=size, roots=roots, owners=owners, model=plan.model, lists=tuple(lists))
         )
         self._generations.note(new, notes)
+        if len(plan.write) > _MERGED * notes.count:
+            self._generations.merge(new)
         self._generations.set_replicas(new, options.replicas, like=base.index)
         return notes
 

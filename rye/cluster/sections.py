@@ -35,7 +35,7 @@ class ClusterSections(SectionSearch[Found, MeaningQuery, ClusterScores]):
     def __init__(self, request: SectionRequest, search: Callable[[Request], ClusterSearch]) -> None:
         made = search(request.for_items)
         super().__init__(request, made)
-        self._backend, self._on_verdicts = made.cluster, made.on_verdicts
+        self._backend, self._on_verdicts = made.backend, made.on_verdicts
         self._not_as_listed: dict[str, str] = {}
 
     def run(self) -> SectionResponse:

@@ -102,7 +102,8 @@ _PLACES = _named(
     ),
     embed_seconds=EMBED_SECONDS,
     index=Parameter(
-        "Ask a registry on a cluster in place of the spaces: `opensearch+https://HOST:9200/NAME`; `none`: the spaces; "
+        "Ask a registry on a cluster, or several with commas between them, in place of the spaces: "
+        "`opensearch+https://HOST:9200/NAME`; `none`: the spaces; "
         "by default `RYE_INDEX`, else `index` in the user's settings",
         notes="see `rye/cluster`",
         metavar="ADDRESS",

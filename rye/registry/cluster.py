@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
+from rye.cluster.conditions import Clause
+from rye.cluster.faults import shown
+from rye.cluster.figures import figures_of
 from rye.cluster.generation import Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.lists import CheckedLists, RegistryLists
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
+from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
-from rye.cluster.published import model_beside, read_snapshot
+from rye.cluster.published import Published, model_beside, read_snapshot
+from rye.cluster.similar import SimilarItems
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
+from rye.index.reader import Part as Segment
 from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
+from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
+from rye.search.graph import Direction
 from rye.search.predicates import States
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
@@ -36,8 +44,10 @@ from rye.spaces.layout import Layout
 from rye.trust import TrustLoad, system_clock
 
 if TYPE_CHECKING:
+    from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
+    from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading
     from rye.search.request import SectionRequest
@@ -51,8 +61,74 @@ _NAMED_BY_THE_CLUSTER = (
     "files beside it are not on the cluster"
 )
 
+_RELATED_BY_THE_CLUSTER = (
+    "which items there are, and which refer to others, are the word of {}; references and verdicts are from their bytes"
+)
+
+_COUNTED_BY_THE_CLUSTER = (
+    "counts are the word of {}; verdicts, signers, terms, files, sizes and equal items are not counted there"
+)
+
 _LISTED = 200
 """Items that one page of a list has."""
+
+
+S = TypeVar("S", bound=ClusterSearch)
+
+
+class Beside(NamedTuple):
+    """What is known of a registry, and of those that are searched together with it.
+
+    Attributes:
+        snapshot: The generation to search.
+        keys: Of the keyword terms that items of any of them have.
+        last: The loosest stage of relaxation that counts; empty for any.
+    """
+
+    snapshot: Published
+    keys: frozenset[str]
+    last: str = ""
+
+
+class Part(NamedTuple):
+    """What one registry answers.
+
+    Attributes:
+        response: Its hits, with the warnings of the search.
+        settings: Warnings about settings and keys here, the same for every registry.
+        gap: Warnings about the registry as a whole.
+        times: By path, when each hit was last changed, in seconds since 1970; minus infinity where it does not say.
+        cannot_compare: Whether words had to answer because the query could not be compared with its items.
+    """
+
+    response: SearchResponse
+    settings: tuple[str, ...]
+    gap: tuple[str, ...]
+    times: Mapping[str, float]
+    cannot_compare: bool
+
+
+def word_of(address: str) -> SearchWarning:
+    """Return the warning whose word an answer is."""
+    return SearchWarning(_WORD_OF_THE_CLUSTER.format(address))
+
+
+@contextmanager
+def _left_out(hits: FetchedHits, name: str) -> Iterator[None]:
+    """Let the error that an item is not there say that its bytes are no item, or that a signed list names it."""
+    try:
+        yield
+    except NotFoundError as error:
+        error.hint = next(iter((*hits.left_out, *hits.lists.naming(name))), error.hint)
+        raise
+
+
+def pages_of(request: Request) -> Iterator[Request]:
+    """Yield the searches for the pages of one; the first alone counts facets."""
+    end = request.offset + request.limit
+    for at in count(request.offset, _LISTED):
+        facets = request.facets if at == request.offset else ()
+        yield request._replace(offset=at, limit=min(_LISTED, end - at), facets=facets)
 
 
 class ClusterRegistry:
@@ -87,6 +163,11 @@ class ClusterRegistry:
         self._gap = ""
         self._lists: RegistryLists | None = None
 
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return str(self.cluster.address)
+
     def search(self, request: Request) -> SearchResponse:
         """Answer a search.
 
@@ -94,7 +175,7 @@ class ClusterRegistry:
             UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        return self._pages([request])
+        return self._alone(self.part([request]))
 
     def listed(self, request: Request) -> SearchResponse:
         """Answer a search for everything in its scope, however many, as one page.
@@ -103,23 +184,52 @@ class ClusterRegistry:
             UnavailableError: More are asked for than a cluster hands out.
             EnvironmentFault: The cluster does not answer in full.
         """
-        end, starts = request.offset + request.limit, count(request.offset, _LISTED)
-        return self._pages(request._replace(offset=at, limit=min(_LISTED, end - at)) for at in starts)
+        return self._alone(self.part(pages_of(request)))
 
-    def _pages(self, requests: Iterable[Request]) -> SearchResponse:
-        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
-        began, found = time.perf_counter(), list[SearchResponse]()
-        with self._searching() as (search, settings):
+    def _alone(self, part: Part) -> SearchResponse:
+        warnings = (*part.settings, *part.response.warnings, *part.gap, word_of(self.address))
+        return replace(part.response, warnings=warnings)
+
+    def snapshot(self) -> Published:
+        """Return the generation that serves now.
+
+        Raises:
+            NotFoundError, EnvironmentFault: As :func:`rye.cluster.published.read_snapshot`.
+        """
+        return read_snapshot(self.cluster)
+
+    def part(self, requests: Iterable[Request], beside: Beside | None = None) -> Part:
+        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits.
+
+        Args:
+            requests: The searches, at least one.
+            beside: What is searched together with this registry; None for nothing.
+
+        Raises:
+            UnavailableError: They ask for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        began, found, times = time.perf_counter(), list[SearchResponse](), dict[str, float]()
+        with self._searching(ClusterSearch, beside) as (search, settings):
             for request in requests:
                 if request.limit <= 0 or (found and request.offset >= found[0].total):
                     break
-                found.append(search(request).run())
+                asked = search(request)
+                found.append(asked.run())
+                times |= asked.times
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
-        warnings = (*settings, *said, *self._told(found[0].space))
         limit = sum(one.limit for one in found)
-        return replace(found[0], results=results, limit=limit, warnings=warnings, took_ms=took)
+        whole = replace(found[0], results=results, limit=limit, warnings=tuple(said), took_ms=took)
+        return Part(whole, settings, tuple(self._lacking(whole.space)), times, asked.cannot_compare)
+
+    def _lacking(self, space: str) -> Iterator[SearchWarning]:
+        """Yield warnings about the registry as a whole."""
+        if self._gap:
+            yield SearchWarning(self._gap)
+        if self._generation and not self._generation.extent(space).size:
+            yield SearchWarning(f"{self.address} has no items in {space} space")
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Answer a retrieval of sections.
@@ -131,20 +241,12 @@ class ClusterRegistry:
         from rye.cluster.sections import ClusterSections
 
         began = time.perf_counter()
-        with self._searching() as (search, settings):
+        with self._searching(ClusterSearch) as (search, settings):
             found = ClusterSections(request, search).run()
-        took = round((time.perf_counter() - began) * 1e3, 3)
-        return replace(found, warnings=(*settings, *found.warnings, *self._told(found.space)), took_ms=took)
+        warnings = (*settings, *found.warnings, *self._lacking(found.space), word_of(self.address))
+        return replace(found, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
-    def _told(self, space: str) -> Iterator[SearchWarning]:
-        """Yield what the registry lacks, and what is the word of the cluster."""
-        if self._gap:
-            yield SearchWarning(self._gap)
-        if self._generation and not self._generation.extent(space).size:
-            yield SearchWarning(f"the registry has no items in {space} space")
-        yield SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
-
-    def read(self, request: Request) -> QueryReading:
+    def read(self, request: Request, beside: Beside | None = None) -> QueryReading:
         """Return how a query is read, after searching for it.
 
         Raises:
@@ -153,10 +255,29 @@ class ClusterRegistry:
         """
         from rye.search.explain import read_of
 
-        with self._searching() as (search, settings):
+        with self._searching(ClusterSearch, beside) as (search, settings):
             reading = read_of(search(request))
-        told = SearchWarning(_WORD_OF_THE_CLUSTER.format(self.cluster.address))
-        return replace(reading, warnings=(*settings, *reading.warnings, told))
+        return replace(reading, warnings=(*settings, *reading.warnings, word_of(self.address)))
+
+    def similar(self, request: Request, item: str) -> SearchResponse:
+        """Return the items most similar to one.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        began = time.perf_counter()
+
+        def find(hits: FetchedHits) -> tuple[Reader, Segment, int]:
+            reader, _ = hits.indexed(hits.named(item))
+            with _left_out(hits, item):
+                return reader, *find_item(reader, item)[0]
+
+        with self._searching(SimilarItems) as (search, settings):
+            found = search(request).similar_to(find)
+        warnings = (*settings, *found.warnings, *filter(None, [self._gap]), word_of(self.address))
+        return replace(found, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""
@@ -173,35 +294,91 @@ class ClusterRegistry:
         with self._reading() as (generation, load, lists, scratch):
             hits = FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
-            try:
+            with _left_out(hits, name):
                 found = load_item(reader, load.trust, name, space, read=hits.read)
-            except NotFoundError as error:
-                error.hint = next(iter((*hits.left_out, *lists.naming(name))), error.hint)
-                raise
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), *listed, told)
         return replace(found, path=generation.address_of(found.path), warnings=said)
 
-    @contextmanager
-    def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...]]]:
-        """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
+    def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
+        """Return the relations around an item, as :meth:`rye.Registry.refs` does.
+
+        Every reference is read from the bytes of the item that states it.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            UnavailableError: Too many items would have to be read.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.registry.relations import relations_of
+
+        def start_of(reader: Reader) -> int:
+            part, local = find_item(reader, item)[0]
+            return part.base + local
+
         with self._reading() as (generation, load, lists, scratch):
+            hits = FetchedHits(generation, scratch, lists)
+            near = Neighbours(generation, hits, start_of)
+            reader = near.around(hits.named(item), Direction(direction), depth)
+            found = relations_of(
+                reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read
+            )
+        items = tuple(replace(one, path=generation.address_of(one.path)) for one in found.items)
+        told = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
+        said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
+        return replace(found, items=items, warnings=said)
+
+    def stats(self, space: str) -> Stats:
+        """Return what a cluster can count, of each root and of all.
+
+        Raises:
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.registry.stats import SpaceStats, Stats
+
+        with self._reading() as (generation, load, _, _):
+            roots = [(at, root) for at, root in enumerate(generation.roots) if root and space in ("all", root.space)]
+            clauses: list[Clause] = [{"terms": {"root": [at]}} for at, _ in roots]
+            every: Clause = {"terms": {"root": [at for at, _ in roots]}}
+            index = generation.snapshot.items
+            *each, total = figures_of(self.cluster, index, [*clauses, every])
+        spaces = [
+            SpaceStats(root.source, generation.address_of(str(root.path)), figures, 0, 0, {}, {}, 0, 0, 0.0)
+            for (_, root), figures in sorted(zip(roots, each, strict=True), key=lambda pair: pair[0][1].priority)
+        ]
+        address, model = str(self.cluster.address), generation.snapshot.model
+        with_vectors = f"{generation.snapshot.vectors:,} items of the registry have vectors"
+        said = [f"{with_vectors} of {shown(model.name)}"] if model else []
+        told = _COUNTED_BY_THE_CLUSTER.format(address)
+        warnings = (*load.warnings, *filter(None, [self._gap]), *said, told)
+        return Stats(tuple(spaces), total, registry=address, warnings=warnings)
+
+    @contextmanager
+    def _searching(
+        self, kind: type[S], beside: Beside | None = None
+    ) -> Iterator[tuple[Callable[[Request], S], tuple[str, ...]]]:
+        """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
+        with self._reading(beside.snapshot if beside else None) as (generation, load, lists, scratch):
             now = system_clock()
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
 
-            def search(request: Request) -> ClusterSearch:
+            keys, last = (beside.keys, beside.last) if beside else (frozenset[str](), "")
+
+            def search(request: Request) -> S:
                 refuse(request)
-                where = View(ranking.weights, load.trust, now, scratch, request.space, lists)
-                return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)
+                sources = {root.source for root in generation.roots if root}
+                weights = {source: kind.weights(ranking.weights.get(source, {})) for source in sources}
+                where = View(weights, load.trust, now, scratch, request.space, lists, keys)
+                return kind(request, ClusterBackend(generation, where), generation, embedding, last=last)
 
             yield search, (*load.warnings, *ranking.problems, *lists.warnings)
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
-        """Yield the generation that serves now, the trusted keys, its lists under them, and a folder to work in."""
-        load, snapshot = self._layout.load_trust(self._named_trust), read_snapshot(self.cluster)
+    def _reading(self, snapshot: Published | None = None) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
+        """Yield a generation, by default the one that serves, the trusted keys, its lists under them, and a folder."""
+        load, snapshot = self._layout.load_trust(self._named_trust), snapshot or self.snapshot()
         if self._generation is None or self._lists is None or self._generation.snapshot.items != snapshot.items:
             self._generation = Generation(self.cluster, snapshot)
             self._gap = self._generation.gap()
@@ -212,9 +389,9 @@ class ClusterRegistry:
 
     @staticmethod
     def refusal() -> UnavailableError:
-        """Return the error for all that is no search."""
+        """Return the error for all else."""
         hint = "open the registry without index for that: --index none"
-        message = "a registry on a cluster can be searched, listed and shown, and no more yet"
+        message = "a registry on a cluster answers searches, and shows items, relations and figures, no more yet"
         return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:

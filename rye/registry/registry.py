@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustReport
     from rye.registry.cluster import ClusterRegistry
+    from rye.registry.clusters import ClusterRegistries
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
@@ -99,7 +100,8 @@ class Registry:
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
-        index: Address of a registry on a cluster, which is searched, listed and loaded from; the rest refuses then.
+        index: Address of a registry on a cluster, or those of several with commas between them; what they cannot answer
+            is refused then.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -150,11 +152,11 @@ class Registry:
             progress=progress,
             cancelled=cancelled,
         )
-        self._on_cluster: ClusterRegistry | None = None
+        self._on_cluster: ClusterRegistry | ClusterRegistries | None = None
         if index is not None:
-            from rye.registry.cluster import ClusterRegistry
+            from rye.registry.clusters import open_index
 
-            self._on_cluster = ClusterRegistry(index, layout, self._named_trust, vectors=self._vectors)
+            self._on_cluster = open_index(index, layout, self._named_trust, vectors=self._vectors)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -163,8 +165,8 @@ class Registry:
 
     @property
     def index(self) -> str | None:
-        """The address of the registry on a cluster that is searched; None for the spaces here."""
-        return str(self._on_cluster.cluster.address) if self._on_cluster else None
+        """The address of the registry on a cluster that is searched, or those of several; None for the spaces here."""
+        return self._on_cluster.address if self._on_cluster else None
 
     @property
     def is_current(self) -> bool:
@@ -315,6 +317,8 @@ class Registry:
         from rye.search.similar import SimilarSearch
 
         request = make_request("", options, SimilarOptions)
+        if self._on_cluster is not None:
+            return self._on_cluster.similar(request, item)
         return self._answer(
             request.space,
             lambda state: SimilarSearch(request, self._context(state, request)).similar_to(
@@ -422,7 +426,14 @@ class Registry:
         from rye.registry.relations import relations_of
 
         asked = complete(RefsOptions, options)
-        return self._with_state(lambda state: relations_of(state, item, **asked))
+        if self._on_cluster is not None:
+            return self._on_cluster.refs(item, **asked)
+
+        def work(state: State) -> Relations:
+            found = relations_of(state.everywhere, state.trust.trust, item, **asked)
+            return replace(found, stale=state.stale("all"), warnings=(*state.warnings, *found.warnings))
+
+        return self._with_state(work)
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
@@ -559,6 +570,8 @@ class Registry:
         check_space(space)
         from rye.registry.stats import stats_of
 
+        if self._on_cluster is not None and not only_trusted:
+            return self._on_cluster.stats(space)
         return self._with_state(lambda state: stats_of(state, space, only_trusted=only_trusted))
 
     def trust_keys(self) -> TrustReport:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from rye._report import Report
 from rye.errors import ItemError
-from rye.index.reader import Part
+from rye.index.reader import Part, Reader
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.items import ItemType
 from rye.registry.lookup import find_item, reading
-from rye.registry.state import State
 from rye.search.graph import Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
 from rye.spaces.signed import ReadItem, read_item
-from rye.trust import judge, system_clock
+from rye.trust import TrustSet, judge, system_clock
 
 MAX_RELATIONS: Final = 1_000
 """Relations in one answer."""
@@ -93,37 +92,54 @@ class Relations(Report):
     warnings: tuple[str, ...] = ()
 
 
-def relations_of(state: State, item: str, *, direction: str, depth: int, limit: int) -> Relations:
-    """Return the relations around an item; the arguments are those of :meth:`rye.Registry.refs`.
+def relations_of(
+    reader: Reader,
+    trust: TrustSet,
+    item: str,
+    *,
+    direction: str,
+    depth: int,
+    limit: int,
+    read: Callable[..., ReadItem] = read_item,
+) -> Relations:
+    """Return the relations around an item.
+
+    Args:
+        reader: Over all spaces.
+        trust: The trusted keys.
+        item: The item asked about.
+        direction: ``in``, ``out`` or ``both``.
+        depth: Steps from the item.
+        limit: Relations that are listed.
+        read: Reads a file as :func:`rye.spaces.signed.read_item` does.
 
     Raises:
         ArgumentError: The item is not named clearly.
         NotFoundError: There is no such item.
     """
-    (part, local), *_ = find_item(state.everywhere, item)
-    graph = graph_of(state.everywhere)
+    (part, local), *_ = find_item(reader, item)
+    graph = graph_of(reader)
     start = graph.item_of(part.base + local)
     found = walk(graph, start, Direction(direction), depth)
-    shown = list(_shown(state, graph, found, limit))
+    shown = list(_shown(reader, graph, found, limit))
     distances = {start: 0}
     for relation, ends in shown:
         for end in ends:
             distances.setdefault(end, found.items.get(end, relation.distance))
-    items, warnings = _items(state, distances)
+    items, warnings = _items(reader, trust, distances, read)
     return Relations(
-        item=(key := ":".join(state.everywhere.key_of(start))),
+        item=(key := ":".join(reader.key_of(start))),
         direction=str(Direction(direction)),
         depth=depth,
         relations=tuple(relation for relation, _ in shown),
         items=items,
         total=len(found.edges),
         truncated=len(found.edges) > limit,
-        stale=state.stale("all"),
-        warnings=(*state.warnings, *reading(item, key), *filter(None, [graph.unknown]), *warnings),
+        warnings=(*reading(item, key), *filter(None, [graph.unknown]), *warnings),
     )
 
 
-def _shown(state: State, graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
+def _shown(reader: Reader, graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
     """Yield the first relations, each with the items at its ends as far as they are known."""
     numbers = found.edges[:limit]
     edges = graph.at(numbers)
@@ -131,9 +147,9 @@ def _shown(state: State, graph: Graph, found: Walk, limit: int) -> Iterator[tupl
     for number, distance in zip(edges.numbers.searchsorted(numbers).tolist(), found.distances.tolist(), strict=False):
         source = sources[number]
         named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
-        keys = tuple(sorted(":".join(state.everywhere.key_of(item)) for item in named))
+        keys = tuple(sorted(":".join(reader.key_of(item)) for item in named))
         relation = Relation(
-            item=":".join(state.everywhere.key_of(source)),
+            item=":".join(reader.key_of(source)),
             target=keys[0] if len(keys) == 1 else "",
             kind=KINDS[edges.kinds[number]],
             written=written[number],
@@ -145,19 +161,21 @@ def _shown(state: State, graph: Graph, found: Walk, limit: int) -> Iterator[tupl
         yield relation, (source, *named)
 
 
-def _items(state: State, distances: Mapping[int, int]) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
+def _items(
+    reader: Reader, trust: TrustSet, distances: Mapping[int, int], read_from: Callable[..., ReadItem]
+) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
     """Read and verify some items, nearest first; return them, and a sentence for each that cannot be."""
     found: list[RelatedItem] = []
     warnings: list[str] = []
-    now, trust = system_clock(), state.trust.trust
-    states = States(state.everywhere, state.everywhere, lambda: trust, now)
+    now = system_clock()
+    states = States(reader, reader, lambda: trust, now)
     for item, distance in distances.items():
-        part, local = state.everywhere.locate(item)
-        kind, item_id = state.everywhere.key_of(item)
+        part, local = reader.locate(item)
+        kind, item_id = reader.key_of(item)
         path = part.segment.paths[local]
         title = description = verdict = ""
         try:
-            read = read_item(part.root, path, ItemType(kind), item_id)
+            read = read_from(part.root, path, ItemType(kind), item_id)
             title, description = read.item.title, read.item.description
             warnings += _left_out(part, local, read)
             verdict = str(judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from rye.index.arrays import Bools
 from rye.items.scope import Scope
@@ -187,6 +187,8 @@ class Any:
 Filter: TypeAlias = Has | Glob | Similar | Between | Changed | HasState | Refers | Within
 """Conditions that include or exclude items without being scored."""
 
+Relation: TypeAlias = HasState | Has | Refers
+
 Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any
 
 
@@ -213,11 +215,13 @@ def asks_verdict(query: Bound) -> bool:
 
 def asks_relations(query: Bound) -> bool:
     """Return whether what a query matches depends on what items refer to."""
+    return any(is_relation(node) for node, _ in nodes(query))
+
+
+def is_relation(node: Bound) -> TypeGuard[Relation]:
+    """Return whether a node is a condition on what items refer to."""
     names = {"orphan", "dangling", "references", "referenced-by"}
-    return any(
-        isinstance(node, Refers) or (isinstance(node, (HasState, Has)) and node.name in names)
-        for node, _ in nodes(query)
-    )
+    return isinstance(node, Refers) or (isinstance(node, (HasState, Has)) and node.name in names)
 
 
 def without(root: ast.Node, bad: ast.Node) -> str:

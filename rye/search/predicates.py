@@ -246,14 +246,21 @@ def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
             return states.signed_by("*")
         case bound.Glob(name="signer", pattern=pattern):
             return states.signed_by(pattern)
-        case bound.Has(name="references"):
-            return states.here(states.graph().mask("referring"))
-        case bound.Has(name="referenced-by"):
-            return states.here(states.graph().mask("referred"))
-        case bound.Refers(name=name, pattern=pattern):
-            graph = states.graph()
-            return states.here(graph.referring_to(pattern) if name == "references" else graph.referred_to_by(pattern))
+        case bound.Has(name="references" | "referenced-by") | bound.Refers():
+            return states.here(related(states.graph(), node))
     return _by_value(reader, node)
+
+
+def related(graph: Graph, node: bound.Relation) -> Bools:
+    """Return which documents a condition on relations accepts, among those of all spaces."""
+    match node:
+        case bound.Refers(name="references", pattern=pattern):
+            return graph.referring_to(pattern)
+        case bound.Refers(pattern=pattern):
+            return graph.referred_to_by(pattern)
+        case bound.Has(name=name):
+            return graph.mask("referring" if name == "references" else "referred")
+    return graph.mask(node.name)
 
 
 def in_scope(reader: Reader, scope: Scope) -> Bools:

@@ -30,6 +30,9 @@ from rye.search.request import Request
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most; a sentence of which fewer items have all words goes on to it."""
 
+STAGES = ("all", "text", "fuzzy", "substring", "any")
+"""The names of all stages, the strictest first."""
+
 AS_WRITTEN = ("all", "text")
 """The first stage: every word as it is written, in a query or in plain words."""
 

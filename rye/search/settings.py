@@ -43,7 +43,8 @@ _USERS = ("weights", "source_boosts", "semantic", "index")
 _CHOOSES = re.compile(rb"^[\"']?(?:semantic|index)[\"']?[ \t]*:", re.MULTILINE)
 _INDEX = "RYE_INDEX"
 _NOWHERE = ("", "none")
-_ADDRESS = re.compile(r"opensearch\+https?://[^/@?#]+/[^/@?#]+/?\Z")
+_ONE = r"opensearch\+https?://[^/@?#]+/[^/@?#,\s]+/?"
+_ADDRESS = re.compile(rf"{_ONE}(?:\s*,\s*{_ONE})*\Z")
 
 _CHOICE: Mapping[str, Parameter] = {
     name: parameter._replace(name=name, required=True)

@@ -9,6 +9,7 @@ embedded, and its file is not read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from rye.search import bound
 from rye.search.bind import searched_fields
 from rye.search.docset import Docs
 from rye.search.expand import How, Pattern, document_frequencies
-from rye.search.fields import K1, TEXT_FIELDS, Weights, weights_for
+from rye.search.fields import K1, TEXT_FIELDS, Overrides, Weights, weight_row, weights_for
 from rye.search.fusion import Fusion, by_similarity, fuse
 from rye.search.local import LocalSearch
 from rye.search.results import SearchResponse
@@ -45,6 +46,10 @@ _FACTORS = np.asarray([0.25 if name == "content" else 1.0 for name in TEXT_FIELD
 """Content counts less than in a search: items are alike by what names them, not by what a long text repeats."""
 
 
+INSTEAD = "items that share words instead of such that mean the same: "
+"""How the warning begins that shared words had to answer."""
+
+
 class KeyTerm(NamedTuple):
     """A term of an item, its share of the score (``tf~ / (k1 + tf~)``), and its inverse document frequency."""
 
@@ -56,7 +61,7 @@ class KeyTerm(NamedTuple):
 def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
     """Return the terms that distinguish a document best, best first; each of them occurs in another document, too."""
     segment = part.segment
-    terms, shares = _term_shares(reader, part, local)
+    terms, shares = term_shares(weights_for(reader), part, local)
     scores = np.log1p((segment.docs + 0.5) / (segment.term_docs[terms] + 0.5)) * shares
     # Frequencies in the item's own segment select candidates; only these are counted in all segments.
     best = np.argsort(-scores, kind="stable")[:_CANDIDATES]
@@ -67,18 +72,30 @@ def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
         known = np.flatnonzero(numbers >= 0)
         order = known[np.argsort(numbers[known])]
         counts[order] += document_frequencies(each, numbers[order], searched_fields(None))
-    rows = zip(texts, shares[best].tolist(), counts.tolist(), strict=True)
-    found = [KeyTerm(text, share, idf(reader.count, count)) for text, share, count in rows if count > 1]
+    return distinguishing(texts, shares[best].tolist(), counts.tolist(), reader.count)
+
+
+def distinguishing(texts: Sequence[str], shares: Sequence[float], counts: Sequence[int], size: int) -> list[KeyTerm]:
+    """Return the terms of an item that distinguish it best, best first.
+
+    Args:
+        texts: Its terms.
+        shares: Of each, the share of its score.
+        counts: In how many items each occurs.
+        size: How many items there are.
+    """
+    rows = zip(texts, shares, counts, strict=True)
+    found = [KeyTerm(text, share, idf(size, count)) for text, share, count in rows if count > 1]
     found.sort(key=lambda term: (-term.share * term.idf, term.text))
     return [one for one in found[:MAX_KEY_TERMS] if one.share * one.idf * _SCORE_RANGE >= found[0].share * found[0].idf]
 
 
-def _term_shares(reader: Reader, part: Part, local: int) -> tuple[Ints, Floats]:
+def term_shares(weights: Weights, part: Part, local: int) -> tuple[Ints, Floats]:
     """Return the terms of a document, ascending, and ``tf~ / (k1 + tf~)`` of each."""
     segment = part.segment
     postings = np.flatnonzero(segment.posting_doc[:] == local)
     slots = slot_keys(np.full(len(postings), local), segment.posting_field[postings])
-    tf = segment.frequencies(postings) * _alike(weights_for(reader)).normalized(part, slots)
+    tf = segment.frequencies(postings) * _alike(weights).normalized(part, slots)
     # Postings are ordered by term: the term of a posting is the last one whose postings begin at or before it.
     numbers = np.searchsorted(segment.term_postings, postings.astype(segment.term_postings.dtype), side="right") - 1
     terms, which = np.unique(numbers, return_inverse=True)
@@ -92,13 +109,32 @@ def _alike(weights: Weights) -> Weights:
     return replace(weights, w=np.repeat(of_knowledge, len(TYPE_NAMES), axis=0) * _FACTORS)
 
 
+def weights_alike(chosen: Overrides) -> Overrides:
+    """Return weights of fields for items of every type: those chosen for knowledge, with less for content."""
+    row = dict(zip(TEXT_FIELDS, np.asarray(weight_row(chosen, "knowledge")) * _FACTORS, strict=True))
+    return dict.fromkeys(TYPE_NAMES, row)
+
+
+def shared_words(terms: Sequence[KeyTerm]) -> bound.Bound:
+    """Return the query for items that share some of the key terms of an item."""
+    fields = searched_fields(None)
+    queries = [
+        bound.TermQuery(
+            bound.Phrase((Pattern(term.text, How.EXACT),), (0,)), fields, term.share, "", ast.Word(term.text)
+        )
+        for term in terms
+    ]
+    return bound.Any(tuple(queries)) if queries else bound.Not(bound.Everything())
+
+
 class SimilarSearch(LocalSearch):
     """A search for items similar to one; its request has no query."""
 
     def similar_to(self, part: Part, local: int) -> SearchResponse:
         """Return the items most similar to a document of ``context.everywhere``, without its own copies."""
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        evaluation = self.embedded.evaluation(self._query(part, local), _alike(self.embedded.weights))
+        query = shared_words(key_terms(self.context.everywhere, part, local))
+        evaluation = self.embedded.evaluation(query, _alike(self.embedded.weights))
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         near = self._scores(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
@@ -107,16 +143,6 @@ class SimilarSearch(LocalSearch):
         answer = self.ordered("similar", evaluation.query, found, np.empty(0, np.int64), similar=near, rank=rank)
         method = "rrf" if near and near.hybrid else self.method(near)
         return self.respond(answer, f"{kind}:{item_id}", "similar", self._warnings, method=method)
-
-    def _query(self, part: Part, local: int) -> bound.Bound:
-        fields = searched_fields(None)
-        queries = [
-            bound.TermQuery(
-                bound.Phrase((Pattern(term.text, How.EXACT),), (0,)), fields, term.share, "", ast.Word(term.text)
-            )
-            for term in key_terms(self.context.everywhere, part, local)
-        ]
-        return bound.Any(tuple(queries)) if queries else bound.Not(bound.Everything())
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:
         """Return the scores of semantic or hybrid mode; None, with a warning, where shared words have to answer."""
@@ -144,4 +170,4 @@ class SimilarSearch(LocalSearch):
         return SemanticScores(f"like {name}", hybrid, threshold, found, evaluation, docs, fused)
 
     def _warn(self, why: str) -> None:
-        self._warnings.append(f"items that share words instead of such that mean the same: {why}")
+        self._warnings.append(f"{INSTEAD}{why}")

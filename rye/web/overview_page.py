@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import quote
-from rye.errors import RyeError
+from rye.errors import RyeError, UnavailableError
 from rye.parameters import SpaceOptions
 from rye.surface.text import warning_notes
 from rye.web.address import Visit, WebPage, hit_address, item_address, read_arguments
@@ -125,8 +125,9 @@ def _by_signer(registry: Registry, signers: Mapping[str, int], given: Mapping[st
 
 def _standings(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
     for query, words in STANDINGS:
-        if total := registry.search(query, **_EVERY, **given).total:
-            yield Share(words, (("", total),), query)
+        with suppress(UnavailableError):  # a cluster does not join the references of too many items
+            if total := registry.search(query, **_EVERY, **given).total:
+                yield Share(words, (("", total),), query)
 
 
 class TrustFacts(NamedTuple):

@@ -346,6 +346,35 @@ def test_items_are_shown_and_listed_as_at_home(generated: Both) -> None:
         ]
 
 
+def test_figures_are_those_at_home(generated: Both) -> None:
+    """Of each space and of all together, but for what depends on keys, files and bytes."""
+    left_out = {"verdicts": {}, "signers": {}, "terms": 0, "duplicates": 0, "ambiguous": 0}
+    for space in ("all", "project", "user"):
+        home, away = (one.stats(space) for one in (generated.home, generated.away))
+        assert away.total.to_dict() == home.total.to_dict() | left_out
+        assert [(each.source, each.figures.items, each.figures.types) for each in away.spaces] == [
+            (each.source, each.figures.items, each.figures.types) for each in home.spaces if each.figures.items
+        ]
+        assert away.registry == generated.address
+    with pytest.raises(RyeError, match="no more yet"):
+        generated.away.stats(only_trusted=True)
+
+
+def test_the_overview_is_shown(generated: Both) -> None:
+    """It says what is not counted, and does not call every item trusted."""
+    from starlette.testclient import TestClient
+
+    from rye.web import app
+
+    with TestClient(app(generated.away)) as client:
+        page = client.get("/overview")
+        assert page.status_code == 200
+        assert "they depend on your own keys" in page.text
+        assert "Every item is trusted" not in page.text
+        assert client.get("/overview.json").json()["total"]["items"] == ITEMS
+        assert client.get("/feed.atom").status_code == 200
+
+
 def test_odd_texts_have_the_same_answers(odd: Both) -> None:
     """Other scripts, marks, folding that changes lengths, very long words, spaces of all kinds."""
     asked = list(dict.fromkeys(_odd_queries()))

@@ -1,4 +1,4 @@
-"""A cluster in memory: as much of OpenSearch as publishing asks for, with its versions, aliases, blocks and clones.
+"""A cluster in memory: as much of OpenSearch as publishing and searches ask for, with versions, aliases and clones.
 
 It stands in for the client, so that publishing is tested wherever the tests run. What it knows was compared with a
 real cluster by the tests that are marked for one.
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from opensearchpy.exceptions import ConflictError, NotFoundError, RequestError
 
 from rye.cluster.client import Address, Cluster
+from tests.support import fake_queries
 
 
 class Index:
@@ -138,6 +137,9 @@ class FakeCluster:
     def refresh(self, **_: Any) -> None:
         self._note("refresh")
 
+    def forcemerge(self, **_: Any) -> None:
+        self._note("forcemerge")
+
     def flush(self, **_: Any) -> None:
         self._note("flush")
 
@@ -218,71 +220,24 @@ class FakeCluster:
     def _search(self, header: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
         self._note("search")
         every = {id_: row for name in header["index"].split(",") for id_, row in self._named(name).documents.items()}
-        rows = [
-            (id_, source)
-            for id_, source in sorted(every.items(), key=_order)
-            if _matches(body.get("query"), id_, source)
-        ]
-        total, after = len(rows), body.get("search_after")
-        rows = [row for row in rows if after is None or _order(row) > after[-1]][: body.get("size", 10)]
-        asked = {*body.get("docvalue_fields", ()), *body.get("stored_fields", ())}
+        query, after = body.get("query"), body.get("search_after")
+        found = [(id_, source) for id_, source in every.items() if fake_queries.matches(query, id_, source)]
+        points = {id_: fake_queries.score(query, id_, source) for id_, source in found}
+        sort = body.get("sort", ["mark"])
+        rows = sorted(found, key=lambda row: fake_queries.order(sort, row[0], row[1], points[row[0]]))
+        rows = [row for row in rows if after is None or str(row[1].get("mark", row[0])) > after[-1]]
+        rows = rows[body.get("from", 0) :][: body.get("size", 10)]
+        stored = body.get("stored_fields", ())
+        asked = [*body.get("docvalue_fields", ()), *(stored if isinstance(stored, list) else ())]
         hits = [
             {
                 "_id": id_,
                 "_source": source,
+                "_score": points[id_],
                 "sort": [source.get("mark", id_)],
-                "fields": {name: [source[name]] for name in asked if name in source},
+                "fields": {name: values for name in asked if (values := fake_queries.values(source, name))},
             }
             for id_, source in rows
         ]
-        answer = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": total}, "hits": hits}}
-        return answer | {"aggregations": dict(_aggregated(body.get("aggs", {}), every))}
-
-
-def _order(row: tuple[str, dict[str, Any]]) -> str:
-    return str(row[1].get("mark", row[0]))
-
-
-def _aggregated(wanted: dict[str, Any], every: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    for name, how in wanted.items():
-        ((kind, row),) = how.items()
-        if kind == "filter":
-            yield name, {"doc_count": sum(_matches(row, id_, source) for id_, source in every.items())}
-        else:
-            values = [source[row["field"]] for source in every.values() if row["field"] in source]
-            yield name, {"value": float(sum(values)) if kind == "sum" else len(values)}
-
-
-def _matches(query: Any, id_: str, source: dict[str, Any]) -> bool:
-    if not query:
-        return True
-    ((kind, row),) = query.items()
-    match kind:
-        case "match_all":
-            return True
-        case "ids":
-            return id_ in row["values"]
-        case "term":
-            ((name, value),) = row.items()
-            held = source.get(name, ())
-            return bool(value in held if isinstance(held, list) else value == held)
-        case "terms":
-            ((name, values),) = row.items()
-            held = source.get(name, [])
-            if name == "all":  # the words of every text
-                held = re.split(r"[ |]+", " ".join(str(held) for key, held in source.items() if key.startswith("t_")))
-            return not {*values}.isdisjoint(held if isinstance(held, list) else [held])
-        case "constant_score":
-            return _matches(row["filter"], id_, source)
-        case "script_score":  # nothing here has a score
-            return _matches(row["query"], id_, source)
-        case "fuzzy":  # nothing here is spelled nearly like another
-            return False
-        case "bool":
-            needed = [*row.get("filter", ()), *row.get("must", ())]
-            some = row.get("should", ()) if row.get("minimum_should_match") or not needed else ()
-            return all(_matches(each, id_, source) for each in needed) and (
-                not some or any(_matches(each, id_, source) for each in some)
-            )
-    message = f"the fake knows no query {kind}"
-    raise AssertionError(message)
+        answer = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": len(found)}, "hits": hits}}
+        return answer | {"aggregations": dict(fake_queries.aggregated(body.get("aggs", {}), found))}

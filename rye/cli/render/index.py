@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rye.registry import PublishReport, RefreshReport, SpaceStatus, Stats, VectorReport
 
 _SHOWN_SIGNERS = 5
+_COUNTED = ("items", "text", "hidden", "shadows")
+"""What a cluster can count."""
 
 
 def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
@@ -24,9 +26,11 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
             inline(space.source),
             str(space.figures.items),
             *(str(space.figures.types.get(name, 0)) for name in ("directive", "tool", "knowledge")),
-            f"{space.files} ({size(space.file_bytes)})",
-            size(space.index_bytes),
-            ago(space.index_age),
+            *(
+                ("-", "-", "-")
+                if stats.registry
+                else (f"{space.files} ({size(space.file_bytes)})", size(space.index_bytes), ago(space.index_age))
+            ),
         )
         for space in stats.spaces
     ]
@@ -44,6 +48,9 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
         "duplicates": f"{total.duplicates} with the same bytes, {total.ambiguous} share type and id in one source",
         "unreadable": plural(sum(space.unreadable for space in stats.spaces), "file"),
     }
+    if stats.registry:
+        facts = {name: value for name, value in facts.items() if name in _COUNTED}
+        facts["text"] = f"{total.words:,} words, {total.categories} categories, {total.tags} tags"
     width = max(map(len, facts))
     for name, value in facts.items():
         yield f"{terminal.dim(name.ljust(width))}  {value}"

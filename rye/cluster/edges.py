@@ -1,0 +1,88 @@
+"""What a document on a cluster says of references: those of its item, and what the item may be called by others.
+
+Both are of the item alone, so they change with it only. A reference is the number of its kind, the lookups that it
+stands for, best first, and its text: ``0 1b6e… 0b6e…|ops/deploy``. The cluster splits that into words, so what may
+refer to an item is found by the four lookups that name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from rye.index.arrays import Ints
+from rye.index.edges import UNSURE
+from rye.index.references import BY_NAME, TYPE_BITS, TYPED, Lookup, beside, key_of, name_of
+from rye.index.relations import KINDS, MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
+from rye.index.schema import TYPE_NUMBER, clean
+from rye.index.segment import Segment
+from rye.items import Item
+from rye.spaces import Root
+from rye.spaces.signed import ReadItem
+
+FIELDS: dict[str, Any] = {
+    "edges": {"type": "keyword", "index": False, "copy_to": ["refers"]},
+    "refers": {"type": "text", "analyzer": "words", "norms": False, "index_options": "docs"},
+    "called": {"type": "keyword"},
+}
+"""The mapping of these fields."""
+
+_LOOKUPS = 100
+
+
+def words(lookups: Iterable[Lookup]) -> list[str]:
+    """Return the words of lookups: how to look, and the key in 16 digits."""
+    return [f"{how}{key:016x}" for how, key in lookups]
+
+
+def called(id_key: int, name_key: int) -> list[str]:
+    """Return the words that an item is found by, given the keys of its id and its name with its type."""
+    pairs = ((key, how) for key, how in ((id_key, 0), (name_key, BY_NAME)))
+    return words(
+        lookup
+        for key, how in pairs
+        for lookup in (Lookup(how, key >> TYPE_BITS << TYPE_BITS), Lookup(how | TYPED, key))
+    )
+
+
+def called_of(item: Item) -> list[str]:
+    """Return the words that an item is found by."""
+    return called(*(key_of(text, TYPE_NUMBER[item.type]) for text in (item.id, name_of(item.id))))
+
+
+def of_bytes(root: Root, path: str, read: ReadItem) -> list[Edge]:
+    """Return the references that the bytes of an item state, given where it lies."""
+    near = partial(beside, root.client, path) if root.client else None
+    return edges_of(read.item, read.suffix, read.data, beside=near)
+
+
+def fields_of(segment: Segment, docs: Ints) -> Iterator[dict[str, list[str]]]:
+    """Yield these fields of some documents of a segment."""
+    edges = segment.edges
+    bounds = np.searchsorted(edges.docs, np.stack([docs, docs + 1]).astype(edges.docs.dtype)).T.tolist()
+    for doc, (first, last) in zip(docs.tolist(), bounds, strict=True):
+        rows = []
+        for kind, target in zip(edges.kinds[first:last].tolist(), edges.targets[first:last].tolist(), strict=True):
+            start, stop = int(edges.ends[target]), int(edges.ends[target + 1])
+            lookups = map(Lookup, edges.hows[start:stop].tolist(), edges.keys[start:stop].tolist())
+            rows.append(f"{' '.join([str(kind), *words(lookups)])}|{edges.texts[target]}")
+        names = {"called": called(int(edges.id_keys[doc]), int(edges.name_keys[doc]))}
+        yield names | ({"edges": rows} if rows else {})
+
+
+def read_edges(rows: Sequence[str]) -> Iterator[Edge]:
+    """Yield the references that a document states; their lines are not known.
+
+    Raises:
+        ValueError, IndexError: They are none that rye would write.
+    """
+    for row in islice(rows, MAX_REFERENCES):
+        head, _, text = row.partition("|")
+        kind, *found = head.split(" ", _LOOKUPS)
+        lookups = tuple(Lookup(int(word[:1]), int(word[1:17], 16)) for word in found[:_LOOKUPS])
+        number = int(kind)
+        yield Edge(KINDS[number % UNSURE], clean(text)[:MAX_REFERENCE_TEXT], lookups, number < UNSURE, 1)

@@ -1,0 +1,125 @@
+"""The relations around one item of a registry on a cluster: its neighbours are fetched, their bytes are joined here.
+
+The cluster says where to look, and which items exist. Every reference that is shown is read from bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rye.cluster import edges
+from rye.cluster.conditions import Clause, all_of, cannot, none_of
+from rye.cluster.faults import reading
+from rye.cluster.generation import Generation, marked
+from rye.cluster.hits import TIES, FetchedHits, Row
+from rye.index.reader import Reader
+from rye.index.relations import Edge
+from rye.search.graph import MAX_CANDIDATES, Direction, graph_of, walk
+
+MOST_RELATED = 2_000
+"""Items that are fetched at most to find the relations around one."""
+
+_FETCHED = 500
+_WORDS = 5_000
+
+
+class Neighbours:
+    """Fetches the items around one, among which its relations are those that it has among all.
+
+    Args:
+        generation: Where they are.
+        hits: Fetches them.
+        start_of: Returns which document of a reader is meant; raises an error where none is.
+    """
+
+    def __init__(self, generation: Generation, hits: FetchedHits, start_of: Callable[[Reader], int]) -> None:
+        self._of, self._hits, self._start_of = generation, hits, start_of
+        self._known: dict[str, Row] = {}
+        self._edges: dict[str, list[Edge]] = {}
+
+    def around(self, rows: Sequence[Row], direction: Direction, depth: int) -> Reader:
+        """Return these items.
+
+        Args:
+            rows: The one that is meant, and others.
+            direction: Which relations.
+            depth: How many steps.
+
+        Raises:
+            UnavailableError: ``not-on-cluster``: too many items would have to be read.
+        """
+        self._add(rows)
+        for step in range(depth):
+            reader, numbers = self._joined()
+            graph = graph_of(reader)
+            start = graph.item_of(self._start_of(reader))
+            steps = walk(graph, start, direction, step).items
+            last = [row for mark, row in self._known.items() if steps.get(graph.item_of(numbers[mark])) == step]
+            if not last:
+                return reader
+            self._step(last, direction)
+        return self._joined()[0]
+
+    def _joined(self) -> tuple[Reader, dict[str, int]]:
+        rows = sorted(self._known.values(), key=lambda row: row.path)  # as a build of the index has them
+        return self._hits.indexed(rows, self._edges_of)
+
+    def _step(self, last: Sequence[Row], direction: Direction) -> None:
+        """Add what some items refer to, what refers to them, and all else that their references may name."""
+        names = set[str]()
+        if direction is not Direction.OUT:
+            names = {word for row in last for word in edges.called_of(row.read.item)}
+            for some in _pieces(names):
+                self._fetch({"terms": {"refers": some}})
+        marks = {row.mark for row in last} if direction is not Direction.IN else set[str]()
+        asked = set[str]()
+        for mark, row in self._known.items():
+            for edge in self._edges_of(row):
+                found = edges.words(edge.lookups)
+                if mark in marks or not names.isdisjoint(found):
+                    asked.update(found)
+        for some in _pieces(asked):
+            self._fetch_called(some)
+
+    def _fetch_called(self, words: list[str]) -> None:
+        """Add the first items of each name: so many that it is known which are listed, and whether there are more."""
+        first = {"size": MAX_CANDIDATES + 1, "_source": False, "docvalue_fields": ["mark"]}
+        first["sort"] = [{name: "asc"} for name in TIES]
+        values = {"terms": {"field": "called", "include": words, "size": len(words)}}
+        body = {"query": {"terms": {"called": words}}, "size": 0}
+        body["aggs"] = {"values": values | {"aggs": {"first": {"top_hits": first}}}}
+        answer = self._of.cluster.search(self._of.snapshot.items, body)
+        with self._of.cluster.faults(), reading():
+            buckets = answer["aggregations"]["values"]["buckets"]
+            hits = [hit for bucket in buckets for hit in bucket["first"]["hits"]["hits"]]
+            marks = {str(hit["fields"]["mark"][0]) for hit in hits}
+        if fresh := marks - self._known.keys():
+            self._fetch(marked(sorted(fresh)))
+
+    def _fetch(self, clause: Clause) -> None:
+        wanted = all_of([clause, none_of(marked(list(self._known)))])
+        start, total, rows = 0, 1, list[Row]()
+        while start < total:
+            page, total = self._hits.ranked({"bool": {"filter": [wanted]}}, [{"mark": "asc"}], start, _FETCHED)
+            if len(self._known) + total > MOST_RELATED:
+                hint = "take fewer steps, or one direction: --depth 1 --direction out"
+                raise cannot(f"follow references through more than {MOST_RELATED:,} items", hint)
+            rows += page
+            start += _FETCHED
+        self._add(rows)
+
+    def _edges_of(self, row: Row) -> list[Edge]:
+        """Return the references of an item, as its bytes state them."""
+        if row.mark not in self._edges:
+            self._edges[row.mark] = edges.of_bytes(row.root, row.path, row.read)
+        return self._edges[row.mark]
+
+    def _add(self, rows: Sequence[Row]) -> None:
+        for row in (*rows, *self._hits.copies(rows)):
+            self._known.setdefault(row.mark, row)
+
+
+def _pieces(words: Iterable[str]) -> Iterator[list[str]]:
+    ordered = sorted(words)
+    for start in range(0, len(ordered), _WORDS):
+        yield ordered[start : start + _WORDS]
