@@ -23,13 +23,15 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Action(NamedTuple):
-    """A document to write; without a source, one to delete."""
+    """A document to write, as its fields or as JSON; without either, one to delete."""
 
     id: str
-    source: Mapping[str, Any] | None
+    source: Mapping[str, Any] | str | None
 
     def lines(self) -> str:
         """Return the action as lines of a bulk request."""
+        if isinstance(self.source, str):
+            return f'{{"index":{{"_id":"{self.id}"}}}}\n{self.source}\n'
         if self.source is None:
             return f'{{"delete":{{"_id":{json.dumps(self.id)}}}}}\n'
         return f'{{"index":{{"_id":{json.dumps(self.id)}}}}}\n{_json(self.source)}\n'

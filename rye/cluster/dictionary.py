@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from rye.cluster.faults import reading
 from rye.cluster.generations import words_of as dictionary_of
 from rye.index import analysis
 
+_quoted = json.JSONEncoder().encode
 _ASKED: Final = 10_000
 _FULL: Final = 200
 
@@ -113,5 +115,5 @@ class Dictionary:
 
 
 def _document(word: str, count: Word) -> Action:
-    source = {"word": word, "stem": analysis.stem(word), "df": count.df, "fields": count.fields}
-    return Action(word_id(word), source)
+    texts = f'"word":{_quoted(word)},"stem":{_quoted(analysis.stem(word))}'
+    return Action(word_id(word), f'{{{texts},"df":{count.df},"fields":{count.fields}}}')

@@ -8,7 +8,7 @@ refer to an item is found by the four lookups that name it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -64,12 +64,16 @@ def fields_of(segment: Segment, docs: Ints) -> Iterator[dict[str, list[str]]]:
     """Yield these fields of some documents of a segment."""
     edges = segment.edges
     bounds = np.searchsorted(edges.docs, np.stack([docs, docs + 1]).astype(edges.docs.dtype)).T.tolist()
+
+    @cache
+    def of_target(target: int) -> str:
+        start, stop = int(edges.ends[target]), int(edges.ends[target + 1])
+        lookups = map(Lookup, edges.hows[start:stop].tolist(), edges.keys[start:stop].tolist())
+        return f"{' '.join(['', *words(lookups)])}|{edges.texts[target]}"
+
     for doc, (first, last) in zip(docs.tolist(), bounds, strict=True):
-        rows = []
-        for kind, target in zip(edges.kinds[first:last].tolist(), edges.targets[first:last].tolist(), strict=True):
-            start, stop = int(edges.ends[target]), int(edges.ends[target + 1])
-            lookups = map(Lookup, edges.hows[start:stop].tolist(), edges.keys[start:stop].tolist())
-            rows.append(f"{' '.join([str(kind), *words(lookups)])}|{edges.texts[target]}")
+        pairs = zip(edges.kinds[first:last].tolist(), edges.targets[first:last].tolist(), strict=True)
+        rows = [f"{kind}{of_target(target)}" for kind, target in pairs]
         names = {"called": called(int(edges.id_keys[doc]), int(edges.name_keys[doc]))}
         yield names | ({"edges": rows} if rows else {})
 
