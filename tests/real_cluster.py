@@ -31,7 +31,7 @@ WAIT = 90
 
 TESTS = [
     f"tests/integration/test_cluster_{name}.py"
-    for name in ("equality", "publish", "meaning", "several", "similar", "relations")
+    for name in ("equality", "publish", "meaning", "several", "similar", "relations", "why")
 ]
 
 _SERVER = [

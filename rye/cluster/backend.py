@@ -53,6 +53,7 @@ _FIRST: Mapping[str, Any] = {
     "name": {"by_name": "asc"},
     "date": {"time": {"order": "desc", "missing": "_last"}},
 }
+BY_SCORE: tuple[Any, ...] = (_FIRST["score"], *_BY_TIES)
 
 
 class Scorer(Protocol):
@@ -116,7 +117,7 @@ class ClusterBackend:
     def __init__(self, generation: Generation, view: View) -> None:
         self._of, self._view = generation, view
         self.judged_by = (lambda: view.trust), view.now  # the trusted keys, and the moment
-        self._extent = generation.extent(view.space)
+        self._extent, self.address_of = generation.extent(view.space), generation.address_of
         self.hits = FetchedHits(generation, view.scratch, view.lists)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.rankings: dict[int, Ranking] = {}  # likewise
@@ -225,7 +226,7 @@ class ClusterBackend:
         scores = evaluation.totals().round(4)
         if order.sort_by == "score":  # the cluster adds up in single precision
             rows = sorted(rows, key=lambda row: (-(row.score // TIER), -scores[numbers[row.mark]], *row.tie))
-        self.times = {self._of.address_of(str(row.root.path / row.path)): row.time for row in rows}
+        self.times = {self.address_of(str(row.root.path / row.path)): row.time for row in rows}
         docs = np.asarray([numbers[row.mark] for row in rows], np.int64)
         pad = np.full(order.start, -1)  # the hits before the page, which nobody asks for
         named = {self.names.marks[item] for item in order.exact.tolist()}
@@ -253,6 +254,26 @@ class ClusterBackend:
     def _states_of(self, reader: Reader) -> States:
         return States(reader, reader, *self.judged_by)
 
+    def judging(self, reader: Reader) -> Hydrator:
+        """Return what judges fetched hits by the keys here, from the bytes that came with them."""
+        keys, now = self._view.trust, self._view.now
+        return Hydrator(reader, self._states_of(reader), keys, now, verdicts_matter=False, read=self.hits.read)
+
+    def holding(
+        self, docs: Sequence[int], hydrator: Hydrator, on_verdicts: Sequence[Bound], warnings: list[str]
+    ) -> Sequence[int]:
+        """Return the hits that meet conditions on verdicts, as these are here; a warning counts the others."""
+        states, reader = hydrator.states, hydrator.reader
+
+        def refers(node: bound.Relation, doc: int) -> bool:
+            part, local = reader.locate(doc)
+            return self.hits.marks[part.root.source, part.segment.paths[local]] in self._of.relations.marks(node)
+
+        kept = [doc for doc in docs if all(_holds(node, doc, states, reader, refers=refers) for node in on_verdicts)]
+        if gone := len(docs) - len(kept):
+            warnings.append(f"{gone} of the hits here were left out: their verdict is not what was asked for")
+        return kept
+
     def page(self, query: Bound) -> HitEvaluation:
         """Return the evaluation of a query over the page that was asked for last."""
         return self._pages[id(query)][1]
@@ -268,21 +289,11 @@ class ClusterBackend:
         """Return hits as results, judged from the bytes that came with them; their paths are addresses."""
         evaluation = self.page(query)
         reader = evaluation.reader
-        states = self._states_of(reader)
-
-        def refers(node: bound.Relation, doc: int) -> bool:
-            part, local = reader.locate(doc)
-            return self.hits.marks[part.root.source, part.segment.paths[local]] in self._of.relations.marks(node)
-
-        kept = [
-            hit for hit in hits if all(_holds(node, hit.doc, states, reader, refers=refers) for node in on_verdicts)
-        ]
-        gone = len(hits) - len(kept)
-        claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
-        keys, now = self._view.trust, self._view.now
-        hydrator = Hydrator(reader, states, keys, now, verdicts_matter=False, read=self.hits.read)
+        hydrator, claims = self.judging(reader), list[str]()
+        docs = self.holding([hit.doc for hit in hits], hydrator, on_verdicts, claims)
+        kept = [hit for hit in hits if hit.doc in docs]
         results, warnings = PageBuilder(evaluation, hydrator, explain).build(kept)
-        placed = tuple(replace(result, path=self._of.address_of(result.path)) for result in results)
+        placed = tuple(replace(result, path=self.address_of(result.path)) for result in results)
         places = [reader.locate(hit.doc) for hit in kept]
         listed = [self.hits.not_as_listed[part.root.source, part.segment.paths[doc]] for part, doc in places]
         return placed, (*claims, *warnings, *filter(None, listed), *dict.fromkeys(self.hits.left_out))

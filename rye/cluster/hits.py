@@ -49,6 +49,7 @@ _MOST_ALIKE = 20
 _MOST_STEPS = 5
 _LONGEST = 200
 _KEPT = 32
+_LARGEST_KEPT = 50
 
 
 class Row(NamedTuple):
@@ -125,8 +126,13 @@ class FetchedHits:
 
     def ranked(self, query: Clause, order: Sequence[Any], start: int, size: int) -> tuple[list[Row], int]:
         """Return a page of a query, and how many match."""
-        body = {
-            "query": query,
+        return self.pages_of([query], order, start, size)[0]
+
+    def pages_of(
+        self, queries: Sequence[Clause], order: Sequence[Any], start: int, size: int
+    ) -> list[tuple[list[Row], int]]:
+        """Return the same page of each of some queries, and how many match."""
+        shape = {
             "from": start,
             "size": size,
             "sort": list(order),
@@ -136,11 +142,12 @@ class FetchedHits:
             "docvalue_fields": list(_FACTS),
         }
         cluster = self._of.cluster
-        answer = cluster.search(self._of.snapshot.items, body)
+        answers = cluster.searches(self._of.snapshot.items, [{"query": query, **shape} for query in queries])
         with cluster.faults(), reading():
-            total = int(answer["hits"]["total"]["value"])
-            rows = [self._row(hit) for hit in answer["hits"]["hits"][:size]]
-        return [row for row in rows if row is not None], total
+            totals = [int(answer["hits"]["total"]["value"]) for answer in answers]
+            found = [list(map(self._row, answer["hits"]["hits"][:size])) for answer in answers]
+        pages = [[row for row in page if row is not None] for page in found]
+        return list(zip(pages, totals, strict=True))
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Return the other items with the type and id of some, in whatever space."""
@@ -185,10 +192,10 @@ class FetchedHits:
     ) -> tuple[Reader, dict[str, int]]:
         """Return an index of a few items, and the number of each there by its mark; with their references if given.
 
-        Those made last without references are kept.
+        Small ones made last without references are kept.
         """
-        if edges_of is not None:
-            return self._index(rows, edges_of)
+        if edges_of is not None or len(rows) > _LARGEST_KEPT:
+            return self._index(rows, edges_of or (lambda _: ()))
         key, kept = tuple((row.mark, row.tie[-1], row.path, row.read.evidence) for row in rows), self._of.pages
         if key not in kept:
             if len(kept) >= _KEPT:

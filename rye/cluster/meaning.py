@@ -41,6 +41,9 @@ from rye.search.semantic import MeaningQuery, SemanticScores, similarities
 _LEAST = -2.0
 """Below every similarity and score."""
 
+_SHOWN = 1e-4
+"""The least similarity that is shown as more than 0."""
+
 
 class Embedding(NamedTuple):
     """The embedder of queries.
@@ -98,12 +101,16 @@ class ClusterScores:
         self.hybrid = semantic.request.mode.name == "hybrid"
         self.query, self._items, self._none_left = query, items, none_left
         self._by_words = backend.weigher(query)
-        self._words, self._norm = self._keywords() if self.hybrid else (NOTHING, 0.0)
+        self._words = keywords(backend, query, relax=semantic.request.relax) if self.hybrid else NO_WORDS
         self._threshold = semantic.threshold(asked.embedder)
         self._count_similar: int | None = None
         if semantic.request.explain:
             reaching = self._scored(items.clause, self._only_similar(self._threshold))
             (self._count_similar,) = generation.counts([reaching])
+
+    def nearest(self, among: Clause) -> Clause:
+        """Return a query that scores some items by their similarity alone; those below the threshold do not match."""
+        return self._scored(among, self._only_similar(max(self._threshold, _SHOWN)), NO_WORDS)
 
     def asked(self) -> Found:
         """Return the items."""
@@ -157,16 +164,6 @@ class ClusterScores:
         rows: list[Row] = self._backend.hits.ranked(self._scored(self._items.clause, params), ("_score",), 0, 1)[0]
         return self.on_page(self._by_words(self._backend.hits.indexed(rows)[0]))
 
-    def _keywords(self) -> tuple[Clause, float]:
-        """Return a query that scores words, and the norm of the score."""
-        empty, compiler = self._by_words(Reader(())), self._backend.compiler(self.query)
-        if empty.norm() <= 0:
-            return NOTHING, 0.0
-        words = compiler.words([(row.query, row.weight) for row in empty.scored()])
-        if not self._semantic.request.relax:
-            words = {"bool": {"must": [words], "filter": [compiler.match(self.query)]}}
-        return words, empty.norm()
-
     def _conditions(self) -> dict[str, Any]:
         """Return what a hit has to meet, and how its score is computed."""
         params = self._shares() | {"t": shown_as(self._threshold)}
@@ -189,19 +186,49 @@ class ClusterScores:
         """Return the parameters for items that are as near as a threshold, the nearest first."""
         return {"t": shown_as(threshold), "m": True}
 
-    def _scored(self, among: Clause, given: Mapping[str, Any]) -> Clause:
+    def _scored(self, among: Clause, given: Mapping[str, Any], words: Words | None = None) -> Clause:
         """Return a query that scores some items by meaning; those that do not meet the conditions do not match."""
-        plain = {"a": 1.0, "b": 0.0, "f": [], "t": _LEAST, "s": _LEAST, "l": _LEAST, "c": _LEAST}
-        params: dict[str, Any] = {**plain, "m": False, "w": False, "e": False, "u": UNIT, **given}
-        params["k"] = 1.0 / self._norm if self._words != NOTHING else 0.0
         pairs = zip(self._asked.vectors, self._asked.readings.values(), strict=True)
         queries = np.concatenate([vector.astype(np.float64) * (weight / SCALE) for vector, weight in pairs])
         # nine digits are what a float32 holds, and half of what is written otherwise
-        params |= {"q": [float(f"{value:.9g}") for value in queries], "d": len(self._asked.vectors[0])}
-        query = {"bool": {"filter": [among], "should": [self._words] if params["k"] else []}}
-        return {
-            "script_score": {"query": query, "script": {"id": script_id("meaning"), "params": params}, "min_score": 1.0}
-        }
+        vectors = {"q": [float(f"{value:.9g}") for value in queries], "d": len(self._asked.vectors[0])}
+        return _scored(among, words or self._words, {**given, **vectors})
+
+
+class Words(NamedTuple):
+    """What scores words: a query, and the square root of the most that it can score."""
+
+    clause: Clause
+    norm: float
+
+
+NO_WORDS = Words(NOTHING, 0.0)
+
+
+def keywords(backend: ClusterBackend, query: Bound, *, relax: bool) -> Words:
+    """Return what scores the words of a query; without ``relax``, of items that have all of them."""
+    empty, compiler = backend.weigher(query)(Reader(())), backend.compiler(query)
+    if empty.norm() <= 0:
+        return NO_WORDS
+    words = compiler.words([(row.query, row.weight) for row in empty.scored()])
+    if not relax:
+        words = {"bool": {"must": [words], "filter": [compiler.match(query)]}}
+    return Words(words, empty.norm())
+
+
+def by_keywords(among: Clause, words: Words) -> Clause:
+    """Return a query that scores some items by their words alone; those without any do not match."""
+    return _scored(among, words, {"a": 0.0, "b": 1.0, "w": True, "q": [], "d": 0})
+
+
+def _scored(among: Clause, words: Words, given: Mapping[str, Any]) -> Clause:
+    plain = {"a": 1.0, "b": 0.0, "f": [], "t": _LEAST, "s": _LEAST, "l": _LEAST, "c": _LEAST}
+    params: dict[str, Any] = {**plain, "m": False, "w": False, "e": False, "u": UNIT, **given}
+    params["k"] = 1.0 / words.norm if words.clause != NOTHING else 0.0
+    query = {"bool": {"filter": [among], "should": [words.clause] if params["k"] else []}}
+    return {
+        "script_score": {"query": query, "script": {"id": script_id("meaning"), "params": params}, "min_score": 1.0}
+    }
 
 
 class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
@@ -216,6 +243,8 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
     Attributes:
         cannot_compare: Whether words had to answer because the query could not be compared with the items.
     """
+
+    backend: ClusterBackend
 
     def __init__(
         self,
@@ -258,14 +287,8 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         return MeaningQuery(self.request, plan, boosts=boosts, unknown=self.unknown, relaxed=relaxed)
 
     def scored(self, semantic: MeaningQuery, allowed: Found) -> ClusterScores | None:
-        """Return the scores of the allowed items; None, with a warning, where keywords have to answer.
-
-        Raises:
-            UnavailableError: ``not-on-cluster``.
-        """
+        """Return the scores of the allowed items; None, with a warning, where keywords have to answer."""
         plan, mode = semantic.plan, self.request.mode
-        if mode.name == "hybrid" and mode.fusion.fusion == "rrf":
-            raise cannot("fuse by ranks", "leave fusion=rrf out: scores are fused by their weights")
         if not semantic.has_words(lambda: self.bound_query(plan.main, plan)):
             return None
         query, items = self.bound_query(semantic.required, plan), allowed
@@ -300,12 +323,19 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         return super().on_verdicts(self._required.get(id(query), (query, query))[1])
 
     def ordered_by(self, scores: ClusterScores, matches: Found, exact: Ints) -> Answer[Found]:
-        """Return hits in the order of their scores."""
+        """Return hits in the order of their scores.
+
+        Raises:
+            UnavailableError: ``not-on-cluster``.
+        """
+        mode = self.request.mode
+        if scores.hybrid and mode.fusion.fusion == "rrf":
+            raise cannot("fuse by ranks", "leave fusion=rrf out: scores are fused by their weights")
 
         def rank(hits: Found, order: Order) -> Top[Found]:
             return self._cluster.top(scores.query, hits, order, scores)
 
-        answer = self.ordered(self.request.mode.name, scores.query, matches, exact, rank=rank)
+        answer = self.ordered(mode.name, scores.query, matches, exact, rank=rank)
         return answer._replace(similar=scores.on_page(self._cluster.page(scores.query)))
 
     def _asked(self, semantic: MeaningQuery) -> Asked:

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading, Why
+    from rye.search.request import SectionRequest
+    from rye.search.results import SectionResponse
 
 _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
 
@@ -218,12 +220,31 @@ class ClusterRegistry:
         said = dict.fromkeys(text for one in found for text in one.warnings)
         took = round((time.perf_counter() - began) * 1e3, 3)
         results = tuple(result for one in found for result in one.results)
-        gap, space = [SearchWarning(self._gap)] if self._gap else [], found[0].space
-        if self._generation and not self._generation.extent(space).size:
-            gap.append(SearchWarning(f"{self.address} has no items in {space} space"))
         limit = sum(one.limit for one in found)
         whole = replace(found[0], results=results, limit=limit, warnings=tuple(said), took_ms=took)
-        return Part(whole, settings, tuple(gap), times, asked.cannot_compare)
+        return Part(whole, settings, tuple(self._lacking(whole.space)), times, asked.cannot_compare)
+
+    def _lacking(self, space: str) -> Iterator[SearchWarning]:
+        """Yield warnings about the registry as a whole."""
+        if self._gap:
+            yield SearchWarning(self._gap)
+        if self._generation and not self._generation.extent(space).size:
+            yield SearchWarning(f"{self.address} has no items in {space} space")
+
+    def sections(self, request: SectionRequest) -> SectionResponse:
+        """Answer a retrieval of sections.
+
+        Raises:
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.cluster.sections import ClusterSections
+
+        began = time.perf_counter()
+        with self._searching(ClusterSearch) as (search, settings):
+            found = ClusterSections(request, search).run()
+        warnings = (*settings, *found.warnings, *self._lacking(found.space), word_of(self.address))
+        return replace(found, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def read(self, request: Request, beside: Beside | None = None) -> QueryReading:
         """Return how a query is read, after searching for it.

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading, Why
+    from rye.search.request import SectionRequest
+    from rye.search.results import SectionResponse
 
 MOST_REGISTRIES = 16
 """Registries that are searched together at most."""
@@ -139,6 +141,14 @@ class ClusterRegistries:
             UnavailableError: Always.
         """
         raise cannot("find items like one in several registries", "name one registry")
+
+    def sections(self, request: SectionRequest) -> SectionResponse:  # noqa: ARG002 - that of one registry
+        """Raise an error: the ranks of sections are those of one registry.
+
+        Raises:
+            UnavailableError: Always.
+        """
+        raise cannot("find sections in several registries", "name one registry")
 
     def refs(self, item: str, **_: object) -> Relations:
         """Raise an error: what an item refers to may be in another registry.

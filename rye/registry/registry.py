@@ -348,13 +348,15 @@ class Registry:
             ArgumentError: Another argument is at fault; the error lists what is valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
+        from rye.search.local_sections import LocalSections
         from rye.search.request import make_section_request
-        from rye.search.sections import SectionSearch
 
         request = make_section_request(query, options)
+        if self._on_cluster is not None:
+            return self._on_cluster.sections(request)
         return self._answer(
             request.search.space,
-            lambda state: SectionSearch(request, self._context(state, request.search)).run(),
+            lambda state: LocalSections(request, self._context(state, request.search)).run(),
         )
 
     def _answer(self, space: str, work: Callable[[State], A]) -> A:

@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from rye.index.arrays import Ints, unique
 from rye.search.backend import Backend, M
+from rye.search.bound import Bound
 from rye.search.engine import Answer, Search
 from rye.search.request import Request
 from rye.search.rewrite import Plan, verbatim
@@ -29,6 +30,10 @@ class Scores(Protocol[M_co]):
     @property
     def hybrid(self) -> bool:
         """Whether keyword scores count as well."""
+
+    @property
+    def query(self) -> Bound:
+        """What scores words, and marks them."""
 
     def asked(self) -> M_co:
         """Return these items."""

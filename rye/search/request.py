@@ -274,6 +274,12 @@ class SectionRequest(NamedTuple):
     max_chars: int | None
 
     @property
+    def for_items(self) -> Request:
+        """The search for the items; what else a hit has to meet is asked of the chunks."""
+        mode = self.search.mode
+        return self.search._replace(offset=0, mode=mode._replace(fusion=Fusion(*mode.fusion[:4])))
+
+    @property
     def top_k(self) -> int:
         """The numbers of items by meaning, of items by words, and of sections that are considered."""
         return EACH * self.search.limit

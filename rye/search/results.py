@@ -176,9 +176,9 @@ class SectionHit(Report):
         source_handle: ``project``, ``user`` or ``system:<bundle>``.
         title: The item's, or its name.
         heading_path: The headings that lead to the section; the title for text before the first of them.
-        mtime: When the file was last written, in milliseconds since 1970.
+        mtime: When the file was last written, in milliseconds since 1970; 0 where that is not known.
         hash: SHA-256 of the bytes of the file that was read and verified.
-        display_url: The file and the lines of the section.
+        display_url: The file, or its address on a cluster, and the lines of the section.
         properties: The item's metadata.
         anchor: SHA-256 of the section's own heading and text: the same wherever in the file it stands.
         score: From 0 to 1.

@@ -11,38 +11,35 @@ authority::
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
 from rye.errors import UnavailableError
-from rye.index.arrays import Ints, unique
+from rye.index.arrays import Ints
 from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
 from rye.items.model import Item
-from rye.search.backend import Order
-from rye.search.context import SearchContext
-from rye.search.docset import Docs
+from rye.search.backend import M
+from rye.search.bound import Bound
 from rye.search.fields import TEXT_FIELDS
-from rye.search.fusion import Fusion, by_similarity, fuse, keyword_score, reaches
+from rye.search.fusion import by_similarity, fuse
 from rye.search.highlight import BODY, Matches
-from rye.search.local import LocalSearch
 from rye.search.marks import Ranges, mark
-from rye.search.order import ranked
-from rye.search.page import Hydrated
+from rye.search.modes import MeaningSearch, Q, S
+from rye.search.page import Hydrated, Hydrator
 from rye.search.passage import passage
 from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
 from rye.search.section_text import SectionText, keyword_scores, sections_of
-from rye.search.semantic import SemanticScores, SemanticSearch
+from rye.search.semantic import SemanticScores
 from rye.spaces.shadowing import cut_short
-from rye.spaces.signed import read_item
 from rye.trust import Verdict
 
 _CUT_BELOW = 200
@@ -51,14 +48,37 @@ _CUT_BELOW = 200
 _NAME_FIELDS = [list(TEXT_FIELDS).index(name) for name in ("title", "name")]
 
 
+class Considered(NamedTuple):
+    """The items whose sections are scored.
+
+    Attributes:
+        docs: Shape ``(n,)``: their numbers in the reader of
+        evaluation: What scores their words, with the frequencies of all items.
+        near: Their similarities; None where words alone count.
+        hydrator: What reads and judges them.
+    """
+
+    docs: Ints
+    evaluation: Evaluation
+    near: SemanticScores | None
+    hydrator: Hydrator
+
+
+class Place(NamedTuple):
+    """Where an item is: its path, a URI, and when it was last written, in seconds since 1970; 0 if nobody knows."""
+
+    path: str
+    uri: str
+    modified: float
+
+
 class _Candidate(NamedTuple):
     """One candidate item, read and verified at this moment."""
 
     doc: int
     hydrated: Hydrated
     item: Item
-    file: Path
-    modified: float
+    place: Place
     sections: tuple[SectionText, ...]
 
     @property
@@ -97,20 +117,36 @@ def _chunk_numbers(candidate: _Candidate) -> list[tuple[SectionText, int]]:
     return [(one, one.first_chunk + offset) for one in candidate.sections for offset in range(len(one.chunks))]
 
 
-class SectionSearch:
-    """One retrieval of sections, from request to response."""
+class SectionSearch(ABC, Generic[M, Q, S]):
+    """One retrieval of sections, from request to response, wherever the items are.
 
-    def __init__(self, request: SectionRequest, context: SearchContext) -> None:
+    Args:
+        request: What is asked for.
+        search: A search for :attr:`SectionRequest.for_items`.
+    """
+
+    def __init__(self, request: SectionRequest, search: MeaningSearch[M, Q, S]) -> None:
         self.request = request
-        self.context = context
-        mode = request.search.mode
-        ranking = Fusion(*mode.fusion[:4])  # what else a hit has to meet is asked of the chunks
-        self._search = LocalSearch(request.search._replace(mode=mode._replace(fusion=ranking)), context)
-        self._withdrawn = frozenset(context.reader.withdrawn.tolist() if request.search.include_superseded else ())
+        self._search = search
+        self._found: Considered
         self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
         self._hiding: list[str] = []
         self._hidden: dict[str, int] = {}
+
+    @abstractmethod
+    def considered(self, query: Bound, found: M, scores: S | None) -> Considered:
+        """Return the best of some items by meaning and by words, :attr:`SectionRequest.top_k` of each at most.
+
+        Args:
+            query: What scores words.
+            found: The items, without those to be hidden.
+            scores: By meaning; None where words alone count.
+        """
+
+    @abstractmethod
+    def place(self, hydrated: Hydrated) -> Place:
+        """Return where an item is."""
 
     def run(self) -> SectionResponse:
         """Return the response.
@@ -118,21 +154,26 @@ class SectionSearch:
         Raises:
             QueryError: The query does not parse, or names what does not exist.
             ArgumentError: An argument does not fit the items.
+            UnavailableError: ``not-on-cluster``.
         """
         request, search = self.request.search, self._search
         plan, allowed = search.read(), search.allowed()
-        if plan.words and not plan.is_prose() and not search.evaluate(plan.main, plan).docs() & allowed:
-            plan = plan.in_words()
+        search.backend.expect(request.query, plan.bag)
+        if plan.words and not plan.is_prose():
+            as_written = search.backend.match(search.bound_query(plan.main, plan))
+            plan = plan if as_written & allowed else plan.in_words()
         semantic = search.semantic(plan)
-        near = self._by_meaning(semantic, allowed)
-        evaluation = near.evaluation if near else search.evaluate(semantic.worded, plan)
-        if near:
+        scores = self._by_meaning(semantic, allowed)
+        query = search.bound_query(semantic.worded, plan) if scores is None else scores.query
+        hits: M = search.backend.match(query) & allowed if scores is None else scores.hits()
+        if not request.include_superseded:
+            hits, self._hidden = search.hide(hits)
+        self._found = self.considered(query, hits, scores)
+        if near := self._found.near:
             self._size = chunk_size(near.similarities.meaning.embedder)
-        docs = self._best_items(near, evaluation, allowed)
-        candidates = list(self._read(docs, evaluation))
-        found = self._promote(self._chunks(candidates, near, evaluation))
+        found = self._promote(self._chunks(list(self._read())))
         page = found[request.offset : request.offset + request.limit]
-        shown = self._within_budget([self._hit(one, evaluation) for one in page])
+        shown = self._within_budget(list(map(self._hit, page)))
         end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(self._hiding)))
         return SectionResponse(
             results=tuple(sorted(shown, key=lambda hit: bool(hit.states))),
@@ -145,47 +186,28 @@ class SectionSearch:
             **search.facts(near),
         )
 
-    def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
-        """Return the semantic scores; None, with a warning, where keywords have to answer."""
+    def _by_meaning(self, semantic: Q, allowed: M) -> S | None:
+        """Return the scores by meaning; None, with a warning, where keywords have to answer."""
         if self.request.search.mode.name == "keyword":
             return None
-        near = semantic.run(self.context.meaning, allowed)
-        if near and not near.fused.matched.any():
-            semantic.warnings.append(semantic.fallback_warning(near.why_no_hit()))
-            near = None
+        scores = self._search.scored(semantic, allowed)
+        if scores is not None and not scores.hits():
+            semantic.warnings.append(semantic.fallback_warning(scores.why_no_hit()))
+            scores = None
         self._warnings += map(SearchWarning, semantic.warnings)
-        return near
+        return scores
 
-    def _best_items(self, near: SemanticScores | None, evaluation: Evaluation, allowed: Docs) -> Ints:
-        """Return the documents that are best by meaning and those that are best by words, ascending."""
-        found = near.hits() if near else evaluation.docs() & allowed
-        if not self.request.search.include_superseded:
-            found, self._hidden = self._search.hide(found)
-        docs = found.numbers
-        if near is None:
-            return self._best(docs, keyword_score(evaluation.scores(docs), evaluation.coverage(docs)))
-        at = np.searchsorted(near.docs, docs)
-        similarity = near.fused.similarity[at]
-        similarity = np.where(reaches(similarity, near.threshold), similarity, 0.0)
-        return unique(self._best(docs, near.fused.keyword[at]), self._best(docs, similarity))
-
-    def _best(self, docs: Ints, scores: Floats) -> Ints:
-        docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
-        reader, none = self.context.reader, docs[:0]
-        order = Order(self.request.search.sort_by, 0, self.request.top_k, none, withdrawn_last=False)
-        return np.sort(docs[ranked(reader, docs, scores, order, withdrawn=none)])
-
-    def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Candidate]:
-        """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""
-        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=read_item)
-        for doc, hydrated in zip(docs.tolist(), hydrator.hydrate(docs.tolist(), self._warnings), strict=True):
+    def _read(self) -> Iterator[_Candidate]:
+        """Yield the items as they are now; one that is gone, or no longer fits a verdict, is left out."""
+        docs = self._found.docs.tolist()
+        for doc, hydrated in zip(docs, self._found.hydrator.hydrate(docs, self._warnings), strict=True):
             if hydrated is not None:
-                item, file = hydrated.read.item, hydrated.part.root.path / hydrated.path
-                yield _Candidate(doc, hydrated, item, file, _modified(file), sections_of(item, self._size))
+                item = hydrated.read.item
+                yield _Candidate(doc, hydrated, item, self.place(hydrated), sections_of(item, self._size))
 
-    def _chunks(self, items: Sequence[_Candidate], near: SemanticScores | None, words: Evaluation) -> Iterator[_Chunk]:
+    def _chunks(self, items: Sequence[_Candidate]) -> Iterator[_Chunk]:
         """Yield all chunks that match, with their scores."""
-        keyword = np.concatenate([np.empty(0), *self._keyword_scores(items, words)])
+        near, keyword = self._found.near, np.concatenate([np.empty(0), *self._keyword_scores(items)])
         if near is None:
             similarity, total, matched = np.full(len(keyword), -np.inf), keyword, keyword > 0
         else:
@@ -206,7 +228,8 @@ class SectionSearch:
             if is_match and score > 0:
                 yield _Chunk(*chunk, score, *parts)
 
-    def _keyword_scores(self, candidates: Sequence[_Candidate], evaluation: Evaluation) -> Iterator[Floats]:
+    def _keyword_scores(self, candidates: Sequence[_Candidate]) -> Iterator[Floats]:
+        evaluation = self._found.evaluation
         docs = np.asarray([candidate.doc for candidate in candidates], np.int64)
         terms = []
         for row in evaluation.scored():
@@ -248,18 +271,18 @@ class SectionSearch:
 
     def _rank(self, chunk: _Chunk, score: float, number: int) -> tuple[Any, ...]:
         """Return the sort key: by score, then source and id, and place in the item."""
-        return -score, self.context.reader.tie_key(chunk.candidate.doc), number
+        return -score, self._found.evaluation.reader.tie_key(chunk.candidate.doc), number
 
     def _sharing(self, candidate: _Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources where an item of the same name is hidden by a candidate, and where one hides it."""
-        states, item, part = self._search.states, candidate.item, candidate.hydrated.part
+        states, item, part = self._found.hydrator.states, candidate.item, candidate.hydrated.part
         return states.sharing(states.sources_of(item.type, item.id, part), part.root.source)
 
     def _standing(self, chunk: _Chunk) -> tuple[bool, ...]:
         """Return what decides first which copy is shown: none takes the place of a trusted one."""
         one = chunk.candidate
         untrusted = one.hydrated.signature.verdict is not Verdict.TRUSTED
-        return one.doc in self._withdrawn, untrusted, bool(self._sharing(one)[1])
+        return bool(self._found.hydrator.states.withdrawn(one.doc)[0]), untrusted, bool(self._sharing(one)[1])
 
     def _score(self, chunks: Sequence[_Chunk]) -> _ScoredSection:
         """Score one section; of several with the same text below the same headings one stands for all.
@@ -274,7 +297,7 @@ class SectionSearch:
         others = (chunk.candidate for chunk in chunks if chunk.candidate.doc != candidate.doc)
         copies = tuple(dict.fromkeys(f"{one.hydrated.name} of {one.hydrated.part.root.source}" for one in others))
         stated = sort_time(candidate.item.updated, candidate.item.created)
-        age = self.context.now.timestamp() - (candidate.modified if math.isnan(stated) else stated)
+        age = self._found.hydrator.now.timestamp() - (candidate.place.modified if math.isnan(stated) else stated)
         recency = float(0.5 ** (max(age, 0.0) / 86_400 / request.half_life_days))
         claimed = 1.0 if candidate.item.metadata.get("authoritative") is True else 0.5
         authority = claimed if candidate.hydrated.signature.verdict is Verdict.TRUSTED else 0.0
@@ -282,33 +305,33 @@ class SectionSearch:
         numbers = tuple(sorted(chunk.number for chunk in own))
         return _ScoredSection(own, numbers, round(best.score * kept, 4), recency, authority, copies)
 
-    def _hit(self, found: _ScoredSection, evaluation: Evaluation) -> SectionHit:
-        best = found.chunks[0]
-        (doc, hydrated, item, file, modified, _), section = best.candidate, best.section
+    def _hit(self, found: _ScoredSection) -> SectionHit:
+        best, of_items = found.chunks[0], self._found.hydrator.states
+        (doc, hydrated, item, place, _), section = best.candidate, best.section
         root, cosine = hydrated.part.root, max(chunk.similarity for chunk in found.chunks)
-        states, successor = self._search.states.withdrawn(doc)
+        states, successor = of_items.withdrawn(doc)
         shadows, shadowed_by = self._sharing(best.candidate)
         if shadows or shadowed_by:
-            self._hiding += self._search.states.hiding(item.type, item.id)
+            self._hiding += of_items.hiding(item.type, item.id)
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
             source_handle=root.source,
             title=best.candidate.title,
             heading_path=section.heading_path,
-            mtime=int(modified * 1e3),
+            mtime=int(place.modified * 1e3),
             hash=hydrated.read.evidence.content_digest,
-            display_url=f"{file.as_uri()}#L{section.line}-L{section.end_line}",
+            display_url=f"{place.uri}#L{section.line}-L{section.end_line}",
             properties=item.metadata,
             anchor=section.anchor,
             score=found.score,
             chunk_ids=found.numbers,
-            snippet=_snippet(best, Matches([row.matcher for row in evaluation.scored()], [doc])),
+            snippet=_snippet(best, Matches([row.matcher for row in self._found.evaluation.scored()], [doc])),
             text=section.text,
             truncated=False,
             original_chars=len(section.text),
             type=str(item.type),
             id=item.id,
-            path=str(file),
+            path=place.path,
             line=section.line,
             end_line=section.end_line,
             similarity=round(cosine, 4) if math.isfinite(cosine) else None,
@@ -351,11 +374,3 @@ def _snippet(chunk: _Chunk, matches: Matches) -> str:
     start, stop = chunk.section.chunks[chunk.number - chunk.section.first_chunk]
     marks = ((a - start, b - start) for a, b in _places(chunk.candidate, matches) if start <= a < b <= stop)
     return passage(chunk.candidate.item.body[start:stop], tuple(marks))
-
-
-def _modified(file: Path) -> float:
-    """Return when a file was last written; 0 where it is gone again."""
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return 0.0

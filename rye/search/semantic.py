@@ -18,6 +18,7 @@ from rye.index.arrays import Bools, Ints, unique
 from rye.index.reader import Floats, Reader
 from rye.items.model import Item, Symbol
 from rye.query import ast
+from rye.search.bound import Bound
 from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
@@ -150,6 +151,11 @@ class SemanticScores(NamedTuple):
     none_left: str = ""
     reranked: Reranked | None = None
     count_similar: int | None = None
+
+    @property
+    def query(self) -> Bound:
+        """What scores words, and marks them."""
+        return self.evaluation.query
 
     def asked(self) -> Docs:
         """Return the documents."""

@@ -109,6 +109,8 @@ def score(query: Any, id_: str, source: Source) -> float:
 
 def _meaning(params: dict[str, Any], source: Source, *, worded: bool) -> float:
     """Return what the script of similarities does, where no least scores are asked for; a word alone scores nothing."""
+    if not params["d"]:  # words alone
+        return float(worded)
     held = np.frombuffer(base64.b64decode(source.get("vectors", "")), ">i2").astype(np.float64)
     asked = np.asarray(params["q"]).reshape(-1, params["d"])
     products = held.reshape(-1, params["d"]) @ asked.T

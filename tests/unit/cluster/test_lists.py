@@ -150,6 +150,9 @@ def test_attack_on_a_cluster_older_bytes_are_found(shelf: Shelf) -> None:
     assert verdicts == GOOD | {"ops/plain": "list-changed"}
     assert "knowledge/ops/signed.md has other bytes than the signed list of project says: older or altered ones" in said
     assert "knowledge/ops/plain.md has other bytes" in said
+    found = shelf.registry(index=ADDRESS, embedder="none").sections("how to deploy", scope="knowledge")
+    assert {hit.id: hit.signature.code for hit in found.results} == {"ops/signed": "ok", "ops/plain": "list-changed"}
+    assert sum("has other bytes than the signed list" in text for text in found.warnings) == 2
 
 
 def test_attack_on_a_cluster_an_added_item_is_found(shelf: Shelf) -> None:
