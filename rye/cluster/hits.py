@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -50,6 +51,10 @@ _MOST_STEPS = 5
 _LONGEST = 200
 _KEPT = 32
 _LARGEST_KEPT = 50
+
+_SMALL = 1 << 16
+_read_again = lru_cache(512)(read_document)
+"""Reads items that were read before; it keeps the bytes of small ones alone."""
 
 
 class Row(NamedTuple):
@@ -174,7 +179,8 @@ class FetchedHits:
             raise ValueError(shown(f"{kind}:{item_id} is too large"))
         try:
             skill = str(source.get("skill", ""))
-            read = read_document(root, path, (kind, item_id), data, proof=proof, skill=skill)
+            read_one = _read_again if len(data) + len(proof or b"") <= _SMALL else read_document
+            read = read_one(root, path, (kind, item_id), data, proof=proof, skill=skill)
         except ItemError as error:
             self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -124,7 +124,6 @@ def _is_plain(text: str) -> bool:
     return text.isprintable() and len(text) <= _MAX_NAME and "\\" not in text and not {"", ".", ".."} & set(parts)
 
 
-@lru_cache(512)
 def read_document(
     root: Root, path: str, named: tuple[str, str], data: bytes, *, proof: bytes | None, skill: str
 ) -> ReadItem:
