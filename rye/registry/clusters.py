@@ -60,9 +60,9 @@ def open_index(
 
     Args:
         index: One address or several, separated by commas.
-        layout: As of :class:`rye.registry.cluster.ClusterRegistry`, and so are
-        named_trust: and
-        vectors: these.
+        layout: The spaces here, whose trust files and settings count.
+        named_trust: Trust files that count as the user's own.
+        vectors: What embeds queries, and the vectors of the items here.
 
     Raises:
         ArgumentError: ``bad-index``.
