@@ -9,6 +9,7 @@ import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -150,6 +151,7 @@ class Generation:
         lists: Its dictionary.
         relations: What its items refer to.
         dfs: In how many items a term query is found, by space, pattern and fields.
+        lock: Held while the pages change.
         pages: The indexes that were made last, each of the items of a page, and the number of each by its mark.
     """
 
@@ -162,6 +164,7 @@ class Generation:
         self.relations = AllRelations(cluster, snapshot)
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
         self.pages: dict[tuple[tuple[str, int, str, Evidence], ...], tuple[Reader, dict[str, int]]] = {}
+        self.lock = Lock()
         self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 

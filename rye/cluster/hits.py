@@ -50,7 +50,8 @@ _MOST_ALIKE = 20
 _MOST_STEPS = 5
 _LONGEST = 200
 _KEPT = 32
-_LARGEST_KEPT = 50
+_LARGEST_KEPT = 1 << 20
+"""Indexes of hits that are kept, and the greatest size of the files of one, in bytes."""
 
 _SMALL = 1 << 16
 _read_again = lru_cache(512)(read_document)
@@ -200,14 +201,17 @@ class FetchedHits:
 
         Small ones made last without references are kept.
         """
-        if edges_of is not None or len(rows) > _LARGEST_KEPT:
+        if edges_of is not None or sum(len(row.read.data) for row in rows) > _LARGEST_KEPT:
             return self._index(rows, edges_of or (lambda _: ()))
         key, kept = tuple((row.mark, row.tie[-1], row.path, row.read.evidence) for row in rows), self._of.pages
-        if key not in kept:
-            if len(kept) >= _KEPT:
-                kept.pop(next(iter(kept)))
-            kept[key] = self._index(rows, lambda _: ())
-        return kept[key]
+        found = kept.get(key)
+        if found is None:
+            found = self._index(rows, lambda _: ())
+            with self._of.lock:
+                while len(kept) >= _KEPT:
+                    del kept[next(iter(kept))]
+                kept[key] = found
+        return found
 
     def _index(self, rows: Sequence[Row], edges_of: Callable[[Row], Sequence[Edge]]) -> tuple[Reader, dict[str, int]]:
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
