@@ -192,10 +192,10 @@ def wait_for(address: str, folder: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the tests, and return the exit code of pytest."""
+    """Run the tests with further options of pytest, and return its exit code."""
     given = os.environ.get("RYE_TEST_CLUSTER")
     with nullcontext(given) if given else running(HOME) as address:
-        command = [sys.executable, "-m", "pytest", "-p", "no:randomly", *(arguments or TESTS)]
+        command = [sys.executable, "-m", "pytest", "-p", "no:randomly", *TESTS, *arguments]
         return subprocess.run(command, env={**os.environ, "RYE_TEST_CLUSTER": address}, check=False).returncode
 
 
