@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye.cluster.conditions import Clause
-from rye.cluster.faults import LOGIN, of_answer, of_connection, reading, reason_of, shown
+from rye.cluster.faults import LOGIN, TOO_MANY, of_answer, of_connection, reading, reason_of, shown
 from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
 
 if TYPE_CHECKING:
@@ -238,9 +238,9 @@ class Cluster:
             if answer.get("timed_out") is False and isinstance(shards, dict) and shards.get("failed") == 0:
                 return
         status = answer.get("status") if isinstance(answer, dict) else None
-        if status in (401, 403, 429):
-            raise of_answer(self.address, status, answer, "")
         why = (reason_of(answer) if isinstance(answer, dict) else "it is no object") or "some shards did not answer"
+        if status in (401, 403, 429) or TOO_MANY in why:
+            raise of_answer(self.address, status, answer, "")
         if self.status(index) == "red":
             message = f"{self.address} is red, a part of it is on no node: {shown(why)}"
             hint = f"{self.health()}; start the node that is missing, or restore a snapshot"

@@ -13,6 +13,8 @@ CA: Final = "RYE_INDEX_CA"
 _CERT: Final = "RYE_INDEX_CERT and RYE_INDEX_KEY"
 _SHOWN: Final = 200
 _DISK: Final = "flood"
+TOO_MANY: Final = "maxClauseCount"
+"""What the reason says where a query has more clauses than a cluster takes."""
 _PRIVATE_CA: Final = ("unable to get local issuer", "self-signed certificate", "self signed certificate")
 _WANTS_CERTIFICATE: Final = ("certificate required", "bad certificate", "handshake failure")
 
@@ -106,6 +108,10 @@ def of_answer(address: object, status: Any, info: Any, health: str) -> Environme
         message = f"{address} has too much to do, also after several tries: {reason}"
         hint = "try again later; look at the rejected requests and the heap of its nodes"
         return EnvironmentFault("cluster-busy", message, hint=hint)
+    if TOO_MANY in reason:
+        message = f"the query stands for more words than {address} takes in one search: {reason}"
+        hint = "write more letters of its words; or let the operator raise indices.query.bool.max_clause_count to 16384"
+        return EnvironmentFault("cluster-clauses", message, hint=hint)
     message = f"{address} answered {shown(status)}: {reason or 'no reason given'}"
     return EnvironmentFault("cluster-error", message, hint=health)
 

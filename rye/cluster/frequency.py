@@ -17,7 +17,7 @@ from rye.search.bound import Near, Phrase, SloppyPhrase
 from rye.search.expand import How, Pattern
 from rye.search.fields import Weights
 
-_MOST_PAIRS = 4_096
+_MOST_PAIRS = 64
 """Pairs of words of two neighbours of NEAR that are written out."""
 
 _MOST_TIMES = 256
@@ -49,7 +49,7 @@ def term_frequency(places: Places, weights: Weights) -> Clause:
     """Return a query that scores tf~ of a term query, as :mod:`rye.search.score` says.
 
     What the cluster has no count of is counted once in a field where it stands: windows of three words and more, words
-    with typos in text without spaces, wildcards inside a word with signs, and NEAR of phrases.
+    with typos in text without spaces, wildcards inside a word with signs, and NEAR of phrases or of many words.
     """
     fields = list[Clause]()
     for at in places.fields:

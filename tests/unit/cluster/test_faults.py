@@ -58,6 +58,12 @@ ANSWERS = {
         "cluster-read-only",
         "block",
     ),
+    "too many words": (
+        400,
+        answer("Query contains too many nested clauses; maxClauseCount is set to 1024", "too_many_nested_clauses"),
+        "cluster-clauses",
+        "16384",
+    ),
     "no manager": (503, answer("cluster_manager not discovered"), "cluster-error", "the state"),
     "a page of HTML": (404, "<html>\x1b[31m", "cluster-error", "the state"),
     "nothing": (500, None, "cluster-error", "the state"),
