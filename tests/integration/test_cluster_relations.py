@@ -74,7 +74,7 @@ class Both:
     """The same items at home and on a cluster."""
 
     def __init__(self, sim: SpaceSim, host: str) -> None:
-        self.address = f"opensearch+http://{host}/hx-b-{uuid4().hex[:12]}"
+        self.address = f"opensearch+http://{host}/test-{uuid4().hex[:12]}"
         self._sim = sim
         self.home = self.registry()
         self.home.publish(self.address, space="all", owner="shop", replicas=0)

@@ -82,7 +82,7 @@ class Both:
     """The same items at home and on a cluster."""
 
     def __init__(self, sim: SpaceSim, host: str, embedder: Any) -> None:
-        self.address = f"opensearch+http://{host}/hx-e-{uuid4().hex[:12]}"
+        self.address = f"opensearch+http://{host}/test-{uuid4().hex[:12]}"
         self._sim, self._embedder, self.is_real = sim, embedder, host == CLUSTER
         self.home = self.registry()
         self.home.publish(self.address, space="all", owner="shop", replicas=0)
