@@ -18,7 +18,7 @@ from rye.search.expand import How, Pattern
 from rye.search.fields import Weights
 
 _MOST_PAIRS = 64
-"""Pairs of words of two neighbours of NEAR that are written out."""
+"""Pairs of words of two neighbours of NEAR that one query lists at most."""
 
 _MOST_TIMES = 256
 """How often words near each other are counted in a field, at most."""
@@ -32,7 +32,7 @@ SCRIPTS = {
     "times": "params.w * Math.rint(_score / Math.max(1.0 - _score, 1e-4))",
     "under": f"{_MOST_TIMES}.0 - Math.min(_score, {_MOST_TIMES}.0)",
 }
-"""tf~ in a field, by one weight or by type and root; the number of intervals; what a number lacks of the greatest."""
+"""tf~ in a field, with one weight or one for each type and root; the number of intervals; a limit less a number."""
 
 
 def script_id(name: str) -> str:
@@ -127,7 +127,7 @@ def _one_of(words: Sequence[str], condition: Clause | None) -> Clause | None:
 
 
 def _nearby(places: Places, near: Near, at: int) -> Clause | None:
-    """Score how often that operand of NEAR takes part in a chain that does so least often."""
+    """Score how often the rarest operand of NEAR takes part in a whole chain."""
     parts = [[one.parts[0] for one in choices if isinstance(one, Phrase) and one.single] for choices in near.operands]
     words = [[pair for part in several for pair in places.words(part, at).items()] for several in parts]
     if any(len(several) < len(choices) for several, choices in zip(parts, near.operands, strict=True)):
@@ -164,5 +164,5 @@ def _again(words: Sequence[tuple[str, float]], distance: int, at: int) -> Clause
 
 
 def _least(counts: Sequence[Clause]) -> Clause:
-    """Score the least of some numbers: what the greatest lacks of it is the most."""
+    """Score the least of some numbers: a cluster finds the greatest, so each is taken from a limit first."""
     return script({"dis_max": {"queries": [script(count, "under") for count in counts]}}, "under")

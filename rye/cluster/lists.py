@@ -1,4 +1,4 @@
-"""The signed lists of a registry on a cluster: published with the items, and held against them by whoever reads.
+"""The signed lists of a registry on a cluster: they are published with the items, and the reader checks them.
 
 A list goes to the dictionary's index as one document. Its signatures are checked here, with the keys that count for
 the registry. What the cluster says beside it is its own word: which roots a list is for, which items it holds, and
@@ -139,7 +139,7 @@ def _is_as(row: ListedItem | None, digest: str) -> bool:
 
 
 def _count(paths: Sequence[str]) -> str:
-    """Return how many items there are, with the verb."""
+    """Return the beginning of a sentence on some items, as ``2 items are``."""
     return "1 item is" if len(paths) == 1 else f"{len(paths):,} items are"
 
 

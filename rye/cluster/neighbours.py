@@ -24,7 +24,7 @@ _WORDS = 5_000
 
 
 class Neighbours:
-    """Fetches the items around one, among which its relations are those that it has among all.
+    """Fetches as many items around one as it takes for its relations to be the same as among all items.
 
     Args:
         generation: Where they are.

@@ -13,7 +13,7 @@ from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery, TextPattern,
 from rye.search.expand import How, Pattern
 
 _MOST_CHOICES = 64
-"""Ways of leaving parts out of a phrase that are written out."""
+"""Ways of leaving out parts of a phrase that one query lists at most."""
 
 
 class Term(NamedTuple):
@@ -61,7 +61,7 @@ class Places:
         return any_of([self.stands(at) for at in self.fields])
 
     def stands(self, at: int) -> Clause:
-        """Return the clause for the items in a field of which it stands."""
+        """Return the clause for the items that have it in one field."""
         pattern = self.pattern
         if isinstance(pattern, SloppyPhrase):
             return self._window(pattern, at)

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
 
-
 _NAMED_BY_THE_CLUSTER = (
     "which item has this name, and its copies, are the word of {}; the verdict is your own; "
     "files beside it are not on the cluster"
@@ -109,7 +108,7 @@ class Part(NamedTuple):
 
 
 def word_of(address: str) -> SearchWarning:
-    """Return the warning whose word an answer is."""
+    """Return the warning that an answer is the word of a cluster."""
     return SearchWarning(_WORD_OF_THE_CLUSTER.format(address))
 
 

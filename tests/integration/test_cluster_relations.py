@@ -6,12 +6,10 @@ All but the searches is asked of a cluster in memory; ``RYE_TEST_CLUSTER`` names
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -24,14 +22,14 @@ from rye.cluster.published import read_snapshot
 from rye.errors import EnvironmentFault, RyeError, UnavailableError
 from rye.search import bound
 from tests.support.fake_cluster import FakeCluster
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.home_and_away import CLUSTER, KINDS, Both, publishing
+from tests.support.spacesim import SpaceSim
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 
-CLUSTER = os.environ.get("RYE_TEST_CLUSTER", "")
 FOLDERS = ("ops", "ops/deep", "web", "")
 NAMES = ("deploy", "run", "undo", "check", "twin", "a_b", "v1.2")
-KINDS = {"knowledge": ("knowledge", ".md"), "tool": ("tools", ".py"), "directive": ("directives", ".md")}
+FILES = {"knowledge": ("knowledge", ".md"), "tool": ("tools", ".py"), "directive": ("directives", ".md")}
 QUERIES = ("is:orphan", "is:dangling", "-is:orphan", "references:*", "referenced-by:*", "is:trusted -references:*")
 
 
@@ -40,14 +38,14 @@ class Items:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - no secret
-        keys = [(kind, f"{folder}/{name}".strip("/")) for kind in KINDS for folder in FOLDERS for name in NAMES]
+        keys = [(kind, f"{folder}/{name}".strip("/")) for kind in FILES for folder in FOLDERS for name in NAMES]
         self.keys = self.rng.sample(keys, 45)
 
     def name(self) -> str:
         """Return how one item may be written, or one that is not there."""
         kind, item_id = self.rng.choice(self.keys)
         forms = ("{kind}:{id}", "{id}", "{name}", "{id}{end}", "./{name}{end}", "../{name}{end}", "{id}-gone")
-        return self.rng.choice(forms).format(kind=kind, id=item_id, name=item_id.rpartition("/")[2], end=KINDS[kind][1])
+        return self.rng.choice(forms).format(kind=kind, id=item_id, name=item_id.rpartition("/")[2], end=FILES[kind][1])
 
     def text(self, kind: str) -> str:
         """Return the text of one item."""
@@ -64,51 +62,20 @@ class Items:
     def lay(self, sim: SpaceSim) -> None:
         """Write them, some of them also or only as the user's."""
         for kind, item_id in self.keys:
-            folder, suffix = KINDS[kind]
+            folder, suffix = FILES[kind]
             where = self.rng.choice([("project",), ("project",), ("user",), ("project", "user")])
             for source in where:
                 sim.add(source, f"{folder}/{item_id}{suffix}", self.text(kind))
 
 
-class Both:
-    """The same items at home and on a cluster."""
-
-    def __init__(self, sim: SpaceSim, host: str) -> None:
-        self.address = f"opensearch+http://{host}/test-{uuid4().hex[:12]}"
-        self._sim = sim
-        self.home = self.registry()
-        self.home.publish(self.address, space="all", owner="shop", replicas=0)
-        self.away = self.registry(index=self.address)
-
-    def registry(self, **options: Any) -> Registry:
-        """Return a registry of the two spaces that a publisher sends."""
-        places: dict[str, Any] = {"user": self._sim.user, "bundles": (), "cache_dir": self._sim.cache}
-        return Registry(self._sim.project, **places, embedder="none", **options)
-
-
 Lay = Callable[[Items], Both]
 
 
-@pytest.fixture(params=["in memory", pytest.param("real", marks=pytest.mark.skipif(not CLUSTER, reason="no cluster"))])
+@pytest.fixture(params=KINDS)
 def lay(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lay]:
     """Return what publishes items."""
-    made = list[Both]()
-    if request.param == "in memory":
-        fake = FakeCluster()
-        monkeypatch.setattr(Cluster, "client", property(lambda _: fake))
-
-    def publish(items: Items) -> Both:
-        sim = SpaceSim(tmp_path, bundles=())
-        items.lay(sim)
-        made.append(Both(sim, CLUSTER if request.param == "real" else "127.0.0.1:9"))
-        return made[-1]
-
-    (tmp_path / "none").mkdir()
-    with no_own_items(tmp_path / "none"):
-        yield publish
-    for each in made:
-        client, name = Cluster(Address.parse(each.address)).client, each.address.rpartition("/")[2]
-        client.indices.delete(index=",".join(client.indices.get(index=f"{name}-*")))
+    with publishing(request.param, tmp_path, monkeypatch, Both) as publish:
+        yield lambda items: publish(items.lay)
 
 
 @pytest.fixture
@@ -120,7 +87,7 @@ def lay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Both
     sim.add("project", "knowledge/ops/a.md", "See knowledge:ops/b.\n")
     sim.add("project", "knowledge/ops/b.md", "Two\n")
     sim.add("user", "knowledge/ops/c.md", "Three\n")
-    return Both(sim, "127.0.0.1:9"), fake
+    return Both(sim), fake
 
 
 def around(registry: Registry, item: str, **options: Any) -> Any:

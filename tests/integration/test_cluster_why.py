@@ -6,25 +6,23 @@ A cluster in memory answers, whose scores of words are 0: there all hits are wit
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from rye import Registry
-from rye.cluster.client import Address, Cluster
+from rye.cluster.client import Cluster
 from rye.errors import EnvironmentFault, RyeError, UnavailableError
 from tests.support.embedders import Hashed
 from tests.support.fake_cluster import FakeCluster
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.home_and_away import KINDS, REAL, Both, publishing
+from tests.support.spacesim import SpaceSim
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 
-CLUSTER = os.environ.get("RYE_TEST_CLUSTER", "")
-REAL = pytest.param("real", marks=pytest.mark.skipif(not CLUSTER, reason="no cluster"))
 PLACE = ("are the word of opensearch+", "only words were searched, not meaning")
 
 SMALL = {
@@ -78,20 +76,8 @@ SCORED: list[tuple[str, dict[str, Any]]] = [
 """Queries that a cluster in memory does not know."""
 
 
-class Both:
-    """The same items at home and on a cluster."""
-
-    def __init__(self, sim: SpaceSim, host: str, embedder: Any) -> None:
-        self.address = f"opensearch+http://{host}/test-{uuid4().hex[:12]}"
-        self._sim, self._embedder, self.is_real = sim, embedder, host == CLUSTER
-        self.home = self.registry()
-        self.home.publish(self.address, space="all", owner="shop", replicas=0)
-        self.away = self.registry(index=self.address)
-
-    def registry(self, **options: Any) -> Registry:
-        """Return a registry of the two spaces that are published."""
-        places: dict[str, Any] = {"user": self._sim.user, "bundles": (), "cache_dir": self._sim.cache}
-        return Registry(self._sim.project, **places, embedder=self._embedder, **options)
+class Asked(Both):
+    """The same items at home and on a cluster, asked why."""
 
     def why(self, text: str, item: str, **options: Any) -> tuple[Any, Any]:
         """Return what both answer, as JSON, without what depends on where the items are."""
@@ -119,31 +105,20 @@ def rounded(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-Lay = Callable[..., Both]
+Lay = Callable[..., Asked]
 
 
-@pytest.fixture(params=["in memory", REAL])
+@pytest.fixture(params=KINDS)
 def lay(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lay]:
-    """Return what publishes items."""
-    made = list[Both]()
-    if request.param == "in memory":
-        fake = FakeCluster()
-        monkeypatch.setattr(Cluster, "client", property(lambda _: fake))
+    """Return what publishes files."""
 
-    def publish(files: dict[str, str], embedder: Any = "none") -> Both:
-        sim = SpaceSim(tmp_path, bundles=())
+    def write(files: dict[str, str], sim: SpaceSim) -> None:
         for path, text in files.items():
             source, _, below = path.partition("/")
             sim.write(source, below, text)
-        made.append(Both(sim, CLUSTER if request.param == "real" else "127.0.0.1:9", embedder))
-        return made[-1]
 
-    (tmp_path / "none").mkdir()
-    with no_own_items(tmp_path / "none"):
-        yield publish
-    for each in made:
-        client, name = Cluster(Address.parse(each.address)).client, each.address.rpartition("/")[2]
-        client.indices.delete(index=",".join(client.indices.get(index=f"{name}-*")))
+    with publishing(request.param, tmp_path, monkeypatch, Asked) as publish:
+        yield lambda files, *embedder: publish(partial(write, files), *embedder)
 
 
 def test_every_item_is_explained_as_at_home(lay: Lay) -> None:
@@ -229,7 +204,7 @@ def test_attack_a_cluster_that_leaves_an_item_out_is_contradicted(
     sim = SpaceSim(tmp_path, bundles=())
     sim.write("project", "knowledge/a.md", "# A\n\nDeploy.\n")
     sim.write("project", "knowledge/b.md", "# B\n\nDeploy.\n")
-    both = Both(sim, "127.0.0.1:9", "none")
+    both = Asked(sim)
     document = next(one for one in fake.documents(both.address.rpartition("/")[2]).values() if one["id"] == "b")
     held = {name: document.pop(name) for name in list(document) if name.startswith("t_")}
     found = both.away.why("deploy", "b", relax=False)
