@@ -155,6 +155,10 @@ class ClusterBackend:
         compiler = self._of.compiler(query, self._view.trust)
         return Found(self._of, all_of([self._extent.within, compiler.match(query)]))
 
+    def without_manual(self, matches: Found) -> Found:
+        """Return the items as they are: rye's own are not published."""
+        return matches
+
     def why_hidden(self, matches: Found, most: int) -> list[str]:
         """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
         rows = self.hits.matching(matches.clause, most)

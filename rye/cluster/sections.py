@@ -16,6 +16,7 @@ from rye.cluster.backend import BY_SCORE
 from rye.cluster.conditions import NOTHING, WITHDRAWN, all_of, none_of
 from rye.cluster.generation import Found
 from rye.cluster.meaning import ClusterScores, ClusterSearch, by_keywords, keywords
+from rye.index.arrays import Bools, Ints
 from rye.search.bound import Bound
 from rye.search.page import Hydrated
 from rye.search.request import Request, SectionRequest
@@ -64,6 +65,10 @@ class ClusterSections(SectionSearch[Found, MeaningQuery, ClusterScores]):
         evaluation = (scores.weigh if scores else self._backend.weigher(query))(reader)
         near = scores.on_page(evaluation) if scores else None
         return Considered(np.asarray(docs, np.int64), evaluation, near, hydrator)
+
+    def is_manual(self, docs: Ints) -> Bools:
+        """Return none: rye's own items are not published."""
+        return np.zeros(len(docs), bool)
 
     def place(self, hydrated: Hydrated) -> Place:
         """Return the address of an item; when its file was written is not known."""

@@ -398,8 +398,12 @@ COMMANDS: Mapping[str, _Table] = {
     ),
     "verify": (
         _TARGETS
-        | _SPACE
         | _named(
+            space=_SPACE["space"]._replace(
+                help="`project`, `user`, `system` or `all`; by default `all`; then it is a fault if only items of "
+                "rye itself are there",
+                default=None,
+            ),
             require=_choice(
                 "`trusted`: signed by a trusted key; `signed`: also by a key that is unknown or does not count. By "
                 "default `trusted`, or what `--policy` says",

@@ -463,18 +463,19 @@ class Registry:
 
         return self._with_state(lambda state: find_skill(state, str(uri), shadowed=shadowed))
 
-    def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
+    def verify(self, *targets: str, space: str | None = None, processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes, and compare roots that are named whole with their signed lists.
 
         Args:
             targets: Scopes, ``type:id``, or paths of files and folders; none, as ``*``, means every item.
-            space: Which spaces to look in; paths are looked at wherever they lead.
+            space: Which spaces to look in, None for all; paths are looked at wherever they lead. Without targets and
+                space, it is a fault if nothing but rye's own items is there.
             processes: How many may work on many items; None for one on each processor.
 
         Raises:
             ArgumentError: A target is neither.
         """
-        check_space(space)
+        check_space(space or "all")
         check(_PROCESSES, processes)
         from rye.verify.run import start_verification
 
@@ -486,7 +487,7 @@ class Registry:
     def check(
         self,
         *targets: str,
-        space: str = "all",
+        space: str | None = None,
         policy: Policy | PathLike | None = None,
         require_list: bool = False,
         strict: bool = False,
@@ -496,7 +497,7 @@ class Registry:
 
         Args:
             targets: As for :meth:`verify`.
-            space: Which spaces to look in.
+            space: As for :meth:`verify`.
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
             require_list: Whether a project, user space or named bundle without a signed list is a finding.
             strict: Whether a file that no signature and no list covers is a finding.
@@ -510,7 +511,7 @@ class Registry:
             NotFoundError: A file does not exist.
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
-        check_space(space)
+        check_space(space or "all")
         check(_PROCESSES, processes)
         from rye.verify.policy import Policy
         from rye.verify.run import start_verification

@@ -71,6 +71,7 @@ class Order(NamedTuple):
         exact: Items that the query names: by score, they come first.
         withdrawn_last: Whether superseded, deprecated and yanked items come last by score.
         reach: How many hits can be reached, None for all: the best by score.
+        manual_last: Whether the pages of rye's own manual come after all other hits.
     """
 
     sort_by: str
@@ -79,6 +80,7 @@ class Order(NamedTuple):
     exact: Ints
     withdrawn_last: bool
     reach: int | None = None
+    manual_last: bool = False
 
 
 class Top(NamedTuple, Generic[M]):
@@ -130,6 +132,9 @@ class Backend(Protocol[M]):
         Raises:
             QueryError: ``too-many-positions``.
         """
+
+    def without_manual(self, matches: M) -> M:
+        """Return items without the pages of rye's own manual."""
 
     def top(self, query: Bound, matches: M, order: Order) -> Top[M]:
         """Return the first of some items, scored by a query."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rye.search.predicates import States
 from rye.search.relax import Dictionary
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation, Matchers
+from rye.spaces.bundles import is_own
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -57,6 +58,8 @@ class Embedded:
         self.weights = weights_for(context.reader, context.overrides)
         self.names = ReaderNames(self.reader, self.states)
         self.has_withdrawn = bool(len(self.reader.withdrawn))
+        own = [np.arange(part.base, part.base + part.segment.docs) for part in self.reader.parts if is_own(part.root)]
+        self._manual = Docs(self.reader.size, numbers=np.concatenate([_NOTHING, *own]))
         self._matchers: Matchers = {}
         self._evaluations: dict[int, Evaluation] = {}
 
@@ -88,20 +91,40 @@ class Embedded:
         """
         return self.evaluation(query).docs()
 
-    def top(self, query: Bound, matches: Docs, order: Order, *, similar: Floats | None = None) -> Top[Docs]:
+    def without_manual(self, matches: Docs) -> Docs:
+        """Return documents without the pages of rye's own manual."""
+        return matches & ~self._manual if matches & self._manual else matches
+
+    def top(
+        self, query: Bound, matches: Docs, order: Order, *, similar: Callable[[Ints], Floats] | None = None
+    ) -> Top[Docs]:
         """Return the first of some documents.
 
         Args:
             query: What they are scored by, unless
             matches: The documents.
             order: Their order.
-            similar: Shape ``(len(matches),)``: their scores by meaning.
+            similar: Returns the scores by meaning of documents.
         """
-        evaluation, exact = self.evaluation(query), order.exact
+        others = self.without_manual(matches) if order.manual_last else matches
+        if not others or len(others) == len(matches):
+            return self._top(query, matches, order, similar)
+        first = self._top(query, others, order, similar)
+        left = None if order.reach is None else order.reach - len(first.reachable)
+        if left == 0 or len(first.docs) >= order.stop:
+            return first if left == 0 else first._replace(reachable=matches)
+        manual = matches & self._manual
+        last = self._top(query, manual, order._replace(stop=order.stop - len(first.docs), reach=left), similar)
+        docs, scores = np.concatenate([first.docs, last.docs]), np.concatenate([first.scores, last.scores])
+        return first._replace(docs=docs, scores=scores, reachable=first.reachable | last.reachable)
+
+    def _top(self, query: Bound, matches: Docs, order: Order, similar: Callable[[Ints], Floats] | None) -> Top[Docs]:
+        """Return the first of some documents, pages of the manual in their place by score."""
+        evaluation, exact = self.evaluation(query), self.names.among(order.exact, matches)
         withdrawn = self.reader.withdrawn if order.withdrawn_last else _NOTHING
         if similar is not None or len(withdrawn) or order.sort_by != "score":
             docs = matches.numbers
-            scores = evaluation.scores(docs) if similar is None else similar
+            scores = (similar or evaluation.scores)(docs)
         else:
             docs, scores = evaluation.best(matches, max(order.stop, order.reach or 0))
             if len(exact) and len(several := np.union1d(docs, exact)) > len(docs):
@@ -112,8 +135,7 @@ class Embedded:
         if order.reach is not None and order.reach < len(matches):
             reachable = self.names.as_matches(np.sort(docs[best[: order.reach]]))
         best = best[: order.stop]
-        names = frozenset(exact.tolist())
-        return Top(docs[best], scores[best], names, reachable, tuple(self._notes(evaluation)))
+        return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable, tuple(self._notes(evaluation)))
 
     def _notes(self, evaluation: Evaluation) -> Iterator[str]:
         """Yield a warning for each word that stands for too many terms."""

@@ -23,7 +23,7 @@ from rye.search.facets import require_facets
 from rye.search.named_items import named_inside, referred_to
 from rye.search.page import Hit
 from rye.search.relax import Relaxed, relax
-from rye.search.request import Request, bind_filters, require_field
+from rye.search.request import Request, bind_filters, names_manual, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.rewrite import (
     ANY_LIMIT,
@@ -55,6 +55,8 @@ class Answer(NamedTuple, Generic[M]):
         hidden: How many were left out, by state.
         similar: Their scores by meaning; None where words alone answered.
         partial: Whether a few items have every word, and these are the best partial matches.
+        others: The number of items found that decide whether the stage answers: where the manual comes last, its pages
+            are not counted.
     """
 
     stage: str
@@ -64,6 +66,7 @@ class Answer(NamedTuple, Generic[M]):
     hidden: Mapping[str, int]
     similar: SemanticScores | None = None
     partial: bool = False
+    others: int = 0
 
     @property
     def total(self) -> int:
@@ -94,6 +97,7 @@ class Search(Generic[M]):
         self._filters: list[Bound] | None = None
         self._replaced: list[Replaced] = []
         self._relaxed: Relaxed | None = None
+        self.manual_last = not names_manual(self.request)
 
     def run(self) -> SearchResponse:
         """Return the response.
@@ -216,31 +220,33 @@ class Search(Generic[M]):
     def relax(self, plan: Plan) -> Relaxed:
         """Return how the last stage reads the words; asked for twice, found once."""
         if self._relaxed is None:
-            self._relaxed = relax(plan.words, self._dictionary, forgiving=plan.forgiving)
+            self._relaxed = relax(plan.relaxing, self._dictionary, forgiving=plan.forgiving)
         return self._relaxed
 
     def answer(self, plan: Plan, allowed: M) -> Answer[M]:
         """Return the answer of the first stage with enough hits among the items that scope and filters allow."""
         answers, named = list[Answer[M]](), self.named(allowed, plan)
+        self.manual_last = self.manual_last and bool(self.backend.without_manual(allowed))
         for stage in self.stages(plan):
-            partial = bool(answers and answers[-1].total)
+            partial = bool(answers and answers[-1].others)
             answers.append(self._answer_stage(stage, plan, allowed, named)._replace(partial=partial))
-            if answers[-1].total >= stage.enough:
+            if answers[-1].others >= stage.enough:
                 wider = stage.wider and self._answer_stage(stage.wider, plan, allowed, named)
-                return wider if wider and wider.total > answers[-1].total else answers[-1]
-        return next((answer for answer in reversed(answers) if answer.total), answers[0])
+                return wider if wider and wider.others > answers[-1].others else answers[-1]
+        last = next((answer for answer in reversed(answers) if answer.others), None)
+        return last or next((answer for answer in answers if answer.total), answers[0])
 
     def _answer_stage(self, stage: Stage, plan: Plan, allowed: M, named: Ints) -> Answer[M]:
         names, query = self.backend.names, self.bound_query(stage.ast, plan)
         matches = self.backend.match(query) & allowed
         query = self._with_phrase(stage.ast, plan, matches) or query
-        if stage.name in AS_WRITTEN and len(referred := self.referred(plan, allowed)):
-            matches, named = matches | names.as_matches(referred), unique(named, referred)
         exact = _NOTHING
-        if len(named):
-            if plan.words and matches:
+        if len(named) and (plan.bag or stage.name == "any"):
+            if matches and plan.relaxing:
                 matches = matches | names.as_matches(named)
             exact = names.among(named, matches)
+        if stage.name in AS_WRITTEN and len(referred := self.referred(plan, allowed)):
+            matches, exact = matches | names.as_matches(referred), unique(exact, referred)
         return self.ordered(stage.name, query, matches, exact)
 
     def _with_phrase(self, node: ast.Node, plan: Plan, matches: M) -> Bound | None:
@@ -286,9 +292,11 @@ class Search(Generic[M]):
             exact,
             request.include_superseded,
             ANY_LIMIT if stage == "any" else None,
+            self.manual_last,
         )
         top = rank(matches, order) if rank else self.backend.top(query, matches, order)
-        return Answer(stage, query, matches, top, hidden, similar)
+        others = len(self.backend.without_manual(matches) if self.manual_last else matches)
+        return Answer(stage, query, matches, top, hidden, similar, others=others)
 
     def hide(self, matches: M) -> tuple[M, dict[str, int]]:
         """Leave out what is superseded, deprecated or yanked, and count it by reason."""
@@ -349,9 +357,10 @@ class Search(Generic[M]):
 
     def named(self, allowed: M, plan: Plan) -> Ints:
         """Return the items that words of a sentence name."""
-        if len(plan.bag) < 2:
+        words = plan.bag or (plan.fallback.words if plan.fallback else {})
+        if len(words) < 2:
             return _NOTHING
-        return self._let_through(named_inside(self.backend.names, plan.bag, self._dictionary), plan, allowed)
+        return self._let_through(named_inside(self.backend.names, words, self._dictionary), plan, allowed)
 
     def referred(self, plan: Plan, allowed: M) -> Ints:
         """Return the items that the query as a whole refers to, and warn where it is read as another name."""

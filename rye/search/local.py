@@ -77,11 +77,13 @@ class LocalSearch(MeaningSearch[Docs, SemanticSearch, SemanticScores]):
     def by_similarity(self, scores: SemanticScores) -> Callable[[Docs, Order], Top[Docs]]:
         """Return what ranks hits by scores by meaning."""
         query = scores.evaluation.query
-        return lambda shown, order: self.embedded.top(query, shown, order, similar=scores.scores(shown.numbers))
+        return lambda shown, order: self.embedded.top(query, shown, order, similar=scores.scores)
 
     def _reranked(self, scores: SemanticScores, matches: Docs, reranker: Reranker) -> SemanticScores:
         """Return scores in which a second model has compared the best hits that are shown with the query."""
-        docs = (matches if self.request.include_superseded else self.hide(matches)[0]).numbers
+        shown = matches if self.request.include_superseded else self.hide(matches)[0]
+        others = self.backend.without_manual(shown) if self.manual_last else shown
+        docs = (others or shown).numbers
         hydrator, total = self.page_builder(scores.evaluation).hydrator, scores.fused.total.copy()
         try:
             done = reranker.rerank(scores.text, docs, scores.scores(docs), digest=self._digest, text=hydrator.beginning)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rye.index.arrays import Ints, unique
+from rye.index.arrays import Bools, Ints, unique
 from rye.index.reader import Floats
 from rye.search.backend import Order
 from rye.search.bound import Bound
@@ -43,9 +43,22 @@ class LocalSections(SectionSearch[Docs, SemanticSearch, SemanticScores]):
         return Considered(best, evaluation, scores, hydrator)
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:
+        """Return the best documents by score, those of the manual after all others."""
         docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
-        order = Order("score", 0, self.request.top_k, none := docs[:0], withdrawn_last=False)
-        return np.sort(docs[ranked(self._local.reader, docs, scores, order, withdrawn=none)])
+        is_manual = self.is_manual(docs)
+        chosen = docs[:0]
+        for group in (~is_manual, is_manual):
+            order = Order("score", 0, self.request.top_k - len(chosen), none := docs[:0], withdrawn_last=False)
+            best = ranked(self._local.reader, docs[group], scores[group], order, withdrawn=none)
+            chosen = np.concatenate([chosen, docs[group][best]])
+        return np.sort(chosen)
+
+    def is_manual(self, docs: Ints) -> Bools:
+        """Return which documents are pages of the manual that come after all other hits."""
+        if not self._local.manual_last:
+            return np.zeros(len(docs), bool)
+        others = self._local.embedded.without_manual(Docs(self._local.reader.size, numbers=docs))
+        return ~np.isin(docs, others.numbers)
 
     def place(self, hydrated: Hydrated) -> Place:
         """Return where an item is."""

@@ -103,7 +103,7 @@ def named_inside(reader: ItemNames, words: Mapping[ast.Word, int], dictionary: D
     for word in words if len(words) > 1 else ():
         if few and analysis.is_plain(word.text):
             continue
-        for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
+        for text in dict.fromkeys(_names_in(word.text)):
             plain = len(parts := analysis.parts(text)) < 2 or all(map(analysis.is_unspaced, parts))
             if plain and (few or len(text) < LEAST_LETTERS or text.isdecimal()):
                 continue
@@ -111,6 +111,12 @@ def named_inside(reader: ItemNames, words: Mapping[ast.Word, int], dictionary: D
             if len(docs) and (not plain or _is_rare(text, words, dictionary)):
                 found.append(docs)
     return unique(*found)
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """Yield what may be a name in a word of a sentence: the word, without its punctuation, and the parts of a path."""
+    chunks = analysis.chunks(analysis.normalize(text))
+    yield from (text, *chunks, *(part for chunk in chunks if "/" in chunk for part in chunk.split("/")))
 
 
 def _is_rare(text: str, words: Iterable[ast.Word], dictionary: Dictionary) -> bool:

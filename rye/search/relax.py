@@ -29,9 +29,6 @@ from rye.search.positions import Effort
 FULL_LENGTH = 6
 """A word of this many letters counts in full, a shorter one by its share; one typo is corrected per this many."""
 
-LEAST_HALF = 4
-"""Letters that each half must have where an unknown word is read as two."""
-
 LEAST_JOINED = 3
 """Letters that each of two neighbouring words must have for both to be looked for written as one as well."""
 
@@ -65,7 +62,7 @@ class Relaxed(NamedTuple):
 
     Attributes:
         query: Any of the words, each with what it counts for as a boost.
-        corrected: Words that no item has → what was looked for instead, one word or two.
+        corrected: Words that no item has → what was looked for instead.
         certainty: The same words → what the correction counts for, from 0 to 1.
         missing: Words that no item has and that resemble none.
         words: The words themselves.
@@ -85,16 +82,15 @@ class Relaxed(NamedTuple):
         for word in self.words:
             parts = analysis.parts(word.text)
             known = self.corrected.keys().isdisjoint(parts)
-            read += [word.text] if known else " ".join(self.corrected.get(part, part) for part in parts).split()
+            read += [word.text] if known else [self.corrected.get(part, part) for part in parts]
         return " ".join(str(ast.Word(text)) for text in read)
 
     def reading(self, text: str, is_token: Callable[[str], bool], unknown: Callable[[str], bool]) -> tuple[str, float]:
         """Return a text with slips corrected and without unknown identifiers, and the least certainty of a correction.
 
-        A word that is one token of the model belongs to its language: it is neither corrected nor left out. Two words
-        written as one need no correction, as tokens are parts of words.
+        A word that is one token of the model belongs to its language: it is neither corrected nor left out.
         """
-        slips = {word: near for word, near in self.corrected.items() if " " not in near and not is_token(word)}
+        slips = {word: near for word, near in self.corrected.items() if not is_token(word)}
 
         def instead(match: re.Match[str]) -> str:
             word = match[1]
@@ -182,8 +178,8 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
     A word counts as often as it stands in the query: what a long request repeats is what it is about.
 
     A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
-    nearest term of the same first letter, which slips seldom change, within one edit for each six letters, or as two
-    words written as one. Neighbours that some item writes as one word are looked for in that form too.
+    nearest term of the same first letter, which slips seldom change, within one edit for each six letters. Neighbours
+    that some item writes as one word are looked for in that form too.
     """
     loud = not any(ch.islower() for word in words for ch in word.text)
     weights: dict[str, float] = {}
@@ -194,18 +190,16 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
     for word, times in words.items():
         capital = not loud and sum(ch.isupper() for ch in word.text) > 1
         for piece in _pieces(word.text, dictionary):
-            read = [(piece, 1.0)]
+            read, weight = piece, 1.0
             if not dictionary.knows(piece):
-                read = (_resembling(piece, dictionary) if forgiving else []) or _halves(piece, dictionary)
-            if read and read[0][0] != piece:
-                corrected[piece] = " ".join(text for text, _ in read)
-                certainty[piece] = min(weight for _, weight in read)
-            elif not read:
+                read, weight = _nearest_like(piece, dictionary) if forgiving else ("", 0.0)
+            if not read:
                 missing.append(piece)
-            for text, weight in read or [(piece, 1.0)]:
-                worth = weight * (1.0 if capital else _brevity(text)) * times
-                weights[text] = weights.get(text, 0.0) + worth
-                spans.setdefault(text, word.span)
+                read, weight = piece, 1.0
+            elif read != piece:
+                corrected[piece], certainty[piece] = read, weight
+            weights[read] = weights.get(read, 0.0) + weight * (1.0 if capital else _brevity(read)) * times
+            spans.setdefault(read, word.span)
     for one, other in pairwise(words):
         if joined := _joined(one.text, other.text, dictionary):
             weights.setdefault(joined, _brevity(joined))
@@ -235,26 +229,16 @@ def _pieces(text: str, dictionary: Dictionary) -> list[str]:
     return pieces
 
 
-def _resembling(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
-    """Return the known word that an unknown one may be a slip of, with its weight; nothing where there is none.
+def _nearest_like(part: str, dictionary: Dictionary) -> tuple[str, float]:
+    """Return the known word that an unknown one may be a slip of, with its weight; ``("", 0.0)`` where there is none.
 
     A number is no slip: another one means something else.
     """
     if any(map(str.isdigit, part)):
-        return []
+        return "", 0.0
     near, weight = dictionary.nearest(part, start=part[0])
-    slip = near and OSA.distance(part, near) * FULL_LENGTH <= max(len(part), len(near))
-    return [(near, weight)] if slip else []
-
-
-def _halves(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
-    """Return the two known words an unknown one is made of: of several ways that whose rarer half is most frequent."""
-    best, halves = 0, list[tuple[str, float]]()
-    for cut in range(LEAST_HALF, len(part) - LEAST_HALF + 1):
-        rarer = dictionary.frequency(part[:cut])
-        if rarer > best and (rarer := min(rarer, dictionary.frequency(part[cut:]))) > best:
-            best, halves = rarer, [(part[:cut], 1.0), (part[cut:], 1.0)]
-    return halves
+    is_slip = near and OSA.distance(part, near) * FULL_LENGTH <= max(len(part), len(near))
+    return (near, weight) if is_slip else ("", 0.0)
 
 
 def _brevity(text: str) -> float:

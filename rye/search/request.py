@@ -51,6 +51,9 @@ _FUSION = Fusion()
 _QUERY = Parameter("Text in the query language", "", name="query", longest=MAX_QUERY)
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
+MANUAL = "rye/"
+"""How the ids of rye's own items begin."""
+
 EACH = 5
 """Items and sections that are looked at for each section that is wanted."""
 
@@ -255,6 +258,11 @@ def _dated(name: str, value: Any) -> bound.Bound:
 
 def _refuse_filter(name: str, verb: str, rest: str, hint: str, **details: Any) -> NoReturn:
     raise ParameterError("bad-filter", [("filters", name)], verb, rest, hint=hint, **details)
+
+
+def names_manual(request: Request) -> bool:
+    """Return whether the scope or the space of a request names rye's own manual."""
+    return request.space == "system" or any(scope.prefix.startswith(MANUAL) for scope in request.scopes)
 
 
 class SectionRequest(NamedTuple):

@@ -1,7 +1,8 @@
 """How a query is read: its text and options → the queries to try, decided once, before anything is evaluated.
 
 A query that parses means what it says. One that does not, or that names a field which is like no other, is searched as
-plain words, with a warning. Plain words are then tried in stages, from strict to broad; the first with a hit answers.
+plain words, with a warning. Plain words are then tried in stages, from strict to broad; the first with a hit answers. A
+query with operators that finds nothing as written is searched by its words, or as one phrase.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
 from rye.parameters import ParameterError
 from rye.query import ast
+from rye.query.escaping import pattern_units
 from rye.query.limits import MAX_CHARS, MAX_FUZZY, MAX_LEAVES, MAX_PHRASE, cut
 from rye.search.bind import Context, bind
 from rye.search.fields import TEXT_FIELDS, canonical, looked_for
@@ -30,14 +32,17 @@ from rye.search.request import Request
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most; a sentence of which fewer items have all words goes on to it."""
 
-STAGES = ("all", "text", "fuzzy", "substring", "any")
-"""The names of all stages, the strictest first."""
+STAGES = ("all", "text", "fuzzy", "substring", "any", "literal")
+"""The names of all stages, the strictest first; ``literal`` takes the place of ``any`` in a query that excludes."""
 
 AS_WRITTEN = ("all", "text")
 """The first stage: every word as it is written, in a query or in plain words."""
 
 SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
+
+REQUEST = 8
+"""More words than these are a pasted request: its operators are punctuation if it finds nothing as written."""
 
 _WORD = re.compile(r"\S+")
 _SYMBOL = re.compile(r"[/\\:=$&|<>{}()\[\]]|(?<!\S)-")
@@ -64,6 +69,27 @@ class Stage(NamedTuple):
     wider: Stage | None = None
 
 
+class Fallback(NamedTuple):
+    """What a query with operators is searched for when it finds nothing as written.
+
+    Attributes:
+        words: Any of these, and how often each stands in the query; empty for a short query that excludes something.
+        conditions: What hits have to meet besides: the conditions of a short query, such as ``type:tool``.
+        phrase: The text of a short query that excludes something, as one phrase.
+    """
+
+    words: Mapping[ast.Word, int] = {}
+    conditions: tuple[ast.Node, ...] = ()
+    phrase: ast.Node | None = None
+
+    def stages(self, read: Callable[[], ast.Node]) -> Iterator[Stage]:
+        """Yield the queries to try; ``read`` returns what stage ``any`` looks for."""
+        if self.words:
+            yield Stage("any", _and([read(), *self.conditions]))
+        if self.phrase:
+            yield Stage("literal", self.phrase)
+
+
 class Plan(NamedTuple):
     """The queries to evaluate.
 
@@ -78,6 +104,7 @@ class Plan(NamedTuple):
         warnings: Options that had nothing to act on, and entries of ``fields`` that are searched as plain words.
         prefixed: What the first stage looks for instead of ``main`` in a prefix search.
         fault: Why the query is searched as plain words, if it is.
+        fallback: What a query with operators is searched for when it finds nothing as written.
     """
 
     main: ast.Node
@@ -89,10 +116,22 @@ class Plan(NamedTuple):
     warnings: tuple[str, ...]
     prefixed: ast.Node | None = None
     fault: QueryError | None = None
+    fallback: Fallback | None = None
+
+    @property
+    def relaxing(self) -> Mapping[ast.Word, int]:
+        """The words that stage ``any`` looks for."""
+        return self.words or (self.fallback.words if self.fallback else {})
 
     def in_words(self) -> Plan:
         """Return the plan of its words alone."""
-        return self._replace(main=_and(self.words))
+        words = self.relaxing
+        return self._replace(main=_and(words), words=words, bag=words, fallback=None)
+
+    @property
+    def may_be_words(self) -> bool:
+        """Whether a query that is not prose may be searched by its words alone."""
+        return bool(self.relaxing) and not (self.is_prose() or (self.fallback and self.fallback.conditions))
 
     def is_prose(self) -> bool:
         """Return whether the query is words, quoted words and question marks alone."""
@@ -108,6 +147,7 @@ class Plan(NamedTuple):
         main = self.prefixed or self.main
         yield Stage("text" if self.fault else "all", _with_content(main) if self.words else main, enough)
         if not self.words:
+            yield from self.fallback.stages(read) if self.fallback else ()
             return
         if query.as_words(self.main) is None:
             yield Stage("text", _with_content(_and(self.words)))
@@ -143,13 +183,23 @@ def read_query(request: Request, keys: Keys = frozenset) -> Plan:
             where ``relax`` is off.
         ArgumentError: ``proximity`` does not fit the query.
     """
+    plain = _plain_words(request.query)
     try:
         parsed = _parse(request.query, request, keys)
+        if request.relax and _is_request(plain.ast):
+            bind(parsed.ast, Context(request.query, parsed.ast, keys))
     except QueryError as error:
-        if not request.relax or error.details.get("nearest"):
+        if not request.relax or (error.details.get("nearest") and not _is_request(plain.ast)):
             raise
-        plain = _plain_words(request.query)
         return _plan(request, plain.ast, plain.dropped, keys)._replace(fault=error)
+    plan = _read_parsed(request, parsed, keys)
+    if request.relax and not plan.words:
+        plan = plan._replace(fallback=_fallback(request.query, parsed.ast, plain.ast))
+    return plan
+
+
+def _read_parsed(request: Request, parsed: ast.Parsed, keys: Keys) -> Plan:
+    """Return how a query that parses is read."""
     main = parsed.ast
     if not request.relax or _is_near(request, main) or query.as_words(main) is not None:
         return _plan(request, main, parsed.dropped, keys)
@@ -161,6 +211,42 @@ def read_query(request: Request, keys: Keys = frozenset) -> Plan:
         return plan
     bag = _plan(request, asked, (), keys).bag
     return plan._replace(bag=bag, words=bag)
+
+
+def _is_request(words: ast.Node) -> bool:
+    """Return whether plain words are as many as those of a pasted request."""
+    return len(_operands(words)) > REQUEST
+
+
+def _fallback(text: str, main: ast.Node, plain: ast.Node) -> Fallback | None:
+    """Return what to search for when a query with operators finds nothing as written; None if it names no word.
+
+    Args:
+        text: The query as written.
+        main: The query as parsed.
+        plain: Its text as plain words.
+    """
+    if _is_request(plain):
+        return Fallback(_counted(_operands(plain)))
+    if any(isinstance(node, ast.Not) for node in ast.walk(main)):
+        return Fallback(phrase=ast.Phrase(text)) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
+    words = _counted(word for leaf in looked_for(main) for word in _operands(_words_of(leaf)))
+    return Fallback(words, tuple(node for node in _operands(main) if not any(looked_for(node)))) if words else None
+
+
+def _counted(nodes: Iterable[ast.Node]) -> Mapping[ast.Word, int]:
+    """Count the words among some nodes, wherever they stand."""
+    return Counter(node for node in nodes if isinstance(node, ast.Word))
+
+
+def _words_of(leaf: ast.Node) -> ast.Node:
+    """Return the words in a word, wildcard or phrase."""
+    match leaf:
+        case ast.Wildcard(pattern=pattern):
+            return _plain_words("".join(" " if is_wild else char for char, is_wild in pattern_units(pattern))).ast
+        case ast.Word(text=text) | ast.Fuzzy(text=text) | ast.Phrase(text=text):
+            return _plain_words(text).ast
+    return ast.Everything()
 
 
 def _check_fields(text: str, node: ast.Node, keys: Keys) -> None:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rye.errors import UnavailableError
-from rye.index.arrays import Ints
+from rye.index.arrays import Bools, Ints
 from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
@@ -132,6 +132,7 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
         self._hiding: list[str] = []
+        self._manual = frozenset[int]()
         self._hidden: dict[str, int] = {}
 
     @abstractmethod
@@ -143,6 +144,10 @@ class SectionSearch(ABC, Generic[M, Q, S]):
             found: The items, without those to be hidden.
             scores: By meaning; None where words alone count.
         """
+
+    @abstractmethod
+    def is_manual(self, docs: Ints) -> Bools:
+        """Return which documents are pages of the manual that come after all other hits."""
 
     @abstractmethod
     def place(self, hydrated: Hydrated) -> Place:
@@ -159,7 +164,7 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         request, search = self.request.search, self._search
         plan, allowed = search.read(), search.allowed()
         search.backend.expect(request.query, plan.bag)
-        if plan.words and not plan.is_prose():
+        if plan.may_be_words:
             as_written = search.backend.match(search.bound_query(plan.main, plan))
             plan = plan if as_written & allowed else plan.in_words()
         semantic = search.semantic(plan)
@@ -171,6 +176,8 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         self._found = self.considered(query, hits, scores)
         if near := self._found.near:
             self._size = chunk_size(near.similarities.meaning.embedder)
+        docs = self._found.docs
+        self._manual = frozenset(docs[self.is_manual(docs)].tolist())
         found = self._promote(self._chunks(list(self._read())))
         page = found[request.offset : request.offset + request.limit]
         shown = self._within_budget(list(map(self._hit, page)))
@@ -270,8 +277,9 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         return sorted(found, key=lambda one: self._rank(one.chunks[0], one.score, one.numbers[0]))
 
     def _rank(self, chunk: _Chunk, score: float, number: int) -> tuple[Any, ...]:
-        """Return the sort key: by score, then source and id, and place in the item."""
-        return -score, self._found.evaluation.reader.tie_key(chunk.candidate.doc), number
+        """Return the sort key: pages of the manual last, then by score, source and id, and place in the item."""
+        is_manual = chunk.candidate.doc in self._manual
+        return is_manual, -score, self._found.evaluation.reader.tie_key(chunk.candidate.doc), number
 
     def _sharing(self, candidate: _Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources where an item of the same name is hidden by a candidate, and where one hides it."""

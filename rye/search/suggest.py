@@ -12,21 +12,15 @@ from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.parameters import SearchOptions, parameters_of
-from rye.query import ast, loosen, parse, walk
+from rye.query import ast, loosen, walk
 from rye.query.limits import MAX_PHRASE
-from rye.search.fields import TEXT_FIELDS, canonical, nearest
+from rye.search.fields import TEXT_FIELDS, canonical, looked_for, nearest
 from rye.search.relax import Dictionary, Relaxed
 from rye.search.request import Request
-from rye.search.rewrite import SENTENCE, Plan
+from rye.search.rewrite import Plan
 
 FEW = 2
 """At most this many hits may come from items that quote a word cut short, rather than from what was meant."""
-
-_LEAST_CUT = 4
-"""Letters of a word that may be one cut short."""
-
-_FAR_MORE = 5
-"""Times as many hits that the completed word must have to be suggested."""
 
 _OPTION = re.compile(r"(?<!\S)--?[A-Za-z0-9][\w-]*(?![\w:-])")
 """An option of a shell command, which the language reads as an exclusion."""
@@ -36,7 +30,6 @@ _VALUES = {"type": tuple(TYPE_NAMES), "space": _SPACES}
 """Keyword fields of which all values are known."""
 
 _COMPARED = re.compile("[<>]")
-_LOWER = re.compile(r"(?<=\S )(?:and|or|not)(?= \S)")
 _SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<path>[\w.-]+\.\*)")
 
 
@@ -65,11 +58,10 @@ class Notes:
         yield from self._values()
         if found := _SCOPE.fullmatch(self.request.query.strip()):
             path = found["path"].replace(".", "/")
-            yield f"a scope is no query: give it as the scope, or search for {found['type']}:{self._folded(path)}"
+            yield f"a scope is no query: give it as the scope, or search for {found['type']}:{path}"
         if not self.total:
             yield from self._scopes()
             yield from self._filters()
-        yield from self._operators()
 
     def _values(self) -> Iterator[str]:
         """Yield a warning for each value that no item can have."""
@@ -113,23 +105,6 @@ class Notes:
             guess = f"; did you mean {meant}? case matters there" if self.holds(meant) and meant != scope else ""
             yield f"the scope {scope} holds no item{guess}"
 
-    def _folded(self, path: str) -> str:
-        """Return a path in small letters where it names no item as written."""
-        return path if self.count(ast.Field("id", ast.Wildcard(path)), self.plan) else path.casefold()
-
-    def _operators(self) -> Iterator[str]:
-        """Yield that operators are capitals, where few words hold one in small letters and that changes the answer."""
-        text = self.request.query.strip()
-        if not 1 < len(self.plan.words) <= SENTENCE or not _LOWER.search(text):
-            return
-        raised = _LOWER.sub(lambda word: word[0].upper(), text)
-        try:
-            node = parse(raised).ast
-        except QueryError:
-            return
-        if self.count(node, self.plan) != self.total:
-            yield f"operators are written in capitals: as one, it would be {raised}"
-
 
 def answerable(error: QueryError, check: Callable[[str], None]) -> None:
     """Give an error a suggestion that is no error itself: its own, else the words as a phrase, else every item.
@@ -159,15 +134,18 @@ def explain_stage(stage: str, plan: Plan, read: Callable[[Plan], Relaxed], *, pa
         read: Returns how stage ``any`` read the words.
         partial: Whether a few items have every word.
     """
-    if stage == "text" and not plan.fault:
-        yield "no item matches the query as written; showing items with its words"
+    if stage == "literal" or (stage == "text" and not plan.fault):
+        shown = "its words" if stage == "text" else "its text, in which operators are read as words"
+        yield f"no item matches the query as written; showing items with {shown}"
     elif stage == "fuzzy":
         yield "no item contains every word; showing items with similar words"
     elif stage == "substring":
         yield "no item contains every word; showing items that contain them as parts of words"
     elif stage == "any":
         yield from read(plan).messages()
-        if len(plan.words) == 1:
+        if plan.fallback:
+            yield "no item matches the query as written; operators are read as words: showing the best partial matches"
+        elif len(plan.words) == 1:
             yield "no item contains the whole word; showing items that contain a part of it"
         else:
             few = "few items contain" if partial else "no item contains"
@@ -188,27 +166,17 @@ def did_you_mean(
     corrected = _corrected(plan.main, dictionary)
     if corrected != plan.main and count(corrected, plan) > total:
         return str(corrected)
-    if plan.words or total:
-        return _completed(plan, total, count)
-    return _in_words(text, plan, count)
-
-
-def _completed(plan: Plan, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
-    """Return a word with a wildcard behind it where that finds far more: few items quote a word that was cut short."""
-    word = plan.main.text if isinstance(plan.main, ast.Word) else ""
-    if not (word.isalpha() and len(word) >= _LEAST_CUT and 0 < total <= FEW):
-        return ""
-    completed = ast.Wildcard(f"{word}*")
-    return str(completed) if count(completed, plan) > _FAR_MORE * total else ""
+    return "" if plan.words or total else _in_words(text, plan, count)
 
 
 def _in_words(text: str, plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
-    """Return a query with operators as plain words, where a search for these finds anything.
+    """Return a query with operators as plain words without its exclusions, where a search for these finds anything.
 
-    Whoever quotes part of a sentence asks for a phrase and does not know it, and who pastes a command excludes.
+    Whoever pastes a command excludes and does not know it: its options are words, too.
     """
     words = loosen(plan.main) or tuple(map(ast.Word, analysis.parts(text) if _OPTION.search(text) else ()))
-    return " ".join(map(str, words)) if len(words) > 1 and count(ast.Or(words), plan) else ""
+    words = words or tuple(node for node in looked_for(plan.main) if isinstance(node, ast.Word))
+    return " ".join(map(str, words)) if words and count(ast.Or(words), plan) else ""
 
 
 def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from rye._report import Report
@@ -179,7 +179,8 @@ class VerifyReport(Report):
 
     Attributes:
         items: Every item asked for with its verdict; empty where a caller took them one by one.
-        counts: Number of items by verdict.
+        counts: Number of items by verdict, without rye's own where these are counted apart.
+        manual: The same of rye's own, which are counted apart where neither targets nor one space were named.
         findings: How many findings there are that the policy does not accept, those about lists among them.
         accepted: How many it accepts.
         unchecked: Files, targets and lists that could not be checked.
@@ -191,6 +192,7 @@ class VerifyReport(Report):
 
     items: tuple[VerifiedItem, ...]
     counts: Mapping[str, int]
+    manual: Mapping[str, int] = field(default_factory=dict)
     findings: int = 0
     accepted: int = 0
     unchecked: tuple[Unchecked, ...] = ()

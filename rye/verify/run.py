@@ -13,7 +13,7 @@ from typing import Any
 from rye.errors import ArgumentError
 from rye.items.clients import SKILL_FILE
 from rye.parameters import COMMANDS, check
-from rye.spaces import Space
+from rye.spaces import Space, is_own
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
 from rye.trust import system_clock
@@ -24,6 +24,12 @@ from rye.verify.originals import changed_in_skill, skill_folder
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
 from rye.verify.report import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
+
+_NOTHING_OWN = Unchecked(
+    "there is nothing of your own to verify",
+    "nothing-of-your-own",
+    "name the folder with --project; --space all verifies what there is",
+)
 
 
 @dataclass(slots=True)
@@ -39,7 +45,10 @@ class Verification:
         named: Sources of the bundles and folders that the caller named, for which the policy is, too.
         audience: The name for which a project's items must have been signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
-        counts: Number of items by verdict, so far.
+        apart: Sources of rye's own items, where these are counted apart from one's own.
+        needs_own: Whether it is a fault that there is nothing but rye's own items.
+        counts: Number of items by verdict, so far, without those that are counted apart.
+        manual: The same of rye's own items that are counted apart.
         findings: How many findings the policy does not accept, so far.
         accepted: How many it accepts.
         violations: How many of all findings are about lists and files that are no items.
@@ -55,7 +64,10 @@ class Verification:
     named: frozenset[str] = frozenset()
     audience: str = ""
     fixes: Adviser | None = None
+    apart: frozenset[str] = frozenset()
+    needs_own: bool = False
     counts: Counter[str] = field(default_factory=Counter)
+    manual: Counter[str] = field(default_factory=Counter)
     findings: int = 0
     accepted: int = 0
     violations: int = 0
@@ -68,14 +80,18 @@ class Verification:
 
     @property
     def items(self) -> int:
-        """Number of items on which there is a verdict."""
+        """Number of items on which there is a verdict, without those that are counted apart."""
         return self.counts.total()
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on lists."""
         unused = ("the policy is for no item that is verified; it names its spaces with 'spaces'",)
-        return self.outcomes.warnings + self.checks.notes + (unused if self.items and not self.subject else ())
+        return (
+            self.outcomes.warnings
+            + self.checks.notes
+            + (unused if self.counts | self.manual and not self.subject else ())
+        )
 
     @property
     def lists(self) -> tuple[ListReport, ...]:
@@ -85,7 +101,7 @@ class Verification:
     @property
     def status(self) -> int:
         """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
-        if self.unchecked or not self.items:
+        if self.unchecked or not (self.items or self.manual):
             return 2
         return 1 if self.findings else 0
 
@@ -104,13 +120,16 @@ class Verification:
                 violation, found = each
                 advice = self.fixes.of_list(violation, found) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, found.code, found.message, *advice))
+        if self.needs_own and not (self.items or self.findings or self.accepted or self.unchecked):
+            self.unchecked.append(_NOTHING_OWN)
+            yield _NOTHING_OWN
 
     def _judged(self, outcome: Outcome) -> Iterator[VerifiedItem | Finding | Unchecked]:
         if isinstance(outcome, Unchecked):
             self.unchecked.append(outcome)
             yield outcome
             return
-        self.counts[outcome.verdict] += 1
+        (self.manual if outcome.source in self.apart else self.counts)[outcome.verdict] += 1
         mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
         self.subject += mine is not None
         demands = (mine or Demand(), *filter(None, (self.policy.also,)))
@@ -179,6 +198,7 @@ class Verification:
         return VerifyReport(
             items=(),
             counts=dict(self.counts),
+            manual=dict(self.manual),
             findings=self.findings,
             accepted=self.accepted,
             unchecked=tuple(self.unchecked),
@@ -204,7 +224,8 @@ class Verification:
 
     def summary(self) -> dict[str, Any]:
         """Return the counts, the warnings and the status as JSON-able values."""
-        counts = {"items": self.items, "verdicts": dict(self.counts), "unchecked": len(self.unchecked)}
+        verdicts = {"verdicts": dict(self.counts), "manual": dict(self.manual)}
+        counts = {"items": self.items, **verdicts, "unchecked": len(self.unchecked)}
         rest = {"warnings": list(self.warnings), "status": self.status}
         return counts | {"findings": self.findings, "accepted": self.accepted} | rest
 
@@ -213,7 +234,7 @@ def start_verification(
     texts: tuple[str, ...],
     layout: Layout,
     *,
-    space: str = "all",
+    space: str | None = None,
     named_trust: Sequence[Path] = (),
     without: Sequence[Path] | None = None,
     policy: Policy | Path | None = None,
@@ -224,6 +245,7 @@ def start_verification(
     progress: Progress | None = None,
 ) -> Verification:
     """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`."""
+    needs_own, space = space is None and not texts, space or "all"
     check(COMMANDS["verify"]["space"], space)
     demanded = (
         policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy(Demand(spaces=EVERY_SPACE))
@@ -244,7 +266,19 @@ def start_verification(
     checks = ListChecks(outcomes, require_list, strict, demanded.list)
     fixes = Adviser.find(outcomes.named, layout.audience)
     base, named = layout.project or Path.cwd(), frozenset(root.source for root in outcomes.named)
-    return Verification(outcomes, demanded, system_clock(), checks, base, named, layout.audience, fixes)
+    apart = () if texts or space != "all" else (root.source for root in outcomes.roots if is_own(root))
+    return Verification(
+        outcomes,
+        demanded,
+        system_clock(),
+        checks,
+        base,
+        named,
+        layout.audience,
+        fixes,
+        apart=frozenset(apart),
+        needs_own=needs_own,
+    )
 
 
 def _visible(char: str) -> str:

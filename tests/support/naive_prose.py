@@ -117,7 +117,7 @@ class Sentence:
                 yield from self.corrections(piece) if not self.is_known(piece) else [(piece, 1.0)]
 
     def corrections(self, part: str) -> list[tuple[str, float]]:
-        """Return the nearest term that begins alike, if near enough, else two known words, else the part itself."""
+        """Return the nearest term that begins alike, if near enough, else the part itself."""
         near = []
         for term, count in self.dictionary.items() if not has_digit(part) else ():
             if term[0] == part[0] and edits(part, term) <= automatic_distance(part):
@@ -125,15 +125,7 @@ class Sentence:
         weight, _, term = max(near, default=(0.0, 0, ""))
         if term and edits(part, term) * 6 <= max(len(part), len(term)):
             return [(term, weight)]
-        halves = []
-        for cut in range(4, len(part) - 3):
-            rarer = min(self.count(part[:cut]), self.count(part[cut:]))
-            if rarer:
-                halves.append((rarer, -cut))
-        if not halves:
-            return [(part, 1.0)]
-        cut = -max(halves)[1]
-        return [(part[:cut], 1.0), (part[cut:], 1.0)]
+        return [(part, 1.0)]
 
     def count(self, part: str) -> int:
         """Return the items that have a word of its stem, added up over these."""

@@ -7,17 +7,21 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from rye.errors import QueryError
 from rye.query import ast
 from tests.support.naive_analysis import fold, visible
 from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
 from tests.support.naive_pasted import (
+    REQUEST,
     as_text,
+    fallback_of,
     is_misnamed,
     verbatim,
+    words_of,
 )
-from tests.support.naive_prose import SENTENCE, Sentence, bag_of, with_content, without_punctuation
+from tests.support.naive_prose import SENTENCE, Sentence, bag_of, group, with_content, without_punctuation
 from tests.support.naive_values import read_date
 
 ANY_CAP = 10
@@ -134,6 +138,13 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOp
             found = find_stage(relaxed)
             if len(found) > (len(hits) if name == "substring" else 0):
                 stage, hits = name, found
+    if not hits and options.relax and stage == "all" and not sentence.words:
+        fallback = fallback_of(written or nothing, options.text)
+        naming = replace(sentence, words=fallback.words)
+        named = [naming.names(doc) for doc in corpus.docs]
+        loose = group(ast.And, [naming.any(), *fallback.conditions]) if fallback.words else fallback.phrase
+        hits = find(corpus, loose, allowed, options, named=named) if loose else []
+        stage = ("any" if fallback.words else "literal") if hits else stage
     hits.sort(key=lambda hit: order(hit, options.sort_by))
     if stage == "any":
         hits = hits[:ANY_CAP]
@@ -161,6 +172,11 @@ def settled(corpus: Corpus, query: ast.Node | None, options: NaiveOptions) -> tu
     """Return the first stage and its query: as plain words where it is an error or names no field, else as written."""
     if query is None or (options.relax and is_misnamed(query, corpus.metadata_keys)):
         return "text", as_text(options.text)
+    if options.relax and len(words_of(as_text(options.text))) > REQUEST:
+        try:
+            Binder(corpus, default_fields(options)).bind(query)
+        except QueryError:
+            return "text", as_text(options.text)
     return "all", query
 
 

@@ -25,7 +25,9 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     A space is compared with its signed list, if it has one, when all of it is verified: without TARGET, with *, or
     with the folder of the project or bundle, or a folder around it.
 
-    Exit status: 0 all passed, 1 some failed, 2 some could not be checked or there was nothing to check.
+    rye's own items are verified, too, and counted on a line of their own.
+
+    Exit status: 0 all passed, 1 some failed, 2 some could not be checked, or there was nothing of your own to check.
     """
     only_one("as_json", "form")
     only_one("as_json", "verbose")

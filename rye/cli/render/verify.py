@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import column, inline
@@ -47,15 +47,18 @@ def render_text(
             if verbose or not entry.accepted:
                 alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.accepted))]
                 alike.append(entry)
-        elif verbose:
+        elif verbose and entry.source not in run.apart:
             yield _head(entry, terminal)
     for alike in causes.values():
         yield from _finding(alike[0], terminal) if len(alike) == 1 else _findings(alike, terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
     for report in run.lists:
-        yield outcome(report, terminal)
+        if report.errors or report.source not in run.apart:
+            yield outcome(report, terminal)
     yield _summary(run, terminal)
+    if run.manual:
+        yield f"rye's own items: {_by_verdict(run.manual)}"
 
 
 def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
@@ -93,11 +96,15 @@ def _findings(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
     yield from (note_line(label, text, terminal, indent=4) for label, text in advice.labelled())
 
 
+def _by_verdict(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{counts[each]} {each}" for each in VERDICT_MARKS if counts.get(each))
+
+
 def _summary(run: Verification, terminal: Terminal) -> str:
-    by_verdict = ", ".join(f"{run.counts[each]} {each}" for each in VERDICT_MARKS if run.counts[each])
+    by_verdict = _by_verdict(run.counts)
     words = "all passed"
     if not run.items:
-        words = "nothing to verify"
+        words = "nothing of your own" if run.manual else "nothing to verify"
     if run.findings:
         words = f"{run.findings} failed" if run.items else f"{words}, {run.findings} failed"
     if run.accepted:

@@ -37,7 +37,7 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
 
 
 def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> VerifyReport:
-    """Verify one by one, so that an abandoned call stops; return all, worst first."""
+    """Verify one by one, so that an abandoned call stops; return all, worst first and rye's own last."""
     from dataclasses import replace
 
     from rye.registry import Verdict
@@ -50,7 +50,9 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
         message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {each: -number for number, each in enumerate(Verdict)}
-    items = sorted(report.items, key=lambda item: (order[item.signature.verdict], item.ref))
+    items = sorted(
+        report.items, key=lambda item: (item.source == "system:rye", order[item.signature.verdict], item.ref)
+    )
     return replace(report, items=tuple(items), unchecked=unchecked)
 
 
@@ -68,8 +70,6 @@ def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     from dataclasses import replace
 
-    from rye.registry import Verdict
-
     end = offset + limit
     data = replace(report, items=report.items[offset:end]).to_dict()
     listed = [tidy(item) for item in data.pop("items")]
@@ -85,15 +85,22 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     rest: dict[str, Any] = tidy(data)
     return rest | {
         "items": listed,
-        "counts": {word: report.counts[word] for word in reversed(Verdict) if word in report.counts},
+        **{name: _worst_first(getattr(report, name)) for name in ("counts", "manual")},
         "total": len(report.items),
         "next_offset": end if end < len(report.items) else None,
     }
 
 
+def _worst_first(counts: Mapping[str, int]) -> dict[str, int]:
+    from rye.registry import Verdict
+
+    return {word: counts[word] for word in reversed(Verdict) if word in counts}
+
+
 def _text(data: Mapping[str, Any], mark: Mark) -> str:
     violations = sum(row["violations"] for row in data["lists"])
     counted = [*data["counts"].items(), *([("violations of lists", violations)] if violations else [])]
+    counted += [(f"{word} of rye's own", count) for word, count in data["manual"].items()]
     counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
     lines = [header(len(data["items"]), data["total"], "items", counts), *_list_lines(data["lists"], mark)]
     for item in data["items"]:
@@ -121,7 +128,7 @@ def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
     listed = [
         picked(each, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(each) for each in data["items"]
     ]
-    rest = picked(data, ("counts", "total", "next_offset", "lists", "problems", "warnings"))
+    rest = picked(data, ("counts", "manual", "total", "next_offset", "lists", "problems", "warnings"))
     return {"notice": data["notice"], "items": listed, **under_base(listed), "reasons": reasons, **rest}
 
 

@@ -375,8 +375,9 @@ def test_a_key_named_like_a_type_takes_no_item_from_it(root: Root, ask: Ask) -> 
     assert ids(ask("", filters={"tool": "ops/deploy"})) == ["trap"]
 
 
-def test_quotes_in_a_sentence_that_finds_nothing_are_offered_to_go(ask: Ask) -> None:
-    """The same words find something without them; nothing is offered where they would not."""
-    assert ask('how do I "deploy the build" here').did_you_mean == "how do I deploy the build here"
-    assert ask('"nothing such" xyzzy').did_you_mean == ""
-    assert ask('"deploy the build" -title:x').did_you_mean == ""
+def test_quotes_that_find_nothing_are_read_as_words(ask: Ask) -> None:
+    """Beside an exclusion they are not, and nothing is offered that would not find anything."""
+    assert ask('how do I "deploy the build" here').stage == "any"
+    for query in ('"nothing such" xyzzy', '"deploy the build" -title:x'):
+        found = ask(query)
+        assert (found.total, found.did_you_mean) == (0, "")

@@ -75,11 +75,46 @@ def test_no_item_needs_to_have_the_function_words(text: str, expected: list[tupl
 
 
 @pytest.mark.parametrize(
-    "text", ["", "*", "a OR b", "a -b", '"a b"', "a*", "a~", "title:a", "a^2", "(a b) c*", "a NEAR/2 b"]
+    ("text", "last"),
+    [
+        ("*", []),
+        ("type:tool", []),
+        ("is:tampered version:>2", []),
+        ("title:*", []),
+        ("a OR b", [("any", "any OR word")]),
+        ('"a b"', [("any", "any OR word")]),
+        ("a*", [("any", "any OR word")]),
+        ("title:a", [("any", "any OR word")]),
+        ("a b c*", [("any", "any OR word")]),
+        ("a NEAR/2 b type:tool", [("any", "(any OR word) type:tool")]),
+        ("a b -c", [("literal", '"a b -c"')]),
+        ("title:(a -b)", [("literal", '"title:(a -b)"')]),
+        ("a b c d e f g h -i", [("any", "any OR word")]),
+        ('a b c d e f -(h "i j")', [("any", "any OR word")]),
+    ],
 )
-def test_an_operator_ends_relaxation(text: str) -> None:
-    """Once the user said more than words there is one stage."""
-    assert [name for name, _ in stages(text)] == ["all"]
+def test_a_query_with_operators_is_searched_by_its_words_when_it_finds_nothing(
+    text: str, last: list[tuple[str, str]]
+) -> None:
+    """Conditions stay; a short query that excludes is one phrase; conditions alone are answered as written."""
+    assert stages(text) == [("all", text), *last]
+    assert [name for name, _ in stages(text, relax=False)] == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a OR b*c", "a b c"),
+        (r'title:("a b" NEAR/2 c\*d) e~1', r"a b c*d e"),
+        ("a type:b", "a"),
+        ('do it, but "not -i" or NOT (this) type:that', 'do it, but "not -i" or NOT (this) type:that'),
+    ],
+)
+def test_the_words_of_a_query_with_operators(text: str, words: str) -> None:
+    """Those that it looks for; of a long one every word as it stands."""
+    fallback = read_query(request(text)).fallback
+    assert fallback
+    assert [word.text for word in fallback.words] == words.split()
 
 
 @pytest.mark.parametrize(
@@ -111,7 +146,8 @@ def test_in_a_sentence_question_marks_ask_and_a_type_with_an_id_is_a_word(text: 
 )
 def test_other_operators_of_a_question_are_kept(text: str, read: str) -> None:
     """They end relaxation, and a type with an id is a condition among them; only the last mark asks."""
-    assert stages(text) == [("all", str(query.parse(read).ast))]
+    assert stages(text)[0] == ("all", str(query.parse(read).ast))
+    assert not read_query(request(text)).words
 
 
 @pytest.mark.parametrize(
@@ -134,9 +170,9 @@ def test_a_mark_at_the_end_of_several_words_or_by_itself_asks() -> None:
 
 
 def test_relaxation_can_be_turned_off() -> None:
-    """By the argument; and where typos or nearness are asked for anyway."""
+    """By the argument, whatever else is asked for."""
     for options in ({"relax": False}, {"fuzzy": {"enabled": True}}, {"proximity": {"enabled": True}}):
-        assert [name for name, _ in stages("a b", **options)] == ["all"]
+        assert [name for name, _ in stages("a b", **{"relax": False} | options)] == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +192,7 @@ def test_relaxation_can_be_turned_off() -> None:
 def test_the_fuzzy_dictionary_forgives_typos_in_words(text: str, distance: int | None, expected: str) -> None:
     """Every plain word of a text field becomes fuzzy; what is compared as a whole stays as it is."""
     fuzzy = {"enabled": True} | ({} if distance is None else {"max_distance": distance})
-    assert stages(text, fuzzy=fuzzy) == [("all", expected)]
+    assert stages(text, fuzzy=fuzzy)[0] == ("all", expected)
 
 
 @pytest.mark.parametrize(
@@ -173,12 +209,15 @@ def test_the_fuzzy_dictionary_forgives_typos_in_words(text: str, distance: int |
 )
 def test_the_proximity_dictionary_makes_a_chain(text: str, expected: str) -> None:
     """Words, wildcards and phrases stand near each other."""
-    assert stages(text, proximity={"max_distance": 3}) == [("all", expected)]
+    assert stages(text, proximity={"max_distance": 3})[0] == ("all", expected)
 
 
 def test_fuzzy_and_proximity_go_together() -> None:
     """The words of the chain forgive typos."""
-    assert stages("a b", proximity={"max_distance": 3}, fuzzy={"max_distance": 1}) == [("all", "a~1 NEAR/3 b~1")]
+    assert stages("a b", proximity={"max_distance": 3}, fuzzy={"max_distance": 1}) == [
+        ("all", "a~1 NEAR/3 b~1"),
+        ("any", "any OR word"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["a OR b", "title:a b", "a b^2", "(a b) OR c", "title:(a b)"])

@@ -79,17 +79,6 @@ def test_unknown_words_are_replaced_by_the_nearest_known(over: Reader, text: str
         assert evaluation(over, suggestion).docs().mask.any()
 
 
-def test_a_word_that_few_items_quote_is_completed_where_that_finds_far_more(tmp_path: Path) -> None:
-    """One item quotes the word cut short; many have words that begin so. Whole words, and short ones, stay."""
-    items = [item("q", body="the cut word direc and dep and deploy"), item("d", body="deploy")]
-    items += [item(f"many-{number}", body="directives deploys depend") for number in range(6)]
-    over = reader(tmp_path, items)
-    assert meant(over, "direc") == "direc*"
-    assert meant(over, "dep") == ""
-    assert meant(over, "deploy") == ""
-    assert meant(over, "quote direc") == ""
-
-
 def test_a_suggestion_that_finds_nothing_more_is_not_made(over: Reader) -> None:
     """Each word alone would be found, but not both together."""
     assert meant(over, "direcive orchestratr") == ""

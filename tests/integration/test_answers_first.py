@@ -1,0 +1,259 @@
+"""One's own items come before rye's manual, and a query that finds nothing as written still finds something."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from rye import Registry
+from rye.errors import QueryError
+from rye.search.results import SearchResponse
+from rye.web import app
+from tests.support.mcp_server import asking, called, with_client
+from tests.support.spacesim import SpaceSim
+from tests.support.team_skills import QUESTIONS, lay
+from tests.unit.cli.workshop import Workshop
+
+MANUAL = "system:rye"
+ITEMS = Path(__file__).resolve().parents[2] / "items"
+MANUAL_ITEMS = sum(path.is_file() and path.name != "rye.list" for path in ITEMS.rglob("*.*"))
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    """A registry of a repository with twelve skills, and of rye's own manual."""
+    folder = tmp_path_factory.mktemp("team")
+    lay(folder / "project")
+    return Registry(folder / "project", user=folder / "user", cache_dir=folder / "cache", max_staleness=float("inf"))
+
+
+def sources(response: SearchResponse) -> list[bool]:
+    """Return of each hit whether it is a page of the manual."""
+    return [f"{hit.source}:{hit.bundle}" == MANUAL for hit in response.results]
+
+
+def names(response: SearchResponse) -> list[str]:
+    """Return the names of the hits."""
+    return [hit.name for hit in response.results]
+
+
+def test_questions_of_a_colleague_find_the_skill_that_answers_them(team: Registry) -> None:
+    """Without naming a space, nine of ten questions have the skill among the first three, and six have it first."""
+    places = [names(team.search(question)).index(skill) for question, skill in QUESTIONS.items()]
+    assert sum(place == 0 for place in places) >= 6
+    assert sum(place < 3 for place in places) >= 9
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments"),
+    [
+        ("read the file of a release", {}),
+        ("release", {}),
+        ("release OR key", {}),
+        ("signing", {}),  # the name of a page
+        ("release", {"mode": "keyword"}),
+        ("release", {"mode": "semantic"}),
+        ("release", {"mode": "hybrid", "hybrid": {"fusion": "rrf"}}),
+        ("relese", {}),
+        ("zzqq xxyy release tokens", {"mode": "keyword"}),
+        ("*", {"sort_by": "name"}),
+        ("*", {"sort_by": "date"}),
+        ("", {}),
+    ],
+)
+def test_hits_of_the_manual_come_after_all_others(team: Registry, query: str, arguments: dict[str, Any]) -> None:
+    """In every mode, stage and order, over all pages of the answer, and none is lost."""
+    whole = team.search(query, limit=100, **arguments)
+    order = sources(whole)
+    assert order == sorted(order)
+    assert not order[0]
+    paged: list[SearchResponse] = [
+        team.search(query, limit=3, offset=at, **arguments) for at in range(0, len(order), 3)
+    ]
+    assert [hit.path for page in paged for hit in page.results] == [hit.path for hit in whole.results]
+
+
+def test_a_stage_that_finds_pages_of_the_manual_alone_does_not_answer(team: Registry) -> None:
+    """Words that only the manual has together are looked for one by one among one's own items, too."""
+    found = team.search("verify ledger signed slow database", mode="keyword")
+    assert found.stage == "any"
+    assert names(found)[0] == "profile-queries"
+
+
+def test_sections_and_similar_items_of_the_manual_come_last(team: Registry) -> None:
+    """The same holds for the sections of a question and for items like another."""
+    sections = [hit.source_handle == MANUAL for hit in team.sections("a release with signed files", limit=10).results]
+    assert sections == sorted(sections)
+    assert not sections[0]
+    similar = sources(team.similar("directive:write-release-notes", limit=20))
+    assert similar == sorted(similar)
+
+
+@pytest.mark.parametrize("arguments", [{"space": "system"}, {"scope": "knowledge.rye.*"}])
+def test_the_manual_is_in_its_place_where_scope_or_space_names_it(team: Registry, arguments: dict[str, Any]) -> None:
+    """Whoever asks for it gets it."""
+    assert all(sources(team.search("release", **arguments)))
+
+
+def test_in_an_empty_folder_the_manual_is_what_is_found(tmp_path: Path) -> None:
+    """There is nothing that it could come after."""
+    (tmp_path / "p").mkdir()
+    empty = Registry(tmp_path / "p", user=tmp_path / "u", cache_dir=tmp_path / "c")
+    assert all(sources(empty.search("verify signatures in CI")))
+
+
+# Whole requests
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        (
+            'please "look at my csv" and say which customers are there twice. Do NOT overwrite the original file',
+            "clean-spreadsheets",
+        ),
+        (
+            'the alert says -19, "replica lost" for the production service. what do I tell customers?',
+            "triage-incidents",
+        ),
+        ('"psql says the plan has a sequential scan — why is the query slow?"', "profile-queries"),
+        (
+            "why is this so slow: EXPLAIN says (cost=0.00 and a lot more things that I cannot read",
+            "profile-queries",
+        ),
+        (
+            "use the fill-pdf-forms skill: this form must be complete by friday, NOT later -- OK?",
+            "fill-pdf-forms",
+        ),
+        (
+            "after /rotate-credentials the vault says 'token: -1' and \"nothing restarts\" any more here",
+            "rotate-credentials",
+        ),
+        ("titel:report write down for users what has changed in this new version please", "write-release-notes"),
+        ('"terraform would destroy"', "plan-infrastructure"),
+        ("terraform NEAR/1 zzqq", "plan-infrastructure"),
+        ("title:(terraform AND zzqq) type:directive", "plan-infrastructure"),
+        ("databse~1 AND squential~1 AND zzqq", "profile-queries"),
+    ],
+)
+def test_a_query_that_finds_nothing_as_written_is_searched_by_its_words(team: Registry, query: str, first: str) -> None:
+    """Operators of a request are text then, a name in it is a name, and a warning says so."""
+    found = team.search(query)
+    assert (found.stage, names(found)[0]) == ("any", first)
+    assert any("as written" in text or "as plain words" in text for text in found.warnings)
+    assert found.total <= 10
+
+
+@pytest.mark.parametrize("query", ["terraform -terraform", "NOT (terraform OR pdf OR release) terraform"])
+def test_an_exclusion_in_a_short_query_is_never_dropped(team: Registry, query: str) -> None:
+    """It finds nothing, and says what would."""
+    found = team.search(query, space="project")
+    assert not found.total
+    assert found.did_you_mean
+
+
+def test_a_short_query_that_excludes_is_searched_as_one_phrase(tmp_path: Path) -> None:
+    """A command with an option is found where it stands in a text."""
+    page = tmp_path / "p/.ai/knowledge/disks.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Disks\n\nRun `df -h` when a disk is full.\n", encoding="utf-8")
+    registry = Registry(tmp_path / "p", user=tmp_path / "u", cache_dir=tmp_path / "c")
+    found = registry.search("df -h", space="project")
+    assert (found.stage, names(found)) == ("literal", ["disks"])
+    assert any("as written" in text for text in found.warnings)
+    assert not registry.search("df -h", space="project", relax=False).total
+
+
+@pytest.mark.parametrize("query", ["is:tampered", "type:tool", "version:>=99", "type:tool is:signed"])
+def test_conditions_alone_find_what_meets_them_or_nothing(team: Registry, query: str) -> None:
+    """Nobody who asks for tampered items gets others."""
+    assert not team.search(query, space="project").total
+
+
+def test_conditions_of_a_short_query_stay(team: Registry) -> None:
+    """``terraform`` is in no tool, and a directive is no answer to a question for tools."""
+    assert not team.search("terraform type:tool", space="project").total
+
+
+@pytest.mark.parametrize(
+    "query", ['"terraform would destroy"', 'the "csv of customers" has -19 rows too many in it, why is that']
+)
+def test_without_relaxation_a_query_means_what_it_says(team: Registry, query: str) -> None:
+    """``relax=False`` turns all of it off."""
+    found = team.search(query, relax=False)
+    assert (found.total, found.stage) == (0, "all")
+
+
+def test_without_relaxation_a_fault_is_an_error_in_long_requests_as_well(team: Registry) -> None:
+    """The caller who writes queries sees what is wrong with them."""
+    with pytest.raises(QueryError):
+        team.search("titel:report write down for users what has changed in this version", relax=False)
+
+
+# Surfaces
+
+
+def test_every_surface_puts_the_manual_last(tmp_path: Path) -> None:
+    """The command line, MCP and the web page show one's own skill first."""
+    shop = Workshop(tmp_path / "project", {**os.environ, "HOME": str(tmp_path), "USER_SPACE": str(tmp_path)})
+    lay(shop.project)
+    question = "what should we tell users about the new version"
+    printed = json.loads(shop.run("search", question, "--json").out)
+    found = [(hit["name"], hit["bundle"]) for hit in printed["results"]]
+    assert found[0] == ("write-release-notes", "")
+    with_sections = json.loads(shop.run("sections", question, "--json").out)
+    assert with_sections["results"][0]["id"] == "write-release-notes"
+    sim = SpaceSim(tmp_path / "mcp", bundles=())
+    lay(sim.project)
+    answer = with_client(sim, lambda client: called(client, "rye_search", **asking(query=question)))
+    assert [(hit["name"], hit["bundle"]) for hit in answer["results"]] == found
+    registry = Registry(shop.project, user=tmp_path, cache_dir=tmp_path / "cache")
+    with TestClient(app(registry), base_url="http://127.0.0.1") as client:
+        page = client.get("/search.json", params={"q": question}).json()
+    assert [(hit["name"], hit["bundle"]) for hit in page["results"]] == found
+
+
+# rye verify
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    """A command line in an empty project."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Workshop(folder, {**os.environ, "HOME": str(tmp_path), "USER_SPACE": str(tmp_path)})
+
+
+def test_verify_counts_ones_own_items_and_has_one_line_for_those_of_rye(shop: Workshop) -> None:
+    """Twelve skills that nobody signed fail; the pages of the manual are no part of that count."""
+    lay(shop.project)
+    lines = shop.run("verify").out.splitlines()
+    assert lines[-2:] == ["12 items: 12 unsigned -- 12 failed", f"rye's own items: {MANUAL_ITEMS} trusted"]
+    assert "system:rye" not in shop.run("verify", "--verbose").out
+    counted = json.loads(shop.run("verify", "--json").out)
+    assert (counted["counts"], counted["manual"]) == ({"unsigned": 12}, {"trusted": MANUAL_ITEMS})
+    assert len(counted["items"]) == 12 + MANUAL_ITEMS
+
+
+@pytest.mark.parametrize("arguments", [(), ("--strict",), ("--space", "project"), ("--space", "user")])
+def test_verify_with_nothing_of_ones_own_is_a_fault(shop: Workshop, arguments: tuple[str, ...]) -> None:
+    """A wrong path in CI must not pass."""
+    assert shop.run("verify", *arguments).status == 2
+
+
+def test_verify_names_the_fault_where_only_items_of_rye_are_there(shop: Workshop) -> None:
+    """Programs know it by its code."""
+    answer = json.loads(shop.run("verify", "--json").out)
+    assert [each["code"] for each in answer["unchecked"]] == ["nothing-of-your-own"]
+    assert "nothing of your own to verify" in shop.run("verify").err
+
+
+@pytest.mark.parametrize("arguments", [("--space", "system"), ("--space", "all"), ("knowledge:rye/ci",)])
+def test_verify_passes_where_the_items_of_rye_were_asked_for(shop: Workshop, arguments: tuple[str, ...]) -> None:
+    """Whoever names them gets them verified."""
+    assert shop.run("verify", *arguments).status == 0
