@@ -1,14 +1,13 @@
 """Repairs comparisons and ranges. Each is one token, which is spelled anew if something is wrong with it.
 
->>> repair_range("tag:", "[api, mcp]")
-Condition(text='tag:(api OR mcp)', code='bad-range', facts={'why': 'has no TO'})
+>>> repair_range("created:", "[2026-01 TO 2026-03")
+Condition(text='created:[2026-01 TO 2026-03]', code='bad-range', facts={'why': 'is never closed'})
 >>> repair_comparison("version:", "!=2.0").text
 '-version:2.0'
 """
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from rye.query.escaping import VALUE, quote, spell, units
@@ -48,21 +47,17 @@ def repair_comparison(field: str, token: str) -> Condition:
 def repair_range(field: str, token: str) -> Condition:
     """Check a range such as ``[1 TO 2}``, for a field with its colon.
 
-    A range without its end is closed, a missing end open; ``..`` and ``to`` mean TO. A list of values becomes a group
-    joined by OR, and an empty range asks whether the field is there.
+    A range without its end is closed, a missing end open; ``to`` means TO. One without TO becomes a phrase, and an
+    empty one asks whether the field is there.
     """
     pieces = PIECE.findall(token)
     brackets = "".join(PIECE.sub("", token).split())
     wrong = "" if len(brackets) == 2 else "is never closed"
-    if len(pieces) == 1 and ".." in pieces[0] and not re.search(r'["\\]', pieces[0]):
-        wrong = wrong or "has no TO"
-        pieces = pieces[0].replace("..", " TO ", 1).split()
     places = [place for place, piece in enumerate(pieces) if piece.upper() == "TO"]
     if not places or len(places) == len(pieces):
-        values = [piece.strip(",;") for piece in pieces if piece not in ("AND", "OR") and not places]
-        values = [_spell(value) for value in values if meaning(value).strip()]
-        text = f"{field}({' OR '.join(values)})" if values else f"{field}*"
-        return Condition(text, "bad-range", {"why": wrong or ("has no TO" if values else "is empty")})
+        value = "" if places else _bound(pieces)
+        text = f"{field}{_spell(value)}" if value else f"{field}*"
+        return Condition(text, "bad-range", {"why": wrong or ("has no TO" if value else "is empty")})
     place = pieces.index("TO") if "TO" in pieces else places[0]
     before, after = pieces[:place], pieces[place + 1 :]
     low, high = _bound(before), _bound(after)

@@ -140,7 +140,7 @@ FLAWS = {
     "exclusion-in-field": Flaw(
         "the exclusion stands between {previous} and its value",
         "write it before the field, as in -title:draft; quote the value if the text belongs to it",
-        "it was read as standing before the field",
+        "the field was read as a word",
         "title:-draft",
         _VALUES,
     ),

@@ -6,10 +6,10 @@ Three steps, each linear in the length of the text:
 1. Characters. The text is cut to the length limit, control characters become spaces, a backslash at the end is left
    out. A phrase without its end is closed at the end of the text; lenient parsing ignores its quotation mark.
 2. Tokens. The lexer splits the text, and :class:`_Repair` turns the tokens into those of a correct query. An operator,
-   mark or parenthesis without its partner is left out, a group is closed at the end of the text, an exclusion moves
-   before its field, and ``&&``, ``||`` and ``!`` become operators. Numbers are brought into their bounds. A comparison
-   or range is one token and is spelled anew.
-3. Tree. The parser cannot fail on these tokens. What NEAR cannot measure is moved around it or joined by AND.
+   mark or parenthesis without its partner is left out, a group is closed at the end of the text, a field without a
+   value becomes a word, and ``&&``, ``||`` and ``!`` become operators. Numbers are brought into their bounds. A
+   comparison or range is one token and is spelled anew.
+3. Tree. The parser cannot fail on these tokens. What NEAR cannot measure is joined by AND.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from lark import Token
@@ -210,8 +209,6 @@ class _Repair:
             elif report:
                 self._fault("missing-operand", token, why="has nothing after it")
             if is_field:
-                while self.tokens and self._last.start_pos == self._last.end_pos:  # an exclusion that was moved here
-                    self.tokens.pop()
                 self._leaf(_token("WORD", token[:-1], token))
             report = False
 
@@ -271,12 +268,10 @@ class _Repair:
 
     def _exclude(self, token: Token) -> None:
         self._deeper(token)
-        if self._last.type != "FIELD":
-            self.tokens.append(token)
-            return
-        self._fault("exclusion-in-field", token, previous=self._written(self._last))
-        start = self._last.start_pos
-        self.tokens.insert(-1, Token(token.type, str(token), start_pos=start, end_pos=start))
+        if self._last.type == "FIELD":
+            self._fault("exclusion-in-field", token, previous=self._written(self._last))
+            self._take_back(("FIELD",))
+        self.tokens.append(token)
 
     # Words, phrases, fields
 
@@ -288,11 +283,7 @@ class _Repair:
         self.tokens.append(token)
 
     def _field(self, token: Token) -> None:
-        moved: list[Token] = []  # exclusions of that value: title:NOT name:x excludes what has that name
-        if self._last.type == "FIELD":
-            moved += takewhile(lambda before: before.start_pos == before.end_pos, reversed(self.tokens[:-1]))
         self._take_back(("FIELD",), report=True)  # its value was left out
-        self.tokens += [_token("NOT", "NOT", token) for _ in moved]
         self._leaf(token)
 
     def _word(self, token: Token) -> None:
