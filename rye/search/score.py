@@ -12,7 +12,7 @@ Framework: BM25 and Beyond, 2009)::
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -35,17 +35,8 @@ T = TypeVar("T", float, Floats)
 Matchers: TypeAlias = dict[tuple[bool, bound.TextPattern, bytes], Matcher]
 """Matchers by whether they are excluded, and by pattern and fields: equal ones are evaluated once."""
 
-_MANY = 1_000
-"""Documents up to which each is scored at once."""
-
-_FEW = 8
-"""Scoring is deferred when at most one document in this many has to be scored."""
-
 _GROUPS = 256
-"""Groups, at least, that the greatest of many values are looked for in."""
-
-_PART = 8
-"""When only the best k of many documents are wanted, the score cutoff is estimated from every n-th document."""
+"""Groups, at least, that the best of many scores are looked for in."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
@@ -186,72 +177,15 @@ class Evaluation:
         return self._norm
 
     def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Return documents, ascending, and scores: all of some that by rounded score may be the first ``wanted``."""
-        if not found:  # of a stage that finds nothing, term queries need not be looked up
-            return found.numbers, np.empty(0)
-        many = len(found) >= max(_MANY, _FEW * wanted)
-        scored, norm = self.scored(), self._norm
-        if len(scored) == 1 and norm > 0:
-            return self._best_of_one(scored[0].matcher, found, wanted if many else len(found))
-        if many and norm > 0 and len(found) >= min(len(row.matcher.docs()) for row in scored):
-            return self._best_of_several(found, wanted)
-        docs, scores = found.numbers, self.scores(found.numbers)
-        if not many:
-            return docs, scores
-        keep = (scores >= _reached(scores, wanted) - _ROUNDING).nonzero()[0]
-        return docs.take(keep), scores.take(keep)
-
-    def _best_of_one(self, matcher: Matcher, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Do the work of :meth:`best` for one term query: its score grows with tf~, so that is compared."""
-        if wanted < len(found) and not matcher.docs().sparse:
-            spread = matcher.spread(self.weights)
-            docs = _highest(spread, found, wanted, _before)
-            tf = spread.take(docs)
-        elif found is matcher.docs():
-            docs, tf = matcher.weighed(self.weights)
-        else:
-            docs, tf = found.numbers, matcher.weigh(found.numbers, self.weights)
+        """Return the best ``wanted`` of some documents, ascending, with ties by rounded score, and their scores."""
+        docs = found.numbers
+        if not len(docs):  # the term queries of a stage that finds nothing need not be looked up
+            return docs, np.empty(0)
+        scores = self.scores(docs)
         if wanted < len(docs):
-            keep = (tf >= _before(_reached(tf, wanted))).nonzero()[0]
-            docs, tf = docs.take(keep), tf.take(keep)
-        return docs, tf / (K1 + tf)
-
-    def _best_of_several(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Do the work of :meth:`best` for several term queries, by MaxScore.
-
-        The idea: common words weigh least and stand in most documents, so little of them need be read. Term queries are
-        added up from the weightiest down. No document can gain more than ``rest``, the weights of those left out: only
-        documents as high as the last of the best ``wanted`` so far, less ``rest``, can be among the first, and once
-        these are few, the others are added up for them alone.
-
-        The invariant: ``total`` plus ``rest`` is never below a document's true sum.
-
-        The source: Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995; term by term over arrays.
-        """
-        total, rest = zeros("scores", self.reader.size), self.norm()
-        ordered = sorted(self.scored(), key=lambda row: -row.weight)
-        for number, row in enumerate(ordered, 1):
-            row.add(total, self.weights)
-            rest -= row.weight
-            if number < len(ordered) and ordered[number].matcher.docs().sparse:
-                continue  # to add few postings takes less time than to look for the best
-            best = _highest(total, found, wanted, float)
-            below = total.take(best).min() - rest - _ROUNDING * self._norm
-            # Below 0, a document with no word so far could still be among the first.
-            if below > 0 and np.count_nonzero(total >= below) * _FEW < len(found):
-                docs = (total >= below).nonzero()[0]
-                return self._completed(docs[found.mask.take(docs)], total, ordered[number:], wanted)
-        return found.numbers, total.take(found.numbers) / self._norm
-
-    def _completed(self, docs: Ints, total: Floats, others: Sequence[Scored], wanted: int) -> tuple[Ints, Floats]:
-        """Add the other term queries to the totals of some documents, and leave out what falls behind on the way."""
-        own, rest = total.take(docs), sum([row.weight for row in others]) + _ROUNDING * self._norm
-        for row in others:
-            own += row.contributions(row.matcher.weigh(docs, self.weights))
-            rest -= row.weight
-            keep = (own >= _reached(own, wanted) - rest).nonzero()[0]
-            docs, own = docs.take(keep), own.take(keep)
-        return docs, own / self._norm
+            keep = (scores >= _at_most_kth(scores, wanted) - _ROUNDING).nonzero()[0]
+            docs, scores = docs.take(keep), scores.take(keep)
+        return docs, scores
 
     def scores(self, docs: Ints) -> Floats:
         """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive term."""
@@ -309,44 +243,13 @@ class Evaluation:
         return tuple(traces)
 
 
-def _before(tf: float) -> float:
-    """Return tf~ of which a score is as much less than that of ``tf`` as two may differ that are equal when rounded."""
-    score = max(tf / (K1 + tf) - _ROUNDING, 0.0)
-    return K1 * score / (1.0 - score)
+def _at_most_kth(scores: Floats, k: int) -> float:
+    """Return a lower bound of the k-th largest score, usually close to it.
 
-
-def _highest(values: Floats, found: Docs, wanted: int, before: Callable[[float], float]) -> Ints:
-    """Return those of some documents, ascending, whose value is among the greatest ``wanted`` or little less.
-
-    The idea: the greatest ``wanted`` values of a part of the documents give a cutoff, and only documents above it are
-    looked at one by one. The invariant: the k-th greatest value of a part is never above that of the whole, so a cutoff
-    that ``wanted`` of the documents found do reach leaves none of the greatest out; one that they do not reach, because
-    others did, is dropped. The source: threshold estimation by sampling (Mallia, Siedlaczek, Sun and Suel, A Comparison
-    of Top-k Threshold Estimation Techniques for Disjunctive Query Processing, 2020).
-
-    Args:
-        values: One for each document of the reader, found or not.
-        found: The documents.
-        wanted: How many.
-        before: Returns how great a value must be to be as good when rounded as the value given.
+    The idea: the greatest scores of some groups are scores themselves, so the k-th largest of these is a bound. To
+    find it among 100,000 scores takes 0.09 ms, to partition all of them 0.95 ms.
     """
-    few = wanted * _PART**2 < len(found)
-    floor = (few and _reached(values[: len(values) // _PART], wanted)) or _reached(values, wanted)
-    docs = (values >= before(floor)).nonzero()[0]  # found or not
-    docs = docs[found.mask.take(docs)]
-    if np.count_nonzero(values.take(docs) >= floor) < wanted:  # others reach that high
-        docs = found.numbers
-    own = values.take(docs)
-    return docs.take((own >= before(_reached(own, wanted))).nonzero()[0])
-
-
-def _reached(values: Floats, wanted: int) -> float:
-    """Return a lower bound of the k-th largest value, usually close to it; 0 if nothing better is known."""
-    if len(values) < wanted:
-        return 0.0
-    groups = max(_GROUPS, 4 * wanted)
-    # The greatest of each group are values themselves, so the k-th of them is a lower bound of the k-th of all, and
-    # they are found faster than all values are partitioned. Column g is group g: the values at g, g + groups, …
-    if len(values) > 4 * groups:
-        values = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
-    return float(np.partition(values, -wanted)[-wanted])
+    groups = max(_GROUPS, 4 * k)
+    if whole := len(scores) // groups * groups:  # column g is group g: the scores at g, g + groups, …
+        scores = scores[:whole].reshape(-1, groups).max(axis=0)
+    return float(np.partition(scores, -k)[-k])

@@ -32,8 +32,7 @@ def test_sparse_and_dense_postings_say_the_same(
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(norms, "ORDER_AFTER", often)
                 patch.setattr(leaf, "DENSE", dense)
-                patch.setattr(evaluate, "_MANY", 1)
-                patch.setattr(evaluate, "_FEW", 1)
+                patch.setattr(evaluate, "_GROUPS", 1)
                 mine = evaluation(over, node)
                 docs = mine.docs().numbers
                 scores = mine.scores(docs)
