@@ -151,7 +151,7 @@ class Browser:
         Raises:
             RyeError: It is gone or cannot be read.
         """
-        return self._registry.load(hit.type, hit.id, source_name(hit.source, hit.bundle, hit.folder))
+        return self._registry.get(f"{hit.type}:{hit.id}", source_name(hit.source, hit.bundle, hit.folder))
 
     def status(self) -> str:
         """Return how many hits there are, or what is wrong."""

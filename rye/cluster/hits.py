@@ -86,7 +86,6 @@ class FetchedHits:
     Attributes:
         lists: The signed lists of the registry.
         left_out: Sentences on those whose bytes are no item.
-        marks: Of those that were fetched, by source and path.
         dimensions: Of the vectors that are fetched with each hit; 0 for none.
         vectors: By source and path, those of the hits that have any.
         not_as_listed: By source and path, a sentence on each hit that is not as its signed list says.
@@ -100,7 +99,6 @@ class FetchedHits:
         self._read: dict[tuple[str, str], ReadItem] = {}
         self._roots = generation.roots
         self.left_out: list[str] = []
-        self.marks: dict[tuple[str, str], str] = {}
         self.dimensions = 0
         self.vectors: dict[tuple[str, str], HitVectors] = {}
 
@@ -132,13 +130,8 @@ class FetchedHits:
 
     def ranked(self, query: Clause, order: Sequence[Any], start: int, size: int) -> tuple[list[Row], int]:
         """Return a page of a query, and how many match."""
-        return self.pages_of([query], order, start, size)[0]
-
-    def pages_of(
-        self, queries: Sequence[Clause], order: Sequence[Any], start: int, size: int
-    ) -> list[tuple[list[Row], int]]:
-        """Return the same page of each of some queries, and how many match."""
-        shape = {
+        body = {
+            "query": query,
             "from": start,
             "size": size,
             "sort": list(order),
@@ -148,12 +141,10 @@ class FetchedHits:
             "docvalue_fields": list(_FACTS),
         }
         cluster = self._of.cluster
-        answers = cluster.searches(self._of.snapshot.items, [{"query": query, **shape} for query in queries])
+        answer = cluster.search(self._of.snapshot.items, body)
         with cluster.faults(), reading():
-            totals = [int(answer["hits"]["total"]["value"]) for answer in answers]
-            found = [list(map(self._row, answer["hits"]["hits"][:size])) for answer in answers]
-        pages = [[row for row in page if row is not None] for page in found]
-        return list(zip(pages, totals, strict=True))
+            found = [self._row(hit) for hit in answer["hits"]["hits"][:size]]
+            return [row for row in found if row is not None], int(answer["hits"]["total"]["value"])
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Return the other items with the type and id of some, in whatever space."""
@@ -189,7 +180,6 @@ class FetchedHits:
         self._read[root.source, path] = read
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
-        self.marks[root.source, path] = str(fields["mark"])
         tie = (root.priority, item_id, kind, path, number)
         time, score = float(fields.get("time", -np.inf)), float(hit.get("_score") or 0.0)
         return Row(str(fields["mark"]), read, root, path, round(score), time, str(fields["by_name"]), tie)

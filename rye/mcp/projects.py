@@ -110,7 +110,6 @@ class Projects:
     """The open projects of a server. Safe to use from several threads.
 
     Attributes:
-        copied: What callers have copied from one space to another: the digest of each item without its signature line.
         started: When the server was started, in seconds since the epoch.
 
     Args:
@@ -125,7 +124,6 @@ class Projects:
         self._open: OrderedDict[Path | None, Project] = OrderedDict()
         self._places: frozenset[Path] = frozenset()
         self._named = tuple(Path(folder).resolve() for folder in options.projects)
-        self.copied: set[str] = set()
         self.started = time.time()
 
     def find(self, named: Any = None) -> Project:

@@ -32,7 +32,7 @@ def list_prompts(
         if hit.shadowed_by:
             continue
         try:
-            inputs = _inputs(registry.load("directive", hit.id))
+            inputs = _inputs(registry.get(f"directive:{hit.id}"))
         except RyeError:  # gone, or not readable any more, since the page was made
             continue
         listed.append(
@@ -56,7 +56,7 @@ def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequ
         NotFoundError: There is no such directive.
         ItemError: It cannot be read, or is not trusted where that is required.
     """
-    loaded = registry.load("directive", params.name)
+    loaded = registry.get(f"directive:{params.name}")
     require_trusted(options, loaded)
     inputs = _inputs(loaded)
     values = _values(inputs, params.arguments or {})

@@ -23,7 +23,7 @@ def is_offered(registry: Registry, name: str) -> bool:
     if kind not in TYPE_NAMES:
         return True
     try:
-        return bool(registry.load(kind, item_id).signature.verdict == "trusted")
+        return bool(registry.get(f"{kind}:{item_id}").signature.verdict == "trusted")
     except NotFoundError:
         return True
     except RyeError:

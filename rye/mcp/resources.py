@@ -124,7 +124,7 @@ def read_resource(
         hint = f"use {STATS}, or {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
         raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
-    loaded = registry.load(kind, item_id, space)
+    loaded = registry.get(f"{kind}:{item_id}", space)
     require_trusted(options, loaded)
     offset = int(match[4] or 0)
     part, mark = part_of_content(loaded, offset), Mark()

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rye.keyring.sign_items import SignReport, sign_bundle
     from rye.keyring.trust_list import TrustedKey, TrustReport
     from rye.registry.live import Changed, Live
-    from rye.registry.load import CopiedItem, copy_item
     from rye.registry.new_files import NewFiles, import_files, new_item
     from rye.registry.registry import Registry
     from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
@@ -39,9 +38,8 @@ if TYPE_CHECKING:
     from rye.registry.skills import SKILL_SCHEME, FoundSkill, ServedSkill, may_be_skill, skill_uri
     from rye.registry.stats import SpaceStats, Stats
     from rye.registry.watch import Watch
-    from rye.registry.well_known import SkillsExport, export_skills
     from rye.search.clauses import Clause
-    from rye.search.explain import Contrast, Neighbour, QueryReading, SimilarityReport, Why, contrast
+    from rye.search.explain import QueryReading, SimilarityReport, Why
     from rye.search.facets import Facet
     from rye.search.fields import KEYWORD_FIELDS, TEXT_FIELDS
     from rye.search.results import (
@@ -89,17 +87,17 @@ __all__ = [
     "DEFAULT_KEY", "EVERY_SPACE", "FOLDER", "KEYWORD_FIELDS", "MAX_RELATIONS", "PART_OF_SKILL", "PASSPHRASE_VARIABLE",
     "POLICY_REASONS",
     "REASONS", "REMEDIES", "SKILL_SCHEME", "TEXT_FIELDS", "TYPE_NAMES", "Adviser", "BundleSigners", "Changed", "Choice",
-    "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Demand", "Facet", "Finding", "FoundSkill",
+    "Clause", "ClauseTrace", "Demand", "Facet", "Finding", "FoundSkill",
     "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "ListReport", "ListSigned", "Live",
-    "LoadedItem", "Neighbour", "NewFiles", "Passphrase", "Policy", "Progress", "PublishReport",
+    "LoadedItem", "NewFiles", "Passphrase", "Policy", "Progress", "PublishReport",
     "QueryReading", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "Rotated",
     "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "ServedSkill", "Setup",
-    "SetupReport", "SignReport", "Signature", "SimilarityReport", "SkillsExport", "SpaceStats", "SpaceStatus",
+    "SetupReport", "SignReport", "Signature", "SimilarityReport", "SpaceStats", "SpaceStatus",
     "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification",
     "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "accept_findings", "change_all", "check_audience",
     "check_project",
-    "check_signers", "chosen_index", "contrast", "copy_item", "declared_inputs", "export_skills",
+    "check_signers", "chosen_index", "declared_inputs",
     "find_bundle", "find_project", "find_root", "forget_seen", "hide_keys",
     "import_files", "last_moment", "list_folder", "list_items", "load_policy", "may_be_skill", "new_item",
     "parse_scope",
@@ -126,7 +124,6 @@ _NAMES = {
     "rye.keyring.changes": "TrustChange change_all",
     "rye.keyring.trust_list": "TrustReport TrustedKey",
     "rye.registry.live": "Changed Live",
-    "rye.registry.load": "CopiedItem copy_item",
     "rye.registry.new_files": "NewFiles import_files new_item",
     "rye.registry.registry": "Registry",
     "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
@@ -135,9 +132,8 @@ _NAMES = {
     "rye.registry.skills": "SKILL_SCHEME FoundSkill ServedSkill may_be_skill skill_uri",
     "rye.registry.stats": "SpaceStats Stats",
     "rye.registry.watch": "Watch",
-    "rye.registry.well_known": "SkillsExport export_skills",
     "rye.search.clauses": "Clause",
-    "rye.search.explain": "Contrast Neighbour QueryReading SimilarityReport Why contrast",
+    "rye.search.explain": "QueryReading SimilarityReport Why",
     "rye.search.facets": "Facet",
     "rye.search.fields": "KEYWORD_FIELDS TEXT_FIELDS",
     "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",

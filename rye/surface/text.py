@@ -11,7 +11,7 @@ from rye._text import Advice, column, inline
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import Contrast, LoadedItem, SearchResult, Signature
+    from rye.registry import LoadedItem, SearchResult, Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -147,22 +147,6 @@ def standing(states: Sequence[str], successor: str) -> str:
     """Return ``superseded, see knowledge:b`` for an item that is superseded, deprecated or yanked, else nothing."""
     instead = f", see {inline(successor)}" if successor else ""
     return f"{', '.join(states)}{instead}" if states else ""
-
-
-_DECIDED = {
-    "exact": "its id or name is the query",
-    "withdrawn": "superseded, deprecated and yanked items come last",
-    "words": "it has all the words, or the text word for word",
-    "date": "by date",
-    "name": "by name",
-    "space": "{} are equal, and its space comes first",
-    "id": "{} are equal, so the id decides",
-}
-
-
-def decided(found: Contrast, sort_by: str) -> str:
-    """Return in words why one hit comes before another; nothing where the score decides."""
-    return _DECIDED.get(found.decided_by, "").format(f"{sort_by}s")
 
 
 def hybrid_lines(match: Mapping[str, Any]) -> Iterator[str]:

@@ -74,7 +74,7 @@ def help_command(topic: str | None, man: Path | None) -> int:
         if topic is None:
             lines = render_help(pages, terminal)
         else:
-            lines = render_item(registry.load("knowledge", f"rye/{topic}", "system"), terminal)
+            lines = render_item(registry.get(f"knowledge:rye/{topic}", "system"), terminal)
     show_paged(lines, terminal)
     return 0
 

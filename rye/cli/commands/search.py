@@ -50,7 +50,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
     from rye.cli.render.search import render_search
 
-    return answer_hits(response, options, partial(render_search, sort_by=options["sort_by"], paths=options["paths"]))
+    return answer_hits(response, options, partial(render_search, paths=options["paths"]))
 
 
 def answer_hits(response: SearchResponse, options: Mapping[str, Any], render: _Render) -> int:

@@ -146,7 +146,7 @@ def _only_trusted(filters: Any) -> Any:
 
 
 def _sections(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
-    arguments.setdefault("max_chars", SECTIONS.parameters(work.options)["max_chars"].default)
+    arguments.setdefault("max_chars", SECTIONS.parameters["max_chars"].default)
     if work.options.only_trusted:
         arguments["filters"] = _only_trusted(arguments.get("filters"))
     answer = registry.sections(arguments.pop("query"), **arguments).to_dict()

@@ -24,7 +24,6 @@ from rye.parameters.tools import TOOLS as PARAMETERS
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, Registry
 
-_WRITING = frozenset({"copy_to"})
 _NAMING = ("item", "like", "why", "target")
 """Arguments that name items, as the text of an answer may have written them."""
 
@@ -76,10 +75,10 @@ class Tool:
     writes: bool = False
     destroys: bool = False
 
-    def parameters(self, options: Options) -> Mapping[str, Parameter]:
-        """Return its parameters, without those that write where nothing may be written."""
-        every = PARAMETERS[self.name]
-        return every if options.may_write else {name: each for name, each in every.items() if name not in _WRITING}
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Its parameters."""
+        return PARAMETERS[self.name]
 
     def run(self, work: Work, given: Mapping[str, Any]) -> types.CallToolResult:
         """Answer a call.
@@ -87,7 +86,7 @@ class Tool:
         Raises:
             RyeError: It cannot be answered.
         """
-        arguments = self.read(self.parameters(work.options), given)
+        arguments = self.read(self.parameters, given)
         arguments |= {key: from_word(arguments[key]) for key in _NAMING if isinstance(arguments.get(key), str)}
         is_full = self.brief is None or arguments.pop("detail") == "full"
         project = work.projects.find(arguments.pop("project_path", None))
@@ -106,7 +105,7 @@ class Tool:
             key: part_of(getattr(rye.registry, each)) if isinstance(each, str) else each
             for key, each in self.more.items()
         }
-        given = input_schema(self.parameters(options))
+        given = input_schema(self.parameters)
         answered = schema_of(getattr(rye.registry, self.shape), **more)
         needless = {*self.less, *given["properties"]}  # an argument that is repeated needs no second schema
         named = {key: schema for key, schema in answered["properties"].items() if key not in needless}

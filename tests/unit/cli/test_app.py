@@ -71,7 +71,7 @@ def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
         "search sections show open refs why similar list stats index init new import sign verify "
-        "keys trust export mcp serve completion help"
+        "keys trust mcp serve completion help"
     )
     assert list(COMMANDS) == names.split()
     with root.make_context("rye", ["help"]) as context:
