@@ -42,11 +42,12 @@ from rye.cli.render.items import render_item, render_unreadable
 from rye.cli.render.parts import passage, standing_label
 from rye.cli.terminal import Terminal
 from rye.errors import RyeError
-from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult
+from rye.registry.reports import LoadedItem
+from rye.search.results import Replaced, SearchResponse, SearchResult
 from rye.surface.text import header, passage_of, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
 
 _HITS = 100
 _LINES = 500

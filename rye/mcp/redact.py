@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import NotFoundError, QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
 
 _GUESS = re.compile(r"\bdid you mean [^?]*+\?\s*+")
 _WORD = re.compile(r"\w+")

@@ -17,7 +17,9 @@ from rye.mcp.tools.load import fenced, part_of_content, require_trusted, verdict
 
 if TYPE_CHECKING:
     from rye.mcp.startup import Options
-    from rye.registry import Registry, Root, SearchResponse, SearchResult
+    from rye.registry.registry import Registry
+    from rye.search.results import SearchResponse, SearchResult
+    from rye.spaces import Root
 
 PAGE = 100
 """Items of one page of a list."""
@@ -148,7 +150,7 @@ def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
 
 def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
     """Return the URIs of changed files that are or were items, at most one page of them."""
-    from rye.registry import ItemType, split_name
+    from rye.items import ItemType, split_name
 
     kinds = {kind.folder: kind for kind in ItemType}
     found = []

@@ -11,7 +11,9 @@ from rye._text import Advice, column, inline
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, SearchResult, Signature
+    from rye.registry.reports import LoadedItem
+    from rye.search.results import SearchResult
+    from rye.trust import Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -91,11 +93,12 @@ def signed_by(signature: Signature) -> str:
 
 def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     """Return what would improve the verdict, for signatures of an audience."""
-    from rye.registry import REASONS
+    from rye.trust import REASONS
 
     if loaded.signature.code not in REASONS:
         return Advice("", "")
-    from rye.registry import Adviser, VerifiedItem
+    from rye.verify.advice import Adviser
+    from rye.verify.report import VerifiedItem
 
     kind, _, item_id = loaded.ref.partition(":")
     item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)

@@ -19,7 +19,9 @@ from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_LINES, MAX_RENDERED, LinkedItem, code_lines, rendered
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Relations, SearchResponse
+    from rye.registry.relations import Relations
+    from rye.registry.reports import LoadedItem
+    from rye.search.results import SearchResponse
 
 MAX_COMPARED = 5_000
 """Lines of a file that is compared with another."""

@@ -16,7 +16,11 @@ from rye.surface.text import warning_notes
 from rye.web.address import Visit, WebPage, hit_address, read_arguments
 
 if TYPE_CHECKING:
-    from rye.registry import ListReport, Registry, SearchResult, Signature, TrustedKey, TrustReport
+    from rye.keyring.trust_list import TrustedKey, TrustReport
+    from rye.registry.registry import Registry
+    from rye.search.results import SearchResult
+    from rye.spaces.lists import ListReport
+    from rye.trust import Signature
 
 _LISTED = 10
 _LOOKED_AT = 100

@@ -38,7 +38,7 @@ from rye.web.gate import hardened
 from rye.web.markup import marked
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
     from rye.surface.listener import Asgi
 
 _HERE = Path(__file__).parent

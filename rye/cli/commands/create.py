@@ -18,7 +18,8 @@ from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, sh
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import NewFiles, Setup, SetupReport
+    from rye.registry.new_files import NewFiles
+    from rye.registry.setup import Setup, SetupReport
 
 _LISTED = 12
 """Files, and items to sign, that are named before the question; the others are counted."""
@@ -41,7 +42,7 @@ def init(**options: Any) -> int:
 
     Exit status: 0 done, or nothing to do; 2 error.
     """
-    from rye.registry import Setup
+    from rye.registry.setup import Setup
 
     if not (options["dry_run"] or options["yes"]):
         refuse("as_json", because="without --yes or --dry-run, as a question would stand in the answer")
@@ -150,7 +151,7 @@ def new(kind: str, name: str, **options: Any) -> int:
 
     Exit status: 0 written, 2 error.
     """
-    from rye.registry import new_item
+    from rye.registry.new_files import new_item
 
     as_json, layout = options.pop("as_json"), Place.take(options).layout()
     made = new_item(layout, kind, name, **options)
@@ -166,7 +167,7 @@ def import_command(source: tuple[Path, ...], **options: Any) -> int:
 
     Exit status: 0 copied, or there already; 2 error.
     """
-    from rye.registry import import_files
+    from rye.registry.new_files import import_files
 
     as_json, layout = options.pop("as_json"), Place.take(options).layout()
     made = import_files(layout, source, **options)

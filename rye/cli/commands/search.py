@@ -15,7 +15,7 @@ from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOpt
 from rye.surface.requests import arguments_of
 
 if TYPE_CHECKING:
-    from rye.registry import SearchResponse
+    from rye.search.results import SearchResponse
 
 _Render: TypeAlias = "Callable[[SearchResponse, Terminal], Iterable[str]]"
 _IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "form", "explain", "facets", "limit", "offset", "paths")

@@ -11,7 +11,11 @@ from rye.cli.terminal import Terminal
 from rye.surface.text import plural, size
 
 if TYPE_CHECKING:
-    from rye.registry import PublishReport, RefreshReport, SpaceStatus, Stats, VectorReport
+    from rye.cluster.publish import PublishReport
+    from rye.index.refresh import RefreshReport
+    from rye.index.vectors import VectorReport
+    from rye.registry.reports import SpaceStatus
+    from rye.registry.stats import Stats
 
 
 def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:

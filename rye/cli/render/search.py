@@ -34,18 +34,10 @@ from rye.surface.text import (
 )
 
 if TYPE_CHECKING:
-    from rye.registry import (
-        Clause,
-        ClauseTrace,
-        Facet,
-        QueryReading,
-        SearchResponse,
-        SearchResult,
-        SectionHit,
-        SectionResponse,
-        SimilarityReport,
-        Why,
-    )
+    from rye.search.clauses import Clause
+    from rye.search.explain import QueryReading, SimilarityReport, Why
+    from rye.search.facets import Facet
+    from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
 
 _INDENT = "    "
 _BAR = 24

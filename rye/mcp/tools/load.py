@@ -15,7 +15,8 @@ from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Registry
+    from rye.registry.registry import Registry
+    from rye.registry.reports import LoadedItem
 
 _FACTS = ("name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata")
 _PARTS = ("sections", "symbols", "shadows", "shadowed_by", "states", "successor", "uncovered", "folder")
@@ -143,7 +144,7 @@ LOAD = Tool(
     "rye_load",
     "Load an item",
     _DESCRIPTION,
-    "LoadedItem",
+    "rye.registry.reports.LoadedItem",
     _answer,
     _text,
     more={
@@ -160,7 +161,7 @@ LOAD = Tool(
 def _refs(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     item, limit = arguments.pop("item"), arguments["limit"]
     if work.options.only_trusted:
-        from rye.registry import MAX_RELATIONS
+        from rye.registry.relations import MAX_RELATIONS
 
         require_trusted(work.options, registry.get(item))
         arguments["limit"] = MAX_RELATIONS
@@ -222,7 +223,7 @@ REFS = Tool(
     "rye_refs",
     "List references of an item",
     _OF_REFS,
-    "Relations",
+    "rye.registry.relations.Relations",
     _refs,
     _refs_text,
     more={"base": SAID_ONCE["base"]},

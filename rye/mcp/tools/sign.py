@@ -17,7 +17,11 @@ from rye.mcp.tools.tool import Tool, Work, read_target, stands, unsigned_digest
 from rye.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rye.registry import Adviser, LoadedItem, Registry, Root, SignedItem, SignReport
+    from rye.keyring.sign_items import SignedItem, SignReport
+    from rye.registry.registry import Registry
+    from rye.registry.reports import LoadedItem
+    from rye.spaces import Root
+    from rye.verify.advice import Adviser
 
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
@@ -88,7 +92,7 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
         SigningError: ``not-confirmed``, ``cannot-ask``, ``changed-meanwhile``.
         CancelledError: Nobody waits for the answer any more.
     """
-    from rye.registry import Adviser
+    from rye.verify.advice import Adviser
 
     wanted = [item for item in plan.items if item.changed]
     seen = {item.path: hashlib.sha256(Path(item.path).read_bytes()).hexdigest() for item in wanted}
@@ -122,7 +126,7 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
 
 
 def _is_tampered(item: SignedItem) -> bool:
-    from rye.registry import REASONS
+    from rye.trust import REASONS
 
     return bool(item.code) and REASONS[item.code].verdict == "tampered"
 
@@ -206,7 +210,7 @@ TOOL = Tool(
     "rye_sign",
     "Sign items",
     _DESCRIPTION,
-    "SignReport",
+    "rye.keyring.sign_items.SignReport",
     _answer,
     _text,
     more={"dry_run": {"type": "boolean"}},

@@ -12,7 +12,8 @@ from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work, read_target
 from rye.surface.text import header
 
 if TYPE_CHECKING:
-    from rye.registry import Registry, VerifyReport
+    from rye.registry.registry import Registry
+    from rye.verify.report import VerifyReport
 
 _LEFT_OUT = ("findings", "accepted", "unchecked", "status")
 """Keys that only matter with a policy, which a tool call does not have."""
@@ -40,7 +41,7 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
     """Verify one by one, so that an abandoned call stops; return all, worst first."""
     from dataclasses import replace
 
-    from rye.registry import Verdict
+    from rye.trust import Verdict
 
     targets = _targets(registry, arguments["item"], arguments["space"])
     everything = targets == read_target("*")
@@ -68,7 +69,7 @@ def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     from dataclasses import replace
 
-    from rye.registry import Verdict
+    from rye.trust import Verdict
 
     end = offset + limit
     data = replace(report, items=report.items[offset:end]).to_dict()
@@ -129,7 +130,7 @@ TOOL = Tool(
     "rye_verify",
     "Verify signatures",
     _DESCRIPTION,
-    "VerifyReport",
+    "rye.verify.report.VerifyReport",
     _answer,
     _text,
     more={"total": NUMBER, "next_offset": NEXT, "lists": {"type": "array"}, **SAID_ONCE},

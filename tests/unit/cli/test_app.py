@@ -20,7 +20,7 @@ from rye.cli.commands import COMMANDS
 from rye.cli.options import Place, SearchCommand, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
 from rye.parameters import HybridParts, parameters_of
-from rye.registry import Registry
+from rye.registry.registry import Registry
 from rye.verify.policy import WELL
 
 ROOT = Path(__file__).resolve().parents[3]
