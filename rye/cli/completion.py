@@ -150,7 +150,7 @@ def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[st
 
 def _items(layout: _Spaces, begun: str) -> Iterator[str]:
     """Yield the names of all items, by type and id; the ids alone where the word has no type yet."""
-    from rye.spaces import list_items
+    from rye.spaces.walk import list_items
 
     for root in layout().roots:
         for file in list_items(root)[0]:

@@ -133,7 +133,6 @@ class Generation:
 
     Attributes:
         cluster, snapshot: Where it is, and what is noted there.
-        weights: The documented weights of the fields, with its mean lengths.
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
         dfs: In how many items a term query is found, by space, pattern and fields.
@@ -144,7 +143,6 @@ class Generation:
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
         self.cluster = cluster
         self.snapshot = snapshot
-        self.weights = plain_weights(snapshot.average)
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}

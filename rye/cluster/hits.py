@@ -47,7 +47,6 @@ TIES = ("priority", "id", "type", "path", "root")
 _FACTS = ("mark", "id", "type", "path", "root", "time", "by_name")
 _MOST_COPIES = 1_000
 _MOST_ALIKE = 20
-_MOST_STEPS = 5
 _LONGEST = 200
 _KEPT = 32
 _LARGEST_KEPT = 1 << 20
@@ -115,13 +114,9 @@ class FetchedHits:
         rows = self._having([name, *(other for other, _ in spellings(name))])
         if not rows:
             return self.matching(fuzzy("id", name.rpartition(":")[2][:_LONGEST], 2), _MOST_ALIKE)
-        seen, latest = {row.mark for row in rows}, rows
-        for _ in range(_MOST_STEPS):
-            said = [str(row.read.item.metadata.get("superseded_by") or "") for row in latest]
-            latest = [row for row in self._having(list(filter(None, said))) if row.mark not in seen]
-            seen |= {row.mark for row in latest}
-            rows += latest
-        return rows
+        said = [str(row.read.item.metadata.get("superseded_by") or "") for row in rows]
+        known = {row.mark for row in rows}
+        return [*rows, *(row for row in self._having(list(filter(None, said))) if row.mark not in known)]
 
     def _having(self, names: Sequence[str]) -> list[Row]:
         keys = [name if ":" in name else f"{kind}:{name}" for name in names for kind in TYPE_NAMES]

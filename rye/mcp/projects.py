@@ -200,7 +200,7 @@ class Projects:
 
 def _nearest(folder: Path) -> Path | None:
     """Return the project around a folder; None also where that one cannot be used."""
-    from rye.spaces import find_project, user_space
+    from rye.spaces.discover import find_project, user_space
 
     try:
         return find_project(folder, user=user_space())
@@ -210,7 +210,7 @@ def _nearest(folder: Path) -> Path | None:
 
 def _checked(folder: Path) -> Path:
     """Return a folder that may be searched: one without items of its own, but not one inside of a project."""
-    from rye.spaces import check_project
+    from rye.spaces.discover import check_project
 
     try:
         is_folder = folder.is_dir()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rye.mcp.startup import Options
     from rye.registry.registry import Registry
     from rye.search.results import SearchResponse, SearchResult
-    from rye.spaces import Root
+    from rye.spaces.model import Root
 
 PAGE = 100
 """Items of one page of a list."""
@@ -150,7 +150,8 @@ def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
 
 def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
     """Return the URIs of changed files that are or were items, at most one page of them."""
-    from rye.items import ItemType, split_name
+    from rye.items.model import ItemType
+    from rye.items.reader import split_name
 
     kinds = {kind.folder: kind for kind in ItemType}
     found = []

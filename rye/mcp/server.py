@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
     from rye.registry.registry import Registry
-    from rye.spaces import Root
+    from rye.spaces.model import Root
 
 MAX_CALLS = 64
 """Calls that run at a time; further ones wait."""

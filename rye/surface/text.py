@@ -13,7 +13,7 @@ from rye.errors import QueryError, RyeError
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
     from rye.search.results import SearchResult
-    from rye.trust import Signature
+    from rye.trust.model import Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -93,7 +93,7 @@ def signed_by(signature: Signature) -> str:
 
 def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     """Return what would improve the verdict, for signatures of an audience."""
-    from rye.trust import REASONS
+    from rye.trust.reasons import REASONS
 
     if loaded.signature.code not in REASONS:
         return Advice("", "")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rye.registry.registry import Registry
     from rye.search.results import SearchResult
     from rye.spaces.lists import ListReport
-    from rye.trust import Signature
+    from rye.trust.model import Signature
 
 _LISTED = 10
 _LOOKED_AT = 100

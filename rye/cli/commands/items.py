@@ -81,8 +81,8 @@ def help_command(topic: str | None, man: Path | None) -> int:
 
 def _write_manual(folder: Path) -> int:
     """Write the manual page of each command."""
+    from rye._files import refuse_links, write_atomically
     from rye.cli.man import pages
-    from rye.trust import refuse_links, write_atomically
 
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)

@@ -176,7 +176,7 @@ def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
     from rye.keyring.key_files import DEFAULT_KEY
-    from rye.trust import last_moment
+    from rye.trust.trust_file import last_moment
 
     until = options["not_after"]
     _confirm_loss(name or DEFAULT_KEY, options)
@@ -232,8 +232,8 @@ def export(name: str | None, **options: Any) -> int:
     if output is None:
         say_raw(data.decode("utf-8", "surrogateescape"))
         return 0
+    from rye._files import refuse_links, write_atomically
     from rye.keyring.key_files import write_secret
-    from rye.trust import refuse_links, write_atomically
 
     refuse_links(output)
     if options["private"]:
@@ -266,7 +266,7 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Import the private key in FILE (PEM; - for standard input) as NAME, with the passphrase that it has."""
     from rye.cli.render.keys import render_made
     from rye.keyring.key_files import DEFAULT_KEY, read_key_file
-    from rye.trust import refuse_key_text
+    from rye.trust.keys import refuse_key_text
 
     refuse_key_text(str(file))
     _confirm_loss(name or DEFAULT_KEY, options)

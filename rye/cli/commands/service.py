@@ -144,11 +144,11 @@ def mcp(client: str | None, **options: Any) -> int:
     Exit status: 0 the client has left, 2 error.
     """
     if options["embedder"] is not None:
-        from rye.embedding import Choice
+        from rye.embedding.choice import Choice
 
         Choice.parse(options["embedder"])
     if options["audience"]:
-        from rye.trust import check_audience
+        from rye.trust.line import check_audience
 
         check_audience(options["audience"])
     server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture

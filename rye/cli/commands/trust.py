@@ -43,7 +43,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
 
     First compare its fingerprint over another channel than the one by which you received it.
     """
-    from rye.trust import last_moment
+    from rye.trust.trust_file import last_moment
 
     files, until = _keyring(options).trust, options["not_after"]
     limits = {
@@ -64,7 +64,7 @@ def bundle(bundle: str, **options: Any) -> int:
     """
     from rye.cli.render.keys import render_signers
     from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
-    from rye.trust import system_clock
+    from rye.trust.trust_store import system_clock
     from rye.verify.policy import check_signers
 
     keyring = _keyring(options)

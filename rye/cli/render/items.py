@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rye.registry.relations import RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem
     from rye.search.results import SearchResponse, SearchResult
-    from rye.trust import Signature
+    from rye.trust.model import Signature
 
 _LISTED_BEFORE = {
     *("author", "category", "created", "created_at", "description", "id", "name"),

@@ -12,7 +12,8 @@ from xml.sax.saxutils import escape, quoteattr
 from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
-from rye.trust import REASONS, Verdict
+from rye.trust.model import Verdict
+from rye.trust.reasons import REASONS
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.report import PART_OF_SKILL, Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification

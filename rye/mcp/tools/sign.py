@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rye.keyring.sign_items import SignedItem, SignReport
     from rye.registry.registry import Registry
     from rye.registry.reports import LoadedItem
-    from rye.spaces import Root
+    from rye.spaces.model import Root
     from rye.verify.advice import Adviser
 
 _OF_BUNDLES = "removed"
@@ -126,7 +126,7 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
 
 
 def _is_tampered(item: SignedItem) -> bool:
-    from rye.trust import REASONS
+    from rye.trust.reasons import REASONS
 
     return bool(item.code) and REASONS[item.code].verdict == "tampered"
 

@@ -41,7 +41,7 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
     """Verify one by one, so that an abandoned call stops; return all, worst first."""
     from dataclasses import replace
 
-    from rye.trust import Verdict
+    from rye.trust.model import Verdict
 
     targets = _targets(registry, arguments["item"], arguments["space"])
     everything = targets == read_target("*")
@@ -69,7 +69,7 @@ def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     from dataclasses import replace
 
-    from rye.trust import Verdict
+    from rye.trust.model import Verdict
 
     end = offset + limit
     data = replace(report, items=report.items[offset:end]).to_dict()
