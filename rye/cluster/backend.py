@@ -108,11 +108,12 @@ class ClusterBackend:
         self.hits = FetchedHits(generation, view.scratch, view.lists)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
         self.names = ClusterNames(self, generation)
-        self.has_withdrawn = generation.snapshot.has_withdrawn
+        self.has_withdrawn = generation.snapshot.notes.withdrawn
 
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
-        return self._of.snapshot.keys - frozenset(BUILT_IN_KEYS)
+        owners = self._of.snapshot.notes.owners.values()
+        return frozenset(key for owned in owners for key in owned.keys) - frozenset(BUILT_IN_KEYS)
 
     def expect(self, query: str, words: Mapping[ast.Word, int]) -> None:
         """Look up the words and names that a search of plain words will ask about, together."""

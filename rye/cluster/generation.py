@@ -148,12 +148,12 @@ class Generation:
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
         self.pages: dict[tuple[tuple[str, int, str, Evidence], ...], tuple[Reader, dict[str, int]]] = {}
         self.lock = Lock()
-        self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
+        self._extents = {"all": Extent(EVERYTHING, snapshot.notes.count, np.asarray(snapshot.notes.average))}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
     def gap(self) -> str:
         """Return a sentence where documents are missing, or were added by somebody else; else empty."""
-        count, expected = self.counts([EVERYTHING])[0], self.snapshot.expected
+        count, expected = self.counts([EVERYTHING])[0], self.snapshot.notes.expected
         if count == expected:
             return ""
         what = (

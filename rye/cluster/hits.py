@@ -143,7 +143,7 @@ class FetchedHits:
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Return the other items with the type and id of some, in whatever space."""
-        if not rows or not self._of.snapshot.has_copies:
+        if not rows or not self._of.snapshot.notes.copies:
             return []
         keys = [f"key{SEPARATOR}{clean(f'{row.read.item.type}:{row.read.item.id}')}" for row in rows]
         others = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]

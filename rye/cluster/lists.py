@@ -254,7 +254,7 @@ class RegistryLists:
     """
 
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
-        notes, roots = snapshot.lists, dict(enumerate(snapshot.roots))
+        notes, roots = snapshot.notes.lists, dict(enumerate(snapshot.roots))
         self._address = cluster.address
         known = [(note, {at: root for at in note.roots if (root := roots.get(at))}) for note in notes[:MOST_LISTS]]
         known = [(note, covered) for note, covered in known if covered]

@@ -117,7 +117,7 @@ class ClusterScores:
         if len(order.exact):  # these match whatever their scores are
             return self._scored(matches.clause, {"e": True})
         kept = [self._items.clause]
-        if self._of.snapshot.has_withdrawn and not self._semantic.request.include_superseded:
+        if self._of.snapshot.notes.withdrawn and not self._semantic.request.include_superseded:
             kept.append(none_of(WITHDRAWN))
         # the same as ``matches``, whose own clause compares all vectors once more
         return self._scored(all_of(kept), self._conditions())
@@ -302,17 +302,17 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         Raises:
             UnavailableError: There is none, or it is of another model.
         """
-        snapshot, address = self._of.snapshot, shown(str(self._of.cluster.address))
-        missing = snapshot.size - snapshot.vectors
-        if snapshot.model is None:
+        notes, address = self._of.snapshot.notes, shown(str(self._of.cluster.address))
+        missing = notes.count - notes.vectors
+        if notes.model is None:
             hint = "whoever publishes it where there is an embedder adds them"
             raise UnavailableError("no-vectors", f"{address} has no vectors", hint=hint)
-        lacking = f"{missing:,} of {snapshot.size:,} items have no vectors"
-        if self.request.is_auto and missing > AUTO_MISSING * snapshot.size:
+        lacking = f"{missing:,} of {notes.count:,} items have no vectors"
+        if self.request.is_auto and missing > AUTO_MISSING * notes.count:
             raise UnavailableError("no-vectors", lacking, hint="--mode hybrid searches those that have")
         embedder, model = self._embedding.opened()
-        if not model.is_of(snapshot.model):
-            name = shown(snapshot.model.name)
+        if not model.is_of(notes.model):
+            name = shown(notes.model.name)
             same = ", another one of this name" if name == model.name else ""
             message = f"{address} has vectors of {name}{same}, and the embedder here is {model.name}"
             raise UnavailableError("other-model", message, hint="choose the embedder that it was published with")

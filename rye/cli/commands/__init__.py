@@ -91,7 +91,7 @@ refs: Show what an item refers to, and what refers to it.
     rye refs rye/ci --format mermaid          # a drawing to put into Markdown; dot for Graphviz
 why: Explain how a query is read, or why an item is a hit of it.
     rye why 'file* NOT temporary'                 # its tree, the stages that were tried, and its hits
-    rye why 'verify signatures' knowledge:rye/ci  # rank, words, shares of the score, and neighbours
+    rye why 'verify signatures' knowledge:rye/ci  # rank, words, and shares of the score
     rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
     rye why deploy rye/ci --scope tool --json     # the options of rye search work too
 similar: Find items that share the rarest words of one.
