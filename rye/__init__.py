@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rye.errors import ArgumentError, ItemError, NotFoundError, QueryError, RyeError, SigningError
     from rye.query import parse
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
     from rye.search.results import SearchResponse, SearchResult
     from rye.trust.model import Signature, Verdict
 

@@ -119,36 +119,10 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
     "rye/__init__.py": "the public names are loaded when first used",
     "rye/cli/commands/__init__.py": "a command is loaded when it is used",
     "rye/cli/commands/service.py": "rooms on one layer do not know each other; the server is loaded when it is started",
-    "rye/registry/__init__.py": "the names of the façade are loaded when first used",
+    "rye/mcp/tools/tool.py": "the class of an answer is loaded when the tools are listed",
 }
 """Where importlib may be used, and why."""
 
-
-TWIN = "a node of the AST, and what it means once names are fields and words are term queries"
-
-
-COMMAND = "one command or tool: what it takes, does and prints stands under its name in each room of a surface"
-
-
-SURFACES = frozenset({"cli", "mcp", "surface", "web"})
-"""The rooms through which people and programs use rye."""
-
-FACADE = frozenset(
-    [
-        "rye",
-        "rye.registry",
-        "rye.errors",
-        "rye.parameters",
-        "rye.parameters.tools",
-        "rye._text",
-        "rye._process",
-        "rye._resources",
-    ]
-)
-"""What a surface may import besides the rooms of :data:`SURFACES`."""
-
-PAST_THE_FACADE = frozenset({"rye/mcp/redact.py"})
-"""Files of surfaces that still import rooms below the façade: the redaction reads the engine's tables of fields."""
 
 Sources: TypeAlias = Mapping[str, ast.Module]
 Rule: TypeAlias = Callable[[Sources], list[str]]
@@ -260,16 +234,6 @@ def prying(sources: Sources) -> list[str]:
     ]
 
 
-def past_the_facade(sources: Sources) -> list[str]:
-    """Find imports by which a surface reaches a room below the façade."""
-    return [
-        f"{place}: {target} is below the façade"
-        for place, source, target in edges(sources)
-        if room_of(source) in SURFACES and place.partition(":")[0] not in PAST_THE_FACADE
-        if target.split(".")[0] == "rye" and target not in FACADE and room_of(target) not in SURFACES
-    ]
-
-
 def called(node: ast.Call) -> str:
     """Return the dotted name of what is called, as far as it is plain."""
     return ast.unparse(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else ""
@@ -308,7 +272,7 @@ BAD: Mapping[str, tuple[Rule, Mapping[str, str]]] = {
     "upward, in a function": (upward, {"rye/query/a.py": "def f():\n    import rye.search.score"}),
     "upward, for types only": (
         upward,
-        {"rye/spaces/a.py": "if TYPE_CHECKING:\n    from rye.registry import Registry"},
+        {"rye/spaces/a.py": "if TYPE_CHECKING:\n    from rye.registry.registry import Registry"},
     ),
     "upward, relative": (upward, {"rye/items/a.py": "from ..index import build"}),
     "upward, the package's face": (upward, {"rye/search/a.py": "from rye import Registry"}),
@@ -324,7 +288,6 @@ BAD: Mapping[str, tuple[Rule, Mapping[str, str]]] = {
         {"rye/items/__init__.py": "from .a import x", "rye/items/a.py": "import rye.items"},
     ),
     "private": (prying, {"rye/search/a.py": "from rye.index._codec import Codec", "rye/index/_codec.py": ""}),
-    "past the façade": (past_the_facade, {"rye/cli/a.py": "def f():\n    from rye.search.results import SearchResult"}),
     "print": (prints, {"rye/registry/registry.py": "print('x')"}),
     "stdout": (prints, {"rye/index/a.py": "sys.stdout.write('x')"}),
     "eval": (executions, {"rye/items/a.py": "eval('1')"}),
@@ -366,17 +329,6 @@ def test_the_sources_read_are_the_whole_package() -> None:
 def test_rye_breaks_no_rule(rule: Rule) -> None:
     """Imports point down and make no cycle, third parties stay in their room, names say one thing, and the rest."""
     assert rule(SOURCES) == []
-
-
-def test_every_file_that_is_excused_reaches_past_the_facade() -> None:
-    """The list of files that still import a room below the façade names no other."""
-    reaching = {
-        place.partition(":")[0]
-        for place, source, target in edges(SOURCES)
-        if room_of(source) in SURFACES and target.startswith("rye.")
-        if target not in FACADE and room_of(target) not in SURFACES
-    }
-    assert reaching == PAST_THE_FACADE
 
 
 def test_every_dependency_has_a_room_and_every_room_uses_it() -> None:

@@ -185,7 +185,7 @@ def _as_rye_error(error: Exception) -> RyeError:
     if os.environ.get("RYE_DEBUG", "") not in {"", "0"}:
         import traceback
 
-        from rye.registry import hide_keys
+        from rye.trust.keys import hide_keys
 
         note(hide_keys("".join(traceback.format_exception(error)).rstrip()))
     return _unexpected(error)
@@ -214,7 +214,7 @@ def _unexpected(error: Exception) -> RyeError:
 
 def _report(error: RyeError, words: Sequence[str]) -> int:
     """Write an error in the form that the words ask for; a private key that it quotes is blanked out."""
-    from rye.registry import hide_keys
+    from rye.trust.keys import hide_keys
 
     error.message, error.hint = hide_keys(error.message), hide_keys(error.hint)
     error.details = {name: _without_keys(value) for name, value in error.details.items()}
@@ -230,7 +230,7 @@ def _report(error: RyeError, words: Sequence[str]) -> int:
 
 
 def _without_keys(value: Any) -> Any:
-    from rye.registry import hide_keys
+    from rye.trust.keys import hide_keys
 
     if isinstance(value, list | tuple):
         return [_without_keys(each) for each in value]

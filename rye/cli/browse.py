@@ -42,11 +42,12 @@ from rye.cli.render.items import render_item, render_unreadable
 from rye.cli.render.parts import passage, standing_label
 from rye.cli.terminal import Terminal
 from rye.errors import RyeError
-from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult
+from rye.registry.reports import LoadedItem
+from rye.search.results import Replaced, SearchResponse, SearchResult
 from rye.surface.text import header, passage_of, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
 
 _HITS = 100
 _LINES = 500
@@ -151,7 +152,7 @@ class Browser:
         Raises:
             RyeError: It is gone or cannot be read.
         """
-        return self._registry.load(hit.type, hit.id, source_name(hit.source, hit.bundle, hit.folder))
+        return self._registry.get(f"{hit.type}:{hit.id}", source_name(hit.source, hit.bundle, hit.folder))
 
     def status(self) -> str:
         """Return how many hits there are, or what is wrong."""

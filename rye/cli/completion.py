@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, shell_complete, split_arg_string
 
 if TYPE_CHECKING:
-    from rye.registry import Layout
+    from rye.spaces.layout import Layout
 
 _Spaces: TypeAlias = "Callable[[], Layout]"
 
@@ -150,7 +150,7 @@ def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[st
 
 def _items(layout: _Spaces, begun: str) -> Iterator[str]:
     """Yield the names of all items, by type and id; the ids alone where the word has no type yet."""
-    from rye.registry import list_items
+    from rye.spaces.walk import list_items
 
     for root in layout().roots:
         for file in list_items(root)[0]:
@@ -160,19 +160,19 @@ def _items(layout: _Spaces, begun: str) -> Iterator[str]:
 
 
 def _keys(_layout: _Spaces, _begun: str) -> Iterable[str]:
-    from rye.registry import Keyring
+    from rye.keyring.private import Keyring
 
     return (path.stem for path in Keyring.find().folder.glob("*.pem"))
 
 
 def _trusted(layout: _Spaces, _begun: str) -> Iterable[str]:
-    from rye.registry import Keyring
+    from rye.keyring.private import Keyring
 
     return (key.fingerprint for key in Keyring(layout()).trust.list().keys)
 
 
 def _fields(_layout: _Spaces, _begun: str) -> Iterable[str]:
-    from rye.registry import KEYWORD_FIELDS, TEXT_FIELDS
+    from rye.search.fields import KEYWORD_FIELDS, TEXT_FIELDS
 
     return (*TEXT_FIELDS, *KEYWORD_FIELDS)
 

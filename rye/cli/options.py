@@ -22,7 +22,8 @@ from rye.parameters import COMMANDS, SECTIONS, Parameter, ParameterError, descri
 from rye.surface.requests import AUTOMATIC
 
 if TYPE_CHECKING:
-    from rye.registry import Layout, Registry
+    from rye.registry.registry import Registry
+    from rye.spaces.layout import Layout
 
 Answer = TypeVar("Answer")
 HELP_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -160,7 +161,7 @@ class Place:
 
     def layout(self) -> Layout:
         """Return the layout of the spaces, for commands that need no index and therefore do not load the engine."""
-        from rye.registry import Layout
+        from rye.spaces.layout import Layout
 
         return Layout.find(
             project=self.project,
@@ -173,7 +174,9 @@ class Place:
 
     def open(self, progress: IndexProgress | None = None) -> Registry:
         """Return the registry of these spaces, which reports its progress."""
-        from rye.registry import Layout, Registry, chosen_index
+        from rye.registry.registry import Registry
+        from rye.search.settings import chosen_index
+        from rye.spaces.layout import Layout
 
         index = self.index
         if self.may_be_remote:

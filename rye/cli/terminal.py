@@ -341,7 +341,7 @@ def ask_passphrase(what: str, **how: Any) -> bytes:
         SigningError: ``passphrase-needed`` when there is no terminal.
     """
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
-        from rye.registry import PASSPHRASE_VARIABLE
+        from rye.keyring.key_files import PASSPHRASE_VARIABLE
 
         raise SigningError(
             "passphrase-needed",

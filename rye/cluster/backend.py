@@ -6,7 +6,7 @@ and judged here, and their scores are computed from them, with the frequencies o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -53,7 +53,6 @@ _FIRST: Mapping[str, Any] = {
     "name": {"by_name": "asc"},
     "date": {"time": {"order": "desc", "missing": "_last"}},
 }
-BY_SCORE: tuple[Any, ...] = (_FIRST["score"], *_BY_TIES)
 
 
 class Scorer(Protocol):
@@ -80,16 +79,6 @@ class ByWords:
         return self._compiler.score(matches.clause, weighed, empty.norm())
 
 
-class Ranking(NamedTuple):
-    """How the hits of a query were ordered: by a clause that scores them, what decides first, and :data:`TIES`."""
-
-    clause: Clause
-    first: str
-    sort: tuple[Any, ...]
-    order: Order
-    by: Scorer
-
-
 class View(NamedTuple):
     """What one search brings to a generation.
 
@@ -99,7 +88,6 @@ class View(NamedTuple):
         scratch: Folder for the indexes of its pages.
         space: Which items are searched, and counted in statistics: those of a space, or ``all``.
         lists: The signed lists of the registry under these keys.
-        keys: Of keyword terms that items of other registries have, which are searched together with this one.
     """
 
     overrides: Mapping[str, Overrides]
@@ -108,7 +96,6 @@ class View(NamedTuple):
     scratch: Path
     space: str = "all"
     lists: CheckedLists = CheckedLists()
-    keys: frozenset[str] = frozenset()
 
 
 class ClusterBackend:
@@ -120,14 +107,13 @@ class ClusterBackend:
         self._extent, self.address_of = generation.extent(view.space), generation.address_of
         self.hits = FetchedHits(generation, view.scratch, view.lists)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
-        self.rankings: dict[int, Ranking] = {}  # likewise
         self.names = ClusterNames(self, generation)
-        self.has_withdrawn = generation.snapshot.has_withdrawn
-        self.times: dict[str, float] = {}  # by the address of each hit of the page
+        self.has_withdrawn = generation.snapshot.notes.withdrawn
 
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
-        return (self._of.snapshot.keys | self._view.keys) - frozenset(BUILT_IN_KEYS)
+        owners = self._of.snapshot.notes.owners.values()
+        return frozenset(key for owned in owners for key in owned.keys) - frozenset(BUILT_IN_KEYS)
 
     def expect(self, query: str, words: Mapping[ast.Word, int]) -> None:
         """Look up the words and names that a search of plain words will ask about, together."""
@@ -182,9 +168,7 @@ class ClusterBackend:
         first = "score" if order.reach is not None else order.sort_by
         start, stop = (0, order.reach) if order.reach is not None else (order.start, order.stop)
         ranked = self._ranked(matches, scorer, order)
-        ordered = (_FIRST[first], *_BY_TIES)
-        self.rankings[id(query)] = Ranking(ranked, first, ordered, order, scorer)
-        rows, total = self.hits.ranked(ranked, ordered, start, stop - start)
+        rows, total = self.hits.ranked(ranked, (_FIRST[first], *_BY_TIES), start, stop - start)
         matches.set_count(total)
         if order.reach is not None:
             reachable = Found(self._of, marked([row.mark for row in rows]), len(rows))
@@ -230,7 +214,6 @@ class ClusterBackend:
         scores = evaluation.totals().round(4)
         if order.sort_by == "score":  # the cluster adds up in single precision
             rows = sorted(rows, key=lambda row: (-(row.score // TIER), -scores[numbers[row.mark]], *row.tie))
-        self.times = {self.address_of(str(row.root.path / row.path)): row.time for row in rows}
         docs = np.asarray([numbers[row.mark] for row in rows], np.int64)
         pad = np.full(order.start, -1)  # the hits before the page, which nobody asks for
         named = {self.names.marks[item] for item in order.exact.tolist()}
@@ -269,11 +252,7 @@ class ClusterBackend:
         """Return the hits that meet conditions on verdicts, as these are here; a warning counts the others."""
         states, reader = hydrator.states, hydrator.reader
 
-        def refers(node: bound.Relation, doc: int) -> bool:
-            part, local = reader.locate(doc)
-            return self.hits.marks[part.root.source, part.segment.paths[local]] in self._of.relations.marks(node)
-
-        kept = [doc for doc in docs if all(_holds(node, doc, states, reader, refers=refers) for node in on_verdicts)]
+        kept = [doc for doc in docs if all(_holds(node, doc, states, reader) for node in on_verdicts)]
         if gone := len(docs) - len(kept):
             warnings.append(f"{gone} of the hits here were left out: their verdict is not what was asked for")
         return kept
@@ -400,19 +379,15 @@ class ClusterNames:
         return self._backend.why_hidden(self.as_matches(items), len(items)) if len(items) else []
 
 
-def _holds(
-    node: Bound, doc: int, states: States, reader: Reader, *, refers: Callable[[bound.Relation, int], bool]
-) -> bool:
+def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
     """Return whether a fetched hit meets a condition on its verdict or signer, as the keys here judge it."""
     match node:
         case bound.All(operands=operands):
-            return all(_holds(operand, doc, states, reader, refers=refers) for operand in operands)
+            return all(_holds(operand, doc, states, reader) for operand in operands)
         case bound.Any(operands=operands):
-            return any(_holds(operand, doc, states, reader, refers=refers) for operand in operands)
+            return any(_holds(operand, doc, states, reader) for operand in operands)
         case bound.Not(operand=operand):
-            return not _holds(operand, doc, states, reader, refers=refers)
-    if bound.is_relation(node):
-        return refers(node, doc)
+            return not _holds(operand, doc, states, reader)
     if not bound.asks_verdict(node):
         return bool(Evaluation(reader, node, weights_for(reader), states).docs().mask[doc])
     signature = states.signature(*reader.locate(doc))

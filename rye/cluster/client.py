@@ -41,11 +41,6 @@ _PORT = 9200
 _PEM_FILES = {"ca_certs": "RYE_INDEX_CA", "client_cert": "RYE_INDEX_CERT", "client_key": "RYE_INDEX_KEY"}
 
 
-def split_addresses(text: str) -> list[str]:
-    """Return the addresses in a text: a comma before ``opensearch+`` stands between two, any other between hosts."""
-    return re.split(r"\s*,\s*(?=opensearch\+)", text)
-
-
 class Address(NamedTuple):
     """A registry on a cluster: whether over TLS, the hosts to ask, each with its port, and the name."""
 
@@ -60,7 +55,7 @@ class Address(NamedTuple):
         Raises:
             ArgumentError: ``bad-index``.
         """
-        if isinstance(text, str) and len(split_addresses(text)) > 1:
+        if isinstance(text, str) and text.count("opensearch+") > 1:
             raise ArgumentError("bad-index", "index names several registries", hint="name one of them")
         match = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
         hosts = [_split_host(host) for host in match["hosts"].split(",")] if match else []

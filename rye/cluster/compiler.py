@@ -8,7 +8,7 @@ How often a term query stands in a field is said by :mod:`rye.cluster.frequency`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, filter_clause, fuzzy, none_of
 from rye.cluster.frequency import SCRIPTS, script, term_frequency
@@ -66,7 +66,6 @@ class Compiler:
         terms: By part and whether it is excluded, the words of the dictionary that it stands for.
         weights: Of the fields, a row for each type, or for each root and type; None where nothing is scored.
         trust: The keys here.
-        related: Returns the clause of a condition on relations.
     """
 
     def __init__(
@@ -74,11 +73,9 @@ class Compiler:
         terms: WordLists,
         weights: Weights | None,
         trust: TrustSet = _NO_KEYS,
-        related: Callable[[bound.Relation], Clause] | None = None,
     ) -> None:
         self._terms = terms
         self._trust = trust
-        self._related = related
         self._weights = weights
 
     def match(self, node: bound.Bound, *, excluded: bool = False) -> Clause:
@@ -98,8 +95,6 @@ class Compiler:
                 return none_of(self.match(operand, excluded=not excluded))
             case TermQuery():
                 return Places(self._terms, node, excluded=excluded).match()
-        if self._related is not None and bound.is_relation(node):
-            return self._related(node)
         return filter_clause(node, self._trust, excluded=excluded)
 
     def score(self, matching: Clause, weighed: Sequence[tuple[TermQuery, float]], norm: float) -> Clause:

@@ -27,10 +27,10 @@ _LAST = "\U0010ffff"
 
 def cannot(what: str, hint: str) -> UnavailableError:
     """Return the error for what a cluster cannot do."""
-    return UnavailableError("not-on-cluster", f"a search on a cluster cannot {what} yet", hint=hint)
+    return UnavailableError("not-on-cluster", f"a registry on a cluster cannot {what}", hint=hint)
 
 
-AT_HOME = "search the spaces themselves, without --index"
+AT_HOME = "search the spaces themselves: --index none"
 
 
 def fuzzy(field: str, text: str, distance: int, start: int = 0) -> Clause:
@@ -73,8 +73,10 @@ def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False
     whether it is, the page finds out.
 
     Raises:
-        UnavailableError: ``not-on-cluster``: verdicts but trusted.
+        UnavailableError: ``not-on-cluster``: verdicts but trusted, and references.
     """
+    if bound.is_relation(node):
+        raise cannot("ask what items refer to", f"rye refs ITEM lists the references of one item; or {AT_HOME}")
     if bound.asks_verdict(node):
         return _of_signature(node, trust, excluded=excluded)
     match node:
@@ -99,7 +101,7 @@ def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False
             return is_state(name) if name in HIDDEN_STATES else {"term": {"state": name}}
         case bound.Between():
             return _between(node)
-    message = f"{type(node).__name__} follows references"
+    message = f"{type(node).__name__} is no filter of a cluster"
     raise AssertionError(message)
 
 

@@ -27,7 +27,7 @@ from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Ver
 from rye.index.segment import Segment
 from rye.search.fields import kind_of
 
-FORMAT = 8
+FORMAT = 9
 """The version of the documents; a registry in another version has to be published again."""
 
 _BLOCK = 1_000

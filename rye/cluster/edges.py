@@ -1,37 +1,31 @@
 """What a document on a cluster says of references: those of its item, and what the item may be called by others.
 
-Both are of the item alone, so they change with it only. A reference is the number of its kind, the lookups that it
-stands for, best first, and its text: ``0 1b6e… 0b6e…|ops/deploy``. The cluster splits that into words, so what may
-refer to an item is found by the four lookups that name it.
+Both are of the item alone, so they change with it only. A lookup is one word: how to look, and the key in 16 digits.
+What may refer to an item is found by the four lookups that name it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from rye.index.arrays import Ints
-from rye.index.edges import UNSURE
 from rye.index.references import BY_NAME, TYPE_BITS, TYPED, Lookup, beside, key_of, name_of
-from rye.index.relations import KINDS, MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
-from rye.index.schema import TYPE_NUMBER, clean
+from rye.index.relations import Edge, edges_of
+from rye.index.schema import TYPE_NUMBER
 from rye.index.segment import Segment
 from rye.items import Item
 from rye.spaces import Root
 from rye.spaces.signed import ReadItem
 
 FIELDS: dict[str, Any] = {
-    "edges": {"type": "keyword", "index": False, "copy_to": ["refers"]},
-    "refers": {"type": "text", "analyzer": "words", "norms": False, "index_options": "docs"},
+    "refers": {"type": "keyword", "doc_values": False},
     "called": {"type": "keyword"},
 }
 """The mapping of these fields."""
-
-_LOOKUPS = 100
 
 
 def words(lookups: Iterable[Lookup]) -> list[str]:
@@ -66,27 +60,11 @@ def fields_of(segment: Segment, docs: Ints) -> Iterator[dict[str, list[str]]]:
     bounds = np.searchsorted(edges.docs, np.stack([docs, docs + 1]).astype(edges.docs.dtype)).T.tolist()
 
     @cache
-    def of_target(target: int) -> str:
+    def of_target(target: int) -> list[str]:
         start, stop = int(edges.ends[target]), int(edges.ends[target + 1])
-        lookups = map(Lookup, edges.hows[start:stop].tolist(), edges.keys[start:stop].tolist())
-        return f"{' '.join(['', *words(lookups)])}|{edges.texts[target]}"
+        return words(map(Lookup, edges.hows[start:stop].tolist(), edges.keys[start:stop].tolist()))
 
     for doc, (first, last) in zip(docs.tolist(), bounds, strict=True):
-        pairs = zip(edges.kinds[first:last].tolist(), edges.targets[first:last].tolist(), strict=True)
-        rows = [f"{kind}{of_target(target)}" for kind, target in pairs]
+        refers = dict.fromkeys(word for target in edges.targets[first:last].tolist() for word in of_target(target))
         names = {"called": called(int(edges.id_keys[doc]), int(edges.name_keys[doc]))}
-        yield names | ({"edges": rows} if rows else {})
-
-
-def read_edges(rows: Sequence[str]) -> Iterator[Edge]:
-    """Yield the references that a document states; their lines are not known.
-
-    Raises:
-        ValueError, IndexError: They are none that rye would write.
-    """
-    for row in islice(rows, MAX_REFERENCES):
-        head, _, text = row.partition("|")
-        kind, *found = head.split(" ", _LOOKUPS)
-        lookups = tuple(Lookup(int(word[:1]), int(word[1:17], 16)) for word in found[:_LOOKUPS])
-        number = int(kind)
-        yield Edge(KINDS[number % UNSURE], clean(text)[:MAX_REFERENCE_TEXT], lookups, number < UNSURE, 1)
+        yield names | ({"refers": list(refers)} if refers else {})

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rye.cluster.all_relations import AllRelations
 from rye.cluster.client import Cluster
 from rye.cluster.compiler import MOST_TERMS, Compiler, lookup, terms_asked
 from rye.cluster.conditions import EVERYTHING, NOTHING, Clause, all_of, any_of, cannot, none_of
@@ -37,7 +36,6 @@ from rye.trust import Evidence, TrustSet
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000
 _KEPT = 100_000
-_ASKED = 10_000
 
 
 LookUp: TypeAlias = Generator[list[tuple[str, Clause]], list[dict[str, Any]], None]
@@ -90,17 +88,6 @@ class WordLists:
                 found = {str(row["word"][0]): (int(row["df"][0]), int(row["fields"][0])) for row in rows}
             self._known[key] = self._weighed(key[0], found, excluded=key[1], is_everywhere=bool(wanted[key].all()))
 
-    def frequencies(self, words: Sequence[str]) -> list[int]:
-        """Return in how many items each of some words occurs."""
-        blocks = [words[start : start + _ASKED] for start in range(0, len(words), _ASKED)]
-        shape = {"size": _ASKED, "_source": False, "docvalue_fields": ["word", "df"], "sort": ["_doc"]}
-        bodies = [{"query": {"bool": {"filter": [{"terms": {"word": list(block)}}]}}} | shape for block in blocks]
-        answers = self._cluster.searches(self._index, bodies)
-        with self._cluster.faults(), reading():
-            rows = [hit["fields"] for answer in answers for hit in answer["hits"]["hits"]]
-            counts = {str(row["word"][0]): int(row["df"][0]) for row in rows}
-        return [counts.get(word, 0) for word in words]
-
     def _weighed(
         self, pattern: Pattern, found: dict[str, tuple[int, int]], *, excluded: bool, is_everywhere: bool
     ) -> dict[str, Term]:
@@ -146,10 +133,8 @@ class Generation:
 
     Attributes:
         cluster, snapshot: Where it is, and what is noted there.
-        weights: The documented weights of the fields, with its mean lengths.
         roots: Where its items were published from, by number; None for one that is no longer used.
         lists: Its dictionary.
-        relations: What its items refer to.
         dfs: In how many items a term query is found, by space, pattern and fields.
         lock: Held while the pages change.
         pages: The indexes that were made last, each of the items of a page, and the number of each by its mark.
@@ -158,19 +143,17 @@ class Generation:
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
         self.cluster = cluster
         self.snapshot = snapshot
-        self.weights = plain_weights(snapshot.average)
         self.roots = snapshot.roots
         self.lists = WordLists(cluster, snapshot.words)
-        self.relations = AllRelations(cluster, snapshot)
         self.dfs: dict[tuple[str, bound.TextPattern, bytes], int] = {}
         self.pages: dict[tuple[tuple[str, int, str, Evidence], ...], tuple[Reader, dict[str, int]]] = {}
         self.lock = Lock()
-        self._extents = {"all": Extent(EVERYTHING, snapshot.size, snapshot.average)}
+        self._extents = {"all": Extent(EVERYTHING, snapshot.notes.count, np.asarray(snapshot.notes.average))}
         self._named: dict[tuple[str, str], list[tuple[str, ...]]] = {}
 
     def gap(self) -> str:
         """Return a sentence where documents are missing, or were added by somebody else; else empty."""
-        count, expected = self.counts([EVERYTHING])[0], self.snapshot.expected
+        count, expected = self.counts([EVERYTHING])[0], self.snapshot.notes.expected
         if count == expected:
             return ""
         what = (
@@ -227,7 +210,7 @@ class Generation:
             for pattern in patterns(term.pattern):
                 before = wanted.get((pattern, excluded))
                 wanted[pattern, excluded] = term.fields if before is None else before & term.fields
-        return Compiler(self.lists.look_up(wanted), weights, trust, self.relations.clause)
+        return Compiler(self.lists.look_up(wanted), weights, trust)
 
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""

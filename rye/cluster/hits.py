@@ -47,7 +47,6 @@ TIES = ("priority", "id", "type", "path", "root")
 _FACTS = ("mark", "id", "type", "path", "root", "time", "by_name")
 _MOST_COPIES = 1_000
 _MOST_ALIKE = 20
-_MOST_STEPS = 5
 _LONGEST = 200
 _KEPT = 32
 _LARGEST_KEPT = 1 << 20
@@ -86,7 +85,6 @@ class FetchedHits:
     Attributes:
         lists: The signed lists of the registry.
         left_out: Sentences on those whose bytes are no item.
-        marks: Of those that were fetched, by source and path.
         dimensions: Of the vectors that are fetched with each hit; 0 for none.
         vectors: By source and path, those of the hits that have any.
         not_as_listed: By source and path, a sentence on each hit that is not as its signed list says.
@@ -100,7 +98,6 @@ class FetchedHits:
         self._read: dict[tuple[str, str], ReadItem] = {}
         self._roots = generation.roots
         self.left_out: list[str] = []
-        self.marks: dict[tuple[str, str], str] = {}
         self.dimensions = 0
         self.vectors: dict[tuple[str, str], HitVectors] = {}
 
@@ -117,13 +114,9 @@ class FetchedHits:
         rows = self._having([name, *(other for other, _ in spellings(name))])
         if not rows:
             return self.matching(fuzzy("id", name.rpartition(":")[2][:_LONGEST], 2), _MOST_ALIKE)
-        seen, latest = {row.mark for row in rows}, rows
-        for _ in range(_MOST_STEPS):
-            said = [str(row.read.item.metadata.get("superseded_by") or "") for row in latest]
-            latest = [row for row in self._having(list(filter(None, said))) if row.mark not in seen]
-            seen |= {row.mark for row in latest}
-            rows += latest
-        return rows
+        said = [str(row.read.item.metadata.get("superseded_by") or "") for row in rows]
+        known = {row.mark for row in rows}
+        return [*rows, *(row for row in self._having(list(filter(None, said))) if row.mark not in known)]
 
     def _having(self, names: Sequence[str]) -> list[Row]:
         keys = [name if ":" in name else f"{kind}:{name}" for name in names for kind in TYPE_NAMES]
@@ -132,13 +125,8 @@ class FetchedHits:
 
     def ranked(self, query: Clause, order: Sequence[Any], start: int, size: int) -> tuple[list[Row], int]:
         """Return a page of a query, and how many match."""
-        return self.pages_of([query], order, start, size)[0]
-
-    def pages_of(
-        self, queries: Sequence[Clause], order: Sequence[Any], start: int, size: int
-    ) -> list[tuple[list[Row], int]]:
-        """Return the same page of each of some queries, and how many match."""
-        shape = {
+        body = {
+            "query": query,
             "from": start,
             "size": size,
             "sort": list(order),
@@ -148,16 +136,14 @@ class FetchedHits:
             "docvalue_fields": list(_FACTS),
         }
         cluster = self._of.cluster
-        answers = cluster.searches(self._of.snapshot.items, [{"query": query, **shape} for query in queries])
+        answer = cluster.search(self._of.snapshot.items, body)
         with cluster.faults(), reading():
-            totals = [int(answer["hits"]["total"]["value"]) for answer in answers]
-            found = [list(map(self._row, answer["hits"]["hits"][:size])) for answer in answers]
-        pages = [[row for row in page if row is not None] for page in found]
-        return list(zip(pages, totals, strict=True))
+            found = [self._row(hit) for hit in answer["hits"]["hits"][:size]]
+            return [row for row in found if row is not None], int(answer["hits"]["total"]["value"])
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Return the other items with the type and id of some, in whatever space."""
-        if not rows or not self._of.snapshot.has_copies:
+        if not rows or not self._of.snapshot.notes.copies:
             return []
         keys = [f"key{SEPARATOR}{clean(f'{row.read.item.type}:{row.read.item.id}')}" for row in rows]
         others = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]
@@ -189,7 +175,6 @@ class FetchedHits:
         self._read[root.source, path] = read
         if self.dimensions:
             self.vectors[root.source, path] = HitVectors.read(source, self.dimensions)
-        self.marks[root.source, path] = str(fields["mark"])
         tie = (root.priority, item_id, kind, path, number)
         time, score = float(fields.get("time", -np.inf)), float(hit.get("_score") or 0.0)
         return Row(str(fields["mark"]), read, root, path, round(score), time, str(fields["by_name"]), tie)

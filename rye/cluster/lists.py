@@ -1,8 +1,7 @@
 """The signed lists of a registry on a cluster: they are published with the items, and the reader checks them.
 
 A list goes to the dictionary's index as one document. Its signatures are checked here, with the keys that count for
-the registry. What the cluster says beside it is its own word: which roots a list is for, which items it holds, and
-which of the listed ones were never published. So these words decide over warnings, and over no verdict.
+the registry. Which roots it is for is the word of the cluster.
 """
 
 from __future__ import annotations
@@ -18,9 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from rye._text import may_name_item
 from rye.cluster.client import Cluster
@@ -52,12 +49,7 @@ from rye.trust.trust_set import ListedSpace
 MOST_LISTS = 1_000
 """Lists of one registry that are read and remembered."""
 
-MOST_ITEMS = 100_000
-"""Items that are looked for on the lists of one registry."""
-
 _LINK = "120000"
-_NAMED = 5
-_END = b"\0"
 
 
 class OwnList(NamedTuple):
@@ -67,15 +59,13 @@ class OwnList(NamedTuple):
         owner: Whose.
         source: The first root that it covers, in words.
         roots: All of them.
-        data: The bytes of the file, and before them the listed items that are not published.
-        warning: How the items differ from it; empty if they do not.
+        data: The bytes of the file.
     """
 
     owner: str
     source: str
     roots: tuple[RootFacts, ...]
     data: bytes
-    warning: str
 
     @property
     def document(self) -> str:
@@ -101,29 +91,9 @@ def own_lists(reader: Reader, owner: str) -> Iterator[OwnList]:
         if folder and os.path.lexists(folder / LIST_FILE):
             folders.setdefault(folder, []).append(root)
     for folder, roots in folders.items():
-        if (data := read_list(folder)) is None:
-            continue
-        listed, left, wrong = parse_list(data), list[str](), list[str]()
-        for root in roots:
-            digests = _digests(reader, root)
-            rows = {row.file.rel_path: row for row in _items(listed, folder, root)}
-            left += [path for path in rows if path not in digests]
-            wrong += [path for path, digest in digests.items() if not _is_as(rows.get(path), digest)]
-        said = f"{roots[0].source}: {_count(wrong)} not as the signed list says, rye sign --list: {_some(wrong)}"
-        content = "\n".join(left).encode("utf-8", "surrogateescape") + _END + data
-        facts = tuple(RootFacts.of(root, owner) for root in roots)
-        yield OwnList(owner, roots[0].source, facts, content, said if wrong else "")
-
-
-def _digests(reader: Reader, root: Root) -> dict[str, str]:
-    """Return the SHA-256 hex of the items of a root, by path."""
-    digests: dict[str, str] = {}
-    for part in reader.parts:
-        if part.root is root:
-            docs = np.flatnonzero(part.live)
-            paths = part.segment.paths.take(docs)
-            digests |= zip(paths, map(part.segment.evidence.content_digest, docs.tolist()), strict=True)
-    return digests
+        if (data := read_list(folder)) is not None:
+            parse_list(data)
+            yield OwnList(owner, roots[0].source, tuple(RootFacts.of(root, owner) for root in roots), data)
 
 
 def _items(listed: SpaceList, folder: Path, root: Root) -> Iterator[ListedItem]:
@@ -138,33 +108,18 @@ def _is_as(row: ListedItem | None, digest: str) -> bool:
     return row is not None and (row.mode == _LINK or row.sha256 == digest)
 
 
-def _count(paths: Sequence[str]) -> str:
-    """Return the beginning of a sentence on some items, as ``2 items are``."""
-    return "1 item is" if len(paths) == 1 else f"{len(paths):,} items are"
-
-
-def _some(paths: Sequence[str]) -> str:
-    """Return the first few paths, and how many more there are."""
-    names, more = ", ".join(map(shown, sorted(paths)[:_NAMED])), len(paths) - _NAMED
-    return f"{names} and {more:,} more" if more > 0 else names
-
-
 def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str, str]:
     """Return those documents of lists that an index of words holds, as they were sent."""
-    return _texts(cluster.search(index, _asking(names)), cluster) if names else {}
-
-
-def _asking(names: Sequence[str]) -> dict[str, Any]:
-    return {"query": {"ids": {"values": list(names)}}, "size": len(names), "stored_fields": ["list"]}
-
-
-def _texts(answer: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
+    if not names:
+        return {}
+    body = {"query": {"ids": {"values": list(names)}}, "size": len(names), "stored_fields": ["list"]}
+    answer = cluster.search(index, body)
     with cluster.faults(), reading():
         return {str(hit["_id"]): str(hit["fields"]["list"][0]) for hit in answer["hits"]["hits"]}
 
 
-def _content(text: str, room: int) -> tuple[frozenset[str], bytes]:
-    """Return the listed items that were not published, and the bytes of a list.
+def _content(text: str, room: int) -> bytes:
+    """Return the bytes of a list.
 
     Raises:
         ValueError: The text is something else.
@@ -174,11 +129,10 @@ def _content(text: str, room: int) -> tuple[frozenset[str], bytes]:
         data = whole.decompress(base64.b64decode(text, validate=True), max(room, 1))
     except (zlib.error, binascii.Error) as error:
         raise ValueError(str(error)) from None
-    left, end, listed = data.partition(_END)
-    if not (whole.eof and end):
+    if not (data and whole.eof):
         message = "it is cut off, too large, or one of two for the same folder"
         raise ValueError(message)
-    return frozenset(left.decode("utf-8", "surrogateescape").split("\n")), listed
+    return data
 
 
 class _Remembered(NamedTuple):
@@ -196,15 +150,13 @@ class HeldList:
         note: What the registry notes of it.
         roots: The roots that it covers, by number.
         text: Its document; None where the cluster did not hand it out, empty where two lists cover one root.
-        held: Root and path of every item that the cluster says it has; None where that is not known.
         room: Bytes that the list may have.
 
     Attributes:
         size: How many bytes it has.
         fault: Why it cannot be read: a code, and words; empty if it can.
         listed: What it says; None if it cannot be read.
-        missing: The listed items that the cluster does not have, but for
-        left: Those that are said not to be published.
+        rows: By number of the root and path, the items that it names.
     """
 
     def __init__(
@@ -212,7 +164,6 @@ class HeldList:
         note: ListNote,
         roots: Mapping[int, ClusterRoot],
         text: str | None,
-        held: frozenset[tuple[int, str]] | None,
         *,
         room: int,
     ) -> None:
@@ -221,12 +172,12 @@ class HeldList:
         facts = (note.owner, self.root.space, self.root.bundle, self.root.prefix, "client" if self.root.client else "")
         self.place = "\n".join(facts)
         self.rows: dict[tuple[int, str], ListedItem] = {}
-        told, folder = frozenset[str](), self.root.around if self.root.client else self.root.path
+        folder = self.root.around if self.root.client else self.root.path
         try:
             if text is None:
                 self.fault = "list-gone", "the cluster does not hand it out"
             else:
-                told, data = _content(text, room)
+                data = _content(text, room)
                 self.size = len(data)
                 self.listed = parse_list(data)
                 for number, root in roots.items():
@@ -235,11 +186,6 @@ class HeldList:
             self.fault = error.code, shown(error.message)
         except ValueError as error:
             self.fault = "list-malformed", shown(error)
-        absent = [path for number, path in self.rows if held is not None and (number, path) not in held]
-        self.missing, self.left = (
-            [path for path in absent if path not in told],
-            [path for path in absent if path in told],
-        )
 
     @cached_property
     def items(self) -> dict[tuple[str, str, str, str], str]:
@@ -267,7 +213,7 @@ class CheckedLists:
     """The lists of a registry under some keys.
 
     Attributes:
-        warnings: Sentences on lists that do not count, and on items that are missing.
+        warnings: Sentences on lists that do not count.
         spaces: By the number of a root, its list, keys that know what that says, and whether one that counts signed it.
     """
 
@@ -295,13 +241,6 @@ class CheckedLists:
             return read, f"{shown(path)} is not on {whose}: it was added there"
         return read, f"{shown(path)} has other bytes than {whose} says: older or altered ones"
 
-    def naming(self, name: str) -> Iterator[str]:
-        """Yield a sentence where a list names an item that was not found."""
-        for held, _, counts in self.spaces.values():
-            for row in held.rows.values() if counts else ():
-                if name in {row.file.item_id, f"{row.file.item_type}:{row.file.item_id}"}:
-                    yield f"the signed list of {held.root.source} names it: it is withheld, or was not published"
-
 
 class RegistryLists:
     """The lists of one generation of a registry, fetched once.
@@ -315,27 +254,17 @@ class RegistryLists:
     """
 
     def __init__(self, cluster: Cluster, snapshot: Published) -> None:
-        notes, roots = snapshot.lists, dict(enumerate(snapshot.roots))
+        notes, roots = snapshot.notes.lists, dict(enumerate(snapshot.roots))
         self._address = cluster.address
         known = [(note, {at: root for at in note.roots if (root := roots.get(at))}) for note in notes[:MOST_LISTS]]
         known = [(note, covered) for note, covered in known if covered]
         self.held: list[HeldList] = []
-        self._is_cut = False
         if known:
-            within = {"terms": {"root": sorted({at for _, covered in known for at in covered})}}
-            shape = {"size": MOST_ITEMS, "docvalue_fields": ["root", "path"]}
-            shape |= {"sort": ["_doc"], "track_total_hits": True, "stored_fields": "_none_"}
-            asked = [_asking([note.document for note, _ in known]), {"query": {"bool": {"filter": [within]}}} | shape]
-            documents, items = cluster.searches(f"{snapshot.items},{snapshot.words}", asked)
-            texts = _texts(documents, cluster)
-            with cluster.faults(), reading():
-                rows = [hit["fields"] for hit in items["hits"]["hits"]]
-                held = frozenset((int(row["root"][0]), str(row["path"][0])) for row in rows)
-                self._is_cut = int(items["hits"]["total"]["value"]) > len(rows)
+            texts = documents_of(cluster, snapshot.words, [note.document for note, _ in known])
             counts, room = Counter(at for _, covered in known for at in covered), 2 * MAX_SPACE_LIST
             for note, covered in known:
                 text = "" if max(map(counts.__getitem__, covered)) > 1 else texts.get(note.document)
-                self.held.append(HeldList(note, covered, text, None if self._is_cut else held, room=room))
+                self.held.append(HeldList(note, covered, text, room=room))
                 room -= self.held[-1].size
         self._seen: dict[str, _Remembered] = {}
         self._unkept = ""
@@ -363,11 +292,6 @@ class RegistryLists:
             elif held.listed:
                 listed = held.listed
                 good[held.place] = _Remembered(listed.name, listed.number, listed.digest)
-            if found.counting and held.missing:
-                warnings.append(f"{_count(held.missing)} missing that {whose} names: {_some(held.missing)}")
-            if found.counting and held.left:
-                said = f"is said not to have been published, which nobody signed: {_some(held.left)}"
-                warnings.append(f"of {whose}, {len(held.left):,} of {len(held.rows):,} items {said}")
             space = _space(held, found, older)
             keys = replace(trust, listed=lambda *_, given=space, **__: given)
             spaces |= dict.fromkeys(held.roots, (held, keys, bool(found.counting)))
@@ -376,8 +300,6 @@ class RegistryLists:
             words = shown(" ".join(filter(None, place.split("\n"))))
             forget = f"if its owner gave it up, remove {self._record()}"
             warnings.append(f"{self._address} had a signed list of {words}, and it is gone [list-gone]; {forget}")
-        if self._is_cut:
-            warnings.append(f"whether items of the signed lists of {self._address} are missing is not known: too many")
         self._remember(good)
         return CheckedLists((*warnings, *filter(None, [self._unkept])), spaces)
 

@@ -7,7 +7,7 @@ and bytes of the page, by the same code as at home.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,19 +30,15 @@ from rye.index.vectors import SCALE
 from rye.search.backend import Order, Top
 from rye.search.bound import Bound
 from rye.search.engine import Answer
-from rye.search.fields import Overrides
 from rye.search.fusion import lowest, shown_as
 from rye.search.meaning import Meaning
 from rye.search.modes import AUTO_MISSING, MeaningSearch
 from rye.search.request import Request
-from rye.search.rewrite import STAGES, Plan, Stage
+from rye.search.rewrite import Plan
 from rye.search.semantic import MeaningQuery, SemanticScores, similarities
 
 _LEAST = -2.0
 """Below every similarity and score."""
-
-_SHOWN = 1e-4
-"""The least similarity that is shown as more than 0."""
 
 
 class Embedding(NamedTuple):
@@ -108,10 +104,6 @@ class ClusterScores:
             reaching = self._scored(items.clause, self._only_similar(self._threshold))
             (self._count_similar,) = generation.counts([reaching])
 
-    def nearest(self, among: Clause) -> Clause:
-        """Return a query that scores some items by their similarity alone; those below the threshold do not match."""
-        return self._scored(among, self._only_similar(max(self._threshold, _SHOWN)), NO_WORDS)
-
     def asked(self) -> Found:
         """Return the items."""
         return self._items
@@ -125,7 +117,7 @@ class ClusterScores:
         if len(order.exact):  # these match whatever their scores are
             return self._scored(matches.clause, {"e": True})
         kept = [self._items.clause]
-        if self._of.snapshot.has_withdrawn and not self._semantic.request.include_superseded:
+        if self._of.snapshot.notes.withdrawn and not self._semantic.request.include_superseded:
             kept.append(none_of(WITHDRAWN))
         # the same as ``matches``, whose own clause compares all vectors once more
         return self._scored(all_of(kept), self._conditions())
@@ -186,13 +178,19 @@ class ClusterScores:
         """Return the parameters for items that are as near as a threshold, the nearest first."""
         return {"t": shown_as(threshold), "m": True}
 
-    def _scored(self, among: Clause, given: Mapping[str, Any], words: Words | None = None) -> Clause:
+    def _scored(self, among: Clause, given: Mapping[str, Any]) -> Clause:
         """Return a query that scores some items by meaning; those that do not meet the conditions do not match."""
         pairs = zip(self._asked.vectors, self._asked.readings.values(), strict=True)
         queries = np.concatenate([vector.astype(np.float64) * (weight / SCALE) for vector, weight in pairs])
+        plain = {"a": 1.0, "b": 0.0, "f": [], "t": _LEAST, "s": _LEAST, "l": _LEAST, "c": _LEAST}
+        params: dict[str, Any] = {**plain, "m": False, "w": False, "e": False, "u": UNIT, **given}
         # nine digits are what a float32 holds, and half of what is written otherwise
-        vectors = {"q": [float(f"{value:.9g}") for value in queries], "d": len(self._asked.vectors[0])}
-        return _scored(among, words or self._words, {**given, **vectors})
+        params |= {"q": [float(f"{value:.9g}") for value in queries], "d": len(self._asked.vectors[0])}
+        clause, norm = self._words
+        params["k"] = 1.0 / norm if clause != NOTHING else 0.0
+        query = {"bool": {"filter": [among], "should": [clause] if params["k"] else []}}
+        script = {"id": script_id("meaning"), "params": params}
+        return {"script_score": {"query": query, "script": script, "min_score": 1.0}}
 
 
 class Words(NamedTuple):
@@ -216,21 +214,6 @@ def keywords(backend: ClusterBackend, query: Bound, *, relax: bool) -> Words:
     return Words(words, empty.norm())
 
 
-def by_keywords(among: Clause, words: Words) -> Clause:
-    """Return a query that scores some items by their words alone; those without any do not match."""
-    return _scored(among, words, {"a": 0.0, "b": 1.0, "w": True, "q": [], "d": 0})
-
-
-def _scored(among: Clause, words: Words, given: Mapping[str, Any]) -> Clause:
-    plain = {"a": 1.0, "b": 0.0, "f": [], "t": _LEAST, "s": _LEAST, "l": _LEAST, "c": _LEAST}
-    params: dict[str, Any] = {**plain, "m": False, "w": False, "e": False, "u": UNIT, **given}
-    params["k"] = 1.0 / words.norm if words.clause != NOTHING else 0.0
-    query = {"bool": {"filter": [among], "should": [words.clause] if params["k"] else []}}
-    return {
-        "script_score": {"query": query, "script": {"id": script_id("meaning"), "params": params}, "min_score": 1.0}
-    }
-
-
 class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
     """One search of a registry on a cluster, from request to response.
 
@@ -238,13 +221,7 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         request: The search.
         backend, generation: Where it looks.
         embedding: The embedder of queries.
-        last: The loosest stage of relaxation to try, which then needs one hit; empty for any.
-
-    Attributes:
-        cannot_compare: Whether words had to answer because the query could not be compared with the items.
     """
-
-    backend: ClusterBackend
 
     def __init__(
         self,
@@ -252,30 +229,10 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         backend: ClusterBackend,
         generation: Generation,
         embedding: Embedding,
-        *,
-        last: str = "",
     ) -> None:
         super().__init__(request, backend)
-        self._last, self.cannot_compare = last, False
         self._cluster, self._of, self._embedding = backend, generation, embedding
         self._required: dict[int, tuple[Bound, Bound]] = {}  # of what scores words, by identity, what hits must match
-
-    @staticmethod
-    def weights(chosen: Overrides) -> Overrides:
-        """Return the weights of fields that are searched with, given those that were chosen for a root."""
-        return chosen
-
-    @property
-    def times(self) -> Mapping[str, float]:
-        """By the address of each hit of the page, when it was last changed, in seconds since 1970."""
-        return self._cluster.times
-
-    def stages(self, plan: Plan) -> Iterator[Stage]:
-        """Return the queries to try in turn, none looser than the last that counts."""
-        for at, stage in enumerate(super().stages(plan)):
-            beyond = STAGES.index(stage.name) - STAGES.index(self._last) if self._last else -1
-            if at == 0 or beyond <= 0:
-                yield stage if beyond < 0 else stage._replace(enough=1, wider=None)
 
     def can_embed(self) -> bool:
         """Return whether there is an embedder."""
@@ -295,10 +252,11 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         if semantic.demands():
             items = allowed & self._cluster.match(query)
         try:
-            asked = self._asked(semantic)
+            embedder = self._embedder(semantic)
+            readings = semantic.readings(embedder)
+            asked = Asked(embedder, readings, [query_vector(embedder, text) for text in readings])
         except (UnavailableError, EnvironmentFault) as error:
             semantic.fallback(error)
-            self.cannot_compare = self._of.snapshot.size > 0
             return None
         semantic.warnings += semantic.notes()
         required = query
@@ -338,33 +296,23 @@ class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):
         answer = self.ordered(mode.name, scores.query, matches, exact, rank=rank)
         return answer._replace(similar=scores.on_page(self._cluster.page(scores.query)))
 
-    def _asked(self, semantic: MeaningQuery) -> Asked:
-        """Return the text of the query as vectors of the registry's model.
-
-        Raises:
-            UnavailableError: There is no embedder, or it is of another model.
-        """
-        embedder = self.embedder(semantic)
-        readings = semantic.readings(embedder)
-        return Asked(embedder, readings, [query_vector(embedder, text) for text in readings])
-
-    def embedder(self, semantic: MeaningQuery) -> Embedder:
+    def _embedder(self, semantic: MeaningQuery) -> Embedder:
         """Return the embedder, which is of the registry's model; hits come with their vectors from now on.
 
         Raises:
             UnavailableError: There is none, or it is of another model.
         """
-        snapshot, address = self._of.snapshot, shown(str(self._of.cluster.address))
-        missing = snapshot.size - snapshot.vectors
-        if snapshot.model is None:
+        notes, address = self._of.snapshot.notes, shown(str(self._of.cluster.address))
+        missing = notes.count - notes.vectors
+        if notes.model is None:
             hint = "whoever publishes it where there is an embedder adds them"
             raise UnavailableError("no-vectors", f"{address} has no vectors", hint=hint)
-        lacking = f"{missing:,} of {snapshot.size:,} items have no vectors"
-        if self.request.is_auto and missing > AUTO_MISSING * snapshot.size:
+        lacking = f"{missing:,} of {notes.count:,} items have no vectors"
+        if self.request.is_auto and missing > AUTO_MISSING * notes.count:
             raise UnavailableError("no-vectors", lacking, hint="--mode hybrid searches those that have")
         embedder, model = self._embedding.opened()
-        if not model.is_of(snapshot.model):
-            name = shown(snapshot.model.name)
+        if not model.is_of(notes.model):
+            name = shown(notes.model.name)
             same = ", another one of this name" if name == model.name else ""
             message = f"{address} has vectors of {name}{same}, and the embedder here is {model.name}"
             raise UnavailableError("other-model", message, hint="choose the embedder that it was published with")

@@ -14,7 +14,7 @@ from rye.cluster.generation import Generation, marked
 from rye.cluster.hits import TIES, FetchedHits, Row
 from rye.index.reader import Reader
 from rye.index.relations import Edge
-from rye.search.graph import MAX_CANDIDATES, Direction, graph_of, walk
+from rye.search.graph import MAX_CANDIDATES, Direction
 
 MOST_RELATED = 2_000
 """Items that are fetched at most to find the relations around one."""
@@ -37,32 +37,25 @@ class Neighbours:
         self._known: dict[str, Row] = {}
         self._edges: dict[str, list[Edge]] = {}
 
-    def around(self, rows: Sequence[Row], direction: Direction, depth: int) -> Reader:
-        """Return these items.
+    def around(self, rows: Sequence[Row], direction: Direction) -> Reader:
+        """Return an index of these items, and of all that are one step away from the one that is meant.
 
         Args:
             rows: The one that is meant, and others.
             direction: Which relations.
-            depth: How many steps.
 
         Raises:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
         """
         self._add(rows)
-        for step in range(depth):
-            reader, numbers = self._joined()
-            graph = graph_of(reader)
-            start = graph.item_of(self._start_of(reader))
-            steps = walk(graph, start, direction, step).items
-            last = [row for mark, row in self._known.items() if steps.get(graph.item_of(numbers[mark])) == step]
-            if not last:
-                return reader
-            self._step(last, direction)
-        return self._joined()[0]
+        reader = self._joined()
+        start = reader.key_of(self._start_of(reader))
+        self._step([row for row in self._known.values() if (row.read.item.type, row.read.item.id) == start], direction)
+        return self._joined()
 
-    def _joined(self) -> tuple[Reader, dict[str, int]]:
+    def _joined(self) -> Reader:
         rows = sorted(self._known.values(), key=lambda row: row.path)  # as a build of the index has them
-        return self._hits.indexed(rows, self._edges_of)
+        return self._hits.indexed(rows, self._edges_of)[0]
 
     def _step(self, last: Sequence[Row], direction: Direction) -> None:
         """Add what some items refer to, what refers to them, and all else that their references may name."""
@@ -102,7 +95,7 @@ class Neighbours:
         while start < total:
             page, total = self._hits.ranked({"bool": {"filter": [wanted]}}, [{"mark": "asc"}], start, _FETCHED)
             if len(self._known) + total > MOST_RELATED:
-                hint = "take fewer steps, or one direction: --depth 1 --direction out"
+                hint = "take one direction: --direction out"
                 raise cannot(f"follow references through more than {MOST_RELATED:,} items", hint)
             rows += page
             start += _FETCHED

@@ -427,7 +427,6 @@ class Publisher:
             warnings.append(
                 f"{abs(lost):,} documents are {'missing' if lost > 0 else 'too many'}: --repair of their owner"
             )
-        warnings += filter(None, [one.warning for one in self._items.lists])
         added, changed = plan.count("add"), plan.count("change")
         status = self._generations.unfinished
         return PublishReport(

@@ -14,7 +14,6 @@ from rye.cluster.faults import reading, shown
 from rye.cluster.roots import ClusterRoot, RootFacts, read_roots
 from rye.cluster.vectors import Model
 from rye.errors import EnvironmentFault, NotFoundError
-from rye.index.reader import Floats
 from rye.index.schema import TEXT_FIELDS
 
 
@@ -88,6 +87,16 @@ class Notes:
         """Whether some items may have the same type and id."""
         return len(self.owners) > 1 or any(owned.copies for owned in self.owners.values())
 
+    @property
+    def expected(self) -> int:
+        """How many items the owners published."""
+        return sum(owned.count for owned in self.owners.values())
+
+    @property
+    def vectors(self) -> int:
+        """How many items have vectors."""
+        return sum(owned.vectors for owned in self.owners.values())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the notes as JSON."""
         return {
@@ -125,31 +134,19 @@ class Published(NamedTuple):
     """One generation of a registry, which never changes.
 
     Attributes:
-        items, words: Its two indexes.
-        size: How many items it held when it was published.
-        expected: How many its owners published.
-        average: Shape ``(fields,)``: mean lengths.
-        keys: The keys of the keyword terms.
+        items: Its index of items.
+        notes: What is noted of it.
         roots: Where its items were published from, by number; None for one that is no longer used.
-        has_withdrawn: Whether some are superseded, deprecated or yanked.
-        has_copies: Whether some have the same type and id.
-        model: That of the vectors; None where no item has any.
-        vectors: How many items have vectors.
-        lists: The signed lists that go with the items.
     """
 
     items: str
-    words: str
-    size: int
-    expected: int
-    average: Floats
-    keys: frozenset[str]
+    notes: Notes
     roots: tuple[ClusterRoot | None, ...]
-    has_withdrawn: bool
-    has_copies: bool
-    model: Model | None = None
-    vectors: int = 0
-    lists: tuple[ListNote, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Its dictionary."""
+        return f"{self.items}-words"
 
 
 def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
@@ -191,14 +188,7 @@ def read_snapshot(cluster: Cluster) -> Published:
         raise EnvironmentFault("cluster-format", message, hint=f"publish it again: {hint}")
     with cluster.faults(), reading():
         notes = Notes.read(meta)
-        roots = read_roots(notes.roots, str(address))
-        keys = frozenset(key for owned in notes.owners.values() for key in owned.keys)
-        expected = sum(owned.count for owned in notes.owners.values())
-        vectors = sum(owned.vectors for owned in notes.owners.values())
-        flags, sizes = (notes.withdrawn, notes.copies), (notes.count, expected)
-        average = np.asarray(notes.average)
-        words = f"{index}-words"
-        return Published(index, words, *sizes, average, keys, roots, *flags, notes.model, vectors, notes.lists)
+        return Published(index, notes, read_roots(notes.roots, str(address)))
 
 
 def model_beside(cluster: Cluster, owner: str) -> Model | None:

@@ -120,10 +120,6 @@ class Reader:
         """Return ``type:id`` of every live document."""
         return [":".join(self.key_of(doc)) for doc in np.flatnonzero(self.live).tolist()]
 
-    def all_paths(self) -> list[str]:
-        """Return the path of every live document below its root."""
-        return [path for part in self.parts for path in part.segment.paths.take(np.flatnonzero(part.live))]
-
     def key_of(self, doc: int) -> tuple[str, str]:
         """Return ``(type, id)`` of a document."""
         part, local = self.locate(doc)

@@ -28,7 +28,7 @@ from rye.index.cache_folder import write_faults
 from rye.index.container import SYMPTOMS, DamagedError, OutdatedError, damage_text
 from rye.index.file_list import FileList, Files, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Snapshot, Store
-from rye.spaces import ItemFile, Root
+from rye.spaces import Root
 
 if TYPE_CHECKING:
     from rye.index.parallel_build import Thresholds
@@ -98,7 +98,6 @@ class SpaceIndex:
         self._now = now
         self._thresholds = thresholds
         self._snapshot: Snapshot | None = None
-        self._first: Snapshot | None = None
         self._rebuild_reason = ""
 
     def snapshot(self) -> Snapshot | None:
@@ -110,19 +109,7 @@ class SpaceIndex:
                 logger.warning("index of %s: %s", self.root.source, error)
                 self._rebuild_reason = str(error)
             self._snapshot = None
-        self._first = self._first or self._snapshot
         return self._snapshot
-
-    def signer_at_first(self, file: ItemFile) -> str:
-        """Return the key in the signature that a file had when this object first read the index; empty for none."""
-        try:
-            for listed in self._first.segments if self._first else ():
-                for doc in listed.having_key(file.item_type, file.item_id):
-                    if listed.segment.paths[doc] == file.rel_path:
-                        return str(listed.segment.evidence[doc].fingerprint)
-        except (DamagedError, *SYMPTOMS) as error:
-            logger.warning("index of %s: %s", self.root.source, error)
-        return ""
 
     def clear(self) -> int:
         """Remove the index and return how many bytes that freed."""
@@ -255,7 +242,6 @@ class SpaceIndex:
                 if path not in found.same:
                     deleted[segment].append(doc)
             self._snapshot = self._store.commit(base, file_list, found.write, deleted)
-            self._first = self._first or self._snapshot
         reasons = (f"the index was rebuilt: {self._rebuild_reason}",) if self._rebuild_reason else ()
         self._rebuild_reason = ""
         known = {each.path for each in set(problems).intersection(base.file_list.problems if base else ())}

@@ -18,7 +18,8 @@ from rye.mcp.startup import Options
 from rye.parameters import COMMANDS
 
 if TYPE_CHECKING:
-    from rye.registry import Changed, Registry
+    from rye.registry.live import Changed
+    from rye.registry.registry import Registry
 
 MAX_PROJECTS = 8
 """Projects that are open at a time, beside those named at the start."""
@@ -36,7 +37,7 @@ class Project:
     """
 
     def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
-        from rye.registry import Live
+        from rye.registry.live import Live
 
         self._folder = folder
         self._options = options
@@ -45,7 +46,9 @@ class Project:
         self._live = Live(self._open, changed)
 
     def _open(self) -> Registry:
-        from rye.registry import Layout, Registry, chosen_index
+        from rye.registry.registry import Registry
+        from rye.search.settings import chosen_index
+        from rye.spaces.layout import Layout
 
         folder, options = self._folder, self._options
         layout = Layout.find(project=folder, user=None, bundles=())
@@ -110,7 +113,6 @@ class Projects:
     """The open projects of a server. Safe to use from several threads.
 
     Attributes:
-        copied: What callers have copied from one space to another: the digest of each item without its signature line.
         started: When the server was started, in seconds since the epoch.
 
     Args:
@@ -125,7 +127,6 @@ class Projects:
         self._open: OrderedDict[Path | None, Project] = OrderedDict()
         self._places: frozenset[Path] = frozenset()
         self._named = tuple(Path(folder).resolve() for folder in options.projects)
-        self.copied: set[str] = set()
         self.started = time.time()
 
     def find(self, named: Any = None) -> Project:
@@ -199,7 +200,7 @@ class Projects:
 
 def _nearest(folder: Path) -> Path | None:
     """Return the project around a folder; None also where that one cannot be used."""
-    from rye.registry import find_project, user_space
+    from rye.spaces.discover import find_project, user_space
 
     try:
         return find_project(folder, user=user_space())
@@ -209,7 +210,7 @@ def _nearest(folder: Path) -> Path | None:
 
 def _checked(folder: Path) -> Path:
     """Return a folder that may be searched: one without items of its own, but not one inside of a project."""
-    from rye.registry import check_project
+    from rye.spaces.discover import check_project
 
     try:
         is_folder = folder.is_dir()

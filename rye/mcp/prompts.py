@@ -16,8 +16,10 @@ from rye.mcp.tools.load import fenced, part_of_content, require_trusted, start_o
 from rye.parameters.tools import MAX_CONTENT
 
 if TYPE_CHECKING:
+    from rye.items.directive_xml import Input
     from rye.mcp.startup import Options
-    from rye.registry import Input, LoadedItem, Registry
+    from rye.registry.registry import Registry
+    from rye.registry.reports import LoadedItem
 
 _PLACE = re.compile(r"\{input:([^{}\s|:?]++)[^{}]*+\}")
 
@@ -32,7 +34,7 @@ def list_prompts(
         if hit.shadowed_by:
             continue
         try:
-            inputs = _inputs(registry.load("directive", hit.id))
+            inputs = _inputs(registry.get(f"directive:{hit.id}"))
         except RyeError:  # gone, or not readable any more, since the page was made
             continue
         listed.append(
@@ -56,7 +58,7 @@ def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequ
         NotFoundError: There is no such directive.
         ItemError: It cannot be read, or is not trusted where that is required.
     """
-    loaded = registry.load("directive", params.name)
+    loaded = registry.get(f"directive:{params.name}")
     require_trusted(options, loaded)
     inputs = _inputs(loaded)
     values = _values(inputs, params.arguments or {})
@@ -85,7 +87,7 @@ def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequ
 
 
 def _inputs(loaded: LoadedItem) -> list[types.PromptArgument]:
-    from rye.registry import declared_inputs
+    from rye.items.directive_xml import declared_inputs
 
     found: Sequence[Input] = declared_inputs(loaded.item, loaded.content)
     return [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import NotFoundError, QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
 
 _GUESS = re.compile(r"\bdid you mean [^?]*+\?\s*+")
 _WORD = re.compile(r"\w+")
@@ -23,7 +23,7 @@ def is_offered(registry: Registry, name: str) -> bool:
     if kind not in TYPE_NAMES:
         return True
     try:
-        return bool(registry.load(kind, item_id).signature.verdict == "trusted")
+        return bool(registry.get(f"{kind}:{item_id}").signature.verdict == "trusted")
     except NotFoundError:
         return True
     except RyeError:

@@ -17,7 +17,9 @@ from rye.mcp.tools.load import fenced, part_of_content, require_trusted, verdict
 
 if TYPE_CHECKING:
     from rye.mcp.startup import Options
-    from rye.registry import Registry, Root, SearchResponse, SearchResult
+    from rye.registry.registry import Registry
+    from rye.search.results import SearchResponse, SearchResult
+    from rye.spaces.model import Root
 
 PAGE = 100
 """Items of one page of a list."""
@@ -124,7 +126,7 @@ def read_resource(
         hint = f"use {STATS}, or {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
         raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
-    loaded = registry.load(kind, item_id, space)
+    loaded = registry.get(f"{kind}:{item_id}", space)
     require_trusted(options, loaded)
     offset = int(match[4] or 0)
     part, mark = part_of_content(loaded, offset), Mark()
@@ -148,7 +150,8 @@ def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
 
 def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
     """Return the URIs of changed files that are or were items, at most one page of them."""
-    from rye.registry import ItemType, split_name
+    from rye.items.model import ItemType
+    from rye.items.reader import split_name
 
     kinds = {kind.folder: kind for kind in ItemType}
     found = []

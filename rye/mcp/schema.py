@@ -38,11 +38,6 @@ def schema_of(shape: type, **more: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-def part_of(shape: type) -> dict[str, Any]:
-    """Return the JSON Schema of what ``shape(…).to_dict()`` returns as part of an answer, where it may be null."""
-    return _inferred(_sample(shape, full=True).to_dict()) | {"type": ["object", "null"]}
-
-
 def _small(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema without deeper levels, and without what clients assume anyway."""
     small = {key: schema[key] for key in ("type", "enum") if key in schema}

@@ -37,7 +37,8 @@ from rye.surface.text import installed_version
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
-    from rye.registry import Registry, Root
+    from rye.registry.registry import Registry
+    from rye.spaces.model import Root
 
 MAX_CALLS = 64
 """Calls that run at a time; further ones wait."""
@@ -225,5 +226,5 @@ async def _list_templates(_ctx: _Context, _params: object) -> types.ListResource
 def _loaded(work: Callable[[], _Answer]) -> _Answer:
     """Run a function once one thread has imported the registry: others might find it half imported."""
     with _LOADING:
-        from rye.registry import Registry  # noqa: F401 - to have been imported is all
+        from rye.registry.registry import Registry  # noqa: F401 - to have been imported is all
     return work()

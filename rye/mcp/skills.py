@@ -21,7 +21,8 @@ from rye.mcp.text import short, tidy
 
 if TYPE_CHECKING:
     from rye.mcp.startup import Options
-    from rye.registry import FoundSkill, Registry, ServedSkill
+    from rye.registry.registry import Registry
+    from rye.registry.skills import FoundSkill, ServedSkill
 
 EXTENSION: Final = "io.modelcontextprotocol/skills"
 SETTINGS: Final = {"directoryRead": True}
@@ -39,7 +40,7 @@ def list_skills(registry: Registry, options: Options, params: types.PaginatedReq
     Raises:
         ArgumentError: ``bad-cursor``.
     """
-    from rye.registry import skill_uri
+    from rye.registry.skills import skill_uri
 
     page = item_page(registry, options, "directive", params)
     listed, left_out = [], []
@@ -77,7 +78,7 @@ def read_resource(
     Raises:
         RyeError: As that function; NotFoundError ``skill-not-found``.
     """
-    from rye.registry import SKILL_SCHEME
+    from rye.registry.skills import SKILL_SCHEME
 
     if not params.uri.startswith(SKILL_SCHEME):
         return read_item(registry, options, params)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from rye.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
     from rye.surface.listener import Asgi, Callers, Http
 
     Pages = Callable[[Callable[[], AbstractContextManager[Registry]], Callers], Asgi]

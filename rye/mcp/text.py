@@ -227,9 +227,6 @@ def _why_lines(why: Mapping[str, Any], mark: Mark) -> Iterator[str]:
     if near is not None:
         cosine = "none" if near["similarity"] is None else f"{near['similarity']:.4f}"
         yield mark.line(f"   similarity {cosine} (near from {near['threshold']:g} on):", near["section"], _LINE)
-    for word, other in (("before", why["above"]), ("after", why["below"])):
-        if other is not None:
-            yield f"   {word} it: {other['rank']}. {reference(other)}  {other['score']:.4g} (by {other['decided_by']})"
 
 
 def _notes(answer: Mapping[str, Any], mark: Mark) -> Iterator[str]:

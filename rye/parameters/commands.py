@@ -102,7 +102,7 @@ _PLACES = _named(
     ),
     embed_seconds=EMBED_SECONDS,
     index=Parameter(
-        "Ask a registry on a cluster, or several with commas between them, in place of the spaces: "
+        "Ask a registry on a cluster in place of the spaces: "
         "`opensearch+https://HOST:9200/NAME`; `none`: the spaces; "
         "by default `RYE_INDEX`, else `index` in the user's settings",
         notes="see `rye/cluster`",
@@ -339,22 +339,6 @@ COMMANDS: Mapping[str, _Table] = {
         )
         | _of("project")
     ),
-    "export": (
-        _named(
-            form=_argument("What to write", choices=("well-known",)),
-            folder=_argument("The root of the web site", kind="path"),
-            space=_space("Whose skills: `project`, `user`, `system` or `all`", *SPACES[1:], "all"),
-            bundle=_folder("The skills of the bundle in this folder instead of a space"),
-            require=_choice(
-                "`trusted`: every file is covered by a signature that you trust; `signed`: by one of anybody; `any`: "
-                "none is changed, misplaced or by a revoked key",
-                *("trusted", "signed", "any"),
-                metavar="LEVEL",
-            ),
-            dry_run=_flag("Say what would be written and change nothing"),
-        )
-        | _of("project", "trust", "audience", "clients", "cache_dir")
-    ),
     "sign": (
         _TARGETS
         | _named(
@@ -541,7 +525,7 @@ COMMANDS: Mapping[str, _Table] = {
             require=_choice(
                 "`trusted`: leave out every item that is not signed by a trusted key", "trusted", default=None
             ),
-            read_only=_flag("Offer nothing that writes: no `rye_sign`, no `copy_to`"),
+            read_only=_flag("Offer nothing that writes: no `rye_sign`"),
             http=_flag("Listen for streamable HTTP instead of using standard input and output"),
         )
         | _address("With `--http`: ", 8642, "RYE_MCP_TOKEN")

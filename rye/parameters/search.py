@@ -329,8 +329,8 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
     mode: Annotated[
         str,
         _one_of(
-            "`keyword`: by shared words; `semantic`: by meaning; `hybrid`: by both",
-            *("keyword", "semantic", "hybrid"),
+            "`keyword`: by shared words; `semantic`: by meaning",
+            *("keyword", "semantic"),
             notes="where meaning cannot be searched, shared words answer, with a warning",
         ),
     ]

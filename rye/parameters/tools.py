@@ -102,12 +102,6 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "limit": _whole(
             "Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="The most characters to return."
         ),
-        "copy_to": Parameter(
-            "`project` or `user`: also copy the file there, with its signature; never over another file",
-            choices=("project", "user"),
-            brief="Also copy the file to this space.",
-            shown="none",
-        ),
         "detail": _AS_SEARCH(_DETAIL),
     },
     "rye_refs": {

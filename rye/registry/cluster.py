@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING
 
 from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
-from rye.cluster.conditions import Clause
-from rye.cluster.faults import shown
-from rye.cluster.figures import figures_of
+from rye.cluster.conditions import AT_HOME, cannot
 from rye.cluster.generation import Generation
 from rye.cluster.hits import FetchedHits
 from rye.cluster.lists import CheckedLists, RegistryLists
@@ -23,17 +21,15 @@ from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.meaning import ClusterSearch, Embedding
 from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
-from rye.cluster.published import Published, model_beside, read_snapshot
-from rye.cluster.similar import SimilarItems
+from rye.cluster.published import model_beside, read_snapshot
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
-from rye.index.reader import Part as Segment
 from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.parameters import COMMANDS, check
 from rye.registry.load import load_item
-from rye.registry.lookup import find_item, why_of
+from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
 from rye.search.graph import Direction
 from rye.search.predicates import States
@@ -47,11 +43,8 @@ if TYPE_CHECKING:
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
     from rye.registry.state import State
-    from rye.registry.stats import Stats
     from rye.registry.vectors import VectorIndexes
-    from rye.search.explain import QueryReading, Why
-    from rye.search.request import SectionRequest
-    from rye.search.results import SectionResponse
+    from rye.search.explain import QueryReading
 
 _WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
 
@@ -64,62 +57,8 @@ _RELATED_BY_THE_CLUSTER = (
     "which items there are, and which refer to others, are the word of {}; references and verdicts are from their bytes"
 )
 
-_COUNTED_BY_THE_CLUSTER = (
-    "counts are the word of {}; verdicts, signers, terms, files, sizes and equal items are not counted there"
-)
-
 _LISTED = 200
 """Items that one page of a list has."""
-
-
-S = TypeVar("S", bound=ClusterSearch)
-
-
-class Beside(NamedTuple):
-    """What is known of a registry, and of those that are searched together with it.
-
-    Attributes:
-        snapshot: The generation to search.
-        keys: Of the keyword terms that items of any of them have.
-        last: The loosest stage of relaxation that counts; empty for any.
-    """
-
-    snapshot: Published
-    keys: frozenset[str]
-    last: str = ""
-
-
-class Part(NamedTuple):
-    """What one registry answers.
-
-    Attributes:
-        response: Its hits, with the warnings of the search.
-        settings: Warnings about settings and keys here, the same for every registry.
-        gap: Warnings about the registry as a whole.
-        times: By path, when each hit was last changed, in seconds since 1970; minus infinity where it does not say.
-        cannot_compare: Whether words had to answer because the query could not be compared with its items.
-    """
-
-    response: SearchResponse
-    settings: tuple[str, ...]
-    gap: tuple[str, ...]
-    times: Mapping[str, float]
-    cannot_compare: bool
-
-
-def word_of(address: str) -> SearchWarning:
-    """Return the warning that an answer is the word of a cluster."""
-    return SearchWarning(_WORD_OF_THE_CLUSTER.format(address))
-
-
-@contextmanager
-def _left_out(hits: FetchedHits, name: str) -> Iterator[None]:
-    """Let the error that an item is not there say that its bytes are no item, or that a signed list names it."""
-    try:
-        yield
-    except NotFoundError as error:
-        error.hint = next(iter((*hits.left_out, *hits.lists.naming(name))), error.hint)
-        raise
 
 
 def pages_of(request: Request) -> Iterator[Request]:
@@ -128,6 +67,16 @@ def pages_of(request: Request) -> Iterator[Request]:
     for at in count(request.offset, _LISTED):
         facets = request.facets if at == request.offset else ()
         yield request._replace(offset=at, limit=min(_LISTED, end - at), facets=facets)
+
+
+@contextmanager
+def _left_out(hits: FetchedHits) -> Iterator[None]:
+    """Let the error that an item is not there say that its bytes are no item."""
+    try:
+        yield
+    except NotFoundError as error:
+        error.hint = next(iter(hits.left_out), error.hint)
+        raise
 
 
 class ClusterRegistry:
@@ -174,7 +123,7 @@ class ClusterRegistry:
             UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        return self._alone(self.part([request]))
+        return self._answer([request])
 
     def listed(self, request: Request) -> SearchResponse:
         """Answer a search for everything in its scope, however many, as one page.
@@ -183,45 +132,28 @@ class ClusterRegistry:
             UnavailableError: More are asked for than a cluster hands out.
             EnvironmentFault: The cluster does not answer in full.
         """
-        return self._alone(self.part(pages_of(request)))
+        return self._answer(pages_of(request))
 
-    def _alone(self, part: Part) -> SearchResponse:
-        warnings = (*part.settings, *part.response.warnings, *part.gap, word_of(self.address))
-        return replace(part.response, warnings=warnings)
-
-    def snapshot(self) -> Published:
-        """Return the generation that serves now.
-
-        Raises:
-            NotFoundError, EnvironmentFault: As :func:`rye.cluster.published.read_snapshot`.
-        """
-        return read_snapshot(self.cluster)
-
-    def part(self, requests: Iterable[Request], beside: Beside | None = None) -> Part:
-        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits.
-
-        Args:
-            requests: The searches, at least one.
-            beside: What is searched together with this registry; None for nothing.
-
-        Raises:
-            UnavailableError: They ask for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
-        """
-        began, found, times = time.perf_counter(), list[SearchResponse](), dict[str, float]()
-        with self._searching(ClusterSearch, beside) as (search, settings):
+    def _answer(self, requests: Iterable[Request]) -> SearchResponse:
+        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
+        began, pages = time.perf_counter(), list[SearchResponse]()
+        with self._searching() as (search, settings):
             for request in requests:
-                if request.limit <= 0 or (found and request.offset >= found[0].total):
+                if request.limit <= 0 or (pages and request.offset >= pages[0].total):
                     break
-                asked = search(request)
-                found.append(asked.run())
-                times |= asked.times
-        said = dict.fromkeys(text for one in found for text in one.warnings)
-        took = round((time.perf_counter() - began) * 1e3, 3)
-        results = tuple(result for one in found for result in one.results)
-        limit = sum(one.limit for one in found)
-        whole = replace(found[0], results=results, limit=limit, warnings=tuple(said), took_ms=took)
-        return Part(whole, settings, tuple(self._lacking(whole.space)), times, asked.cannot_compare)
+                pages.append(search(request).run())
+        said = dict.fromkeys(text for page in pages for text in page.warnings)
+        return replace(
+            pages[0],
+            results=tuple(result for page in pages for result in page.results),
+            limit=sum(page.limit for page in pages),
+            warnings=(*settings, *said, *self._lacking(pages[0].space), self._told()),
+            took_ms=round((time.perf_counter() - began) * 1e3, 3),
+        )
+
+    def _told(self) -> SearchWarning:
+        """Return the warning that an answer is the word of the cluster."""
+        return SearchWarning(_WORD_OF_THE_CLUSTER.format(self.address))
 
     def _lacking(self, space: str) -> Iterator[SearchWarning]:
         """Yield warnings about the registry as a whole."""
@@ -230,22 +162,7 @@ class ClusterRegistry:
         if self._generation and not self._generation.extent(space).size:
             yield SearchWarning(f"{self.address} has no items in {space} space")
 
-    def sections(self, request: SectionRequest) -> SectionResponse:
-        """Answer a retrieval of sections.
-
-        Raises:
-            UnavailableError: It asks for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
-        """
-        from rye.cluster.sections import ClusterSections
-
-        began = time.perf_counter()
-        with self._searching(ClusterSearch) as (search, settings):
-            found = ClusterSections(request, search).run()
-        warnings = (*settings, *found.warnings, *self._lacking(found.space), word_of(self.address))
-        return replace(found, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
-
-    def read(self, request: Request, beside: Beside | None = None) -> QueryReading:
+    def read(self, request: Request) -> QueryReading:
         """Return how a query is read, after searching for it.
 
         Raises:
@@ -254,49 +171,9 @@ class ClusterRegistry:
         """
         from rye.search.explain import read_of
 
-        with self._searching(ClusterSearch, beside) as (search, settings):
+        with self._searching() as (search, settings):
             reading = read_of(search(request))
-        return replace(reading, warnings=(*settings, *reading.warnings, word_of(self.address)))
-
-    def why(self, request: Request, item: str) -> Why:
-        """Return why an item is a hit of a search, or why it is not.
-
-        Raises:
-            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
-            UnavailableError: It asks for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
-        """
-        from rye.cluster.why import ClusterExplainer
-
-        asked = request._replace(offset=0, limit=1, explain=True)
-        with self._searching(ClusterExplainer) as (search, settings):
-            hits = search(asked).hits
-            reader, _ = hits.indexed(hits.named(item))
-            with _left_out(hits, item):
-                copies = find_item(reader, item)
-            found = why_of(copies, asked, item, search)
-        gap = filter(None, [self._gap])
-        return replace(found, warnings=(*settings, *found.warnings, *gap, word_of(self.address)))
-
-    def similar(self, request: Request, item: str) -> SearchResponse:
-        """Return the items most similar to one.
-
-        Raises:
-            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
-            UnavailableError: It asks for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
-        """
-        began = time.perf_counter()
-
-        def find(hits: FetchedHits) -> tuple[Reader, Segment, int]:
-            reader, _ = hits.indexed(hits.named(item))
-            with _left_out(hits, item):
-                return reader, *find_item(reader, item)[0]
-
-        with self._searching(SimilarItems) as (search, settings):
-            found = search(request).similar_to(find)
-        warnings = (*settings, *found.warnings, *filter(None, [self._gap]), word_of(self.address))
-        return replace(found, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+        return replace(reading, warnings=(*settings, *reading.warnings, self._told()))
 
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""
@@ -313,7 +190,7 @@ class ClusterRegistry:
         with self._reading() as (generation, load, lists, scratch):
             hits = FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
-            with _left_out(hits, name):
+            with _left_out(hits):
                 found = load_item(reader, load.trust, name, space, read=hits.read)
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
@@ -327,10 +204,13 @@ class ClusterRegistry:
 
         Raises:
             NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
-            UnavailableError: Too many items would have to be read.
+            UnavailableError: They are more than one step away, or too many items would have to be read.
             EnvironmentFault: The cluster does not answer in full.
         """
         from rye.registry.relations import relations_of
+
+        if depth > 1:
+            raise cannot("follow references beyond one step", f"ask for depth 1; or {AT_HOME}")
 
         def start_of(reader: Reader) -> int:
             part, local = find_item(reader, item)[0]
@@ -338,8 +218,7 @@ class ClusterRegistry:
 
         with self._reading() as (generation, load, lists, scratch):
             hits = FetchedHits(generation, scratch, lists)
-            near = Neighbours(generation, hits, start_of)
-            reader = near.around(hits.named(item), Direction(direction), depth)
+            reader = Neighbours(generation, hits, start_of).around(hits.named(item), Direction(direction))
             found = relations_of(
                 reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read
             )
@@ -348,56 +227,25 @@ class ClusterRegistry:
         said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
         return replace(found, items=items, warnings=said)
 
-    def stats(self, space: str) -> Stats:
-        """Return what a cluster can count, of each root and of all.
-
-        Raises:
-            EnvironmentFault: The cluster does not answer in full.
-        """
-        from rye.registry.stats import SpaceStats, Stats
-
-        with self._reading() as (generation, load, _, _):
-            roots = [(at, root) for at, root in enumerate(generation.roots) if root and space in ("all", root.space)]
-            clauses: list[Clause] = [{"terms": {"root": [at]}} for at, _ in roots]
-            every: Clause = {"terms": {"root": [at for at, _ in roots]}}
-            index = generation.snapshot.items
-            *each, total = figures_of(self.cluster, index, [*clauses, every])
-        spaces = [
-            SpaceStats(root.source, generation.address_of(str(root.path)), figures, 0, 0, {}, {}, 0, 0, 0.0)
-            for (_, root), figures in sorted(zip(roots, each, strict=True), key=lambda pair: pair[0][1].priority)
-        ]
-        address, model = str(self.cluster.address), generation.snapshot.model
-        with_vectors = f"{generation.snapshot.vectors:,} items of the registry have vectors"
-        said = [f"{with_vectors} of {shown(model.name)}"] if model else []
-        told = _COUNTED_BY_THE_CLUSTER.format(address)
-        warnings = (*load.warnings, *filter(None, [self._gap]), *said, told)
-        return Stats(tuple(spaces), total, registry=address, warnings=warnings)
-
     @contextmanager
-    def _searching(
-        self, kind: type[S], beside: Beside | None = None
-    ) -> Iterator[tuple[Callable[[Request], S], tuple[str, ...]]]:
+    def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...]]]:
         """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
-        with self._reading(beside.snapshot if beside else None) as (generation, load, lists, scratch):
+        with self._reading() as (generation, load, lists, scratch):
             now = system_clock()
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
 
-            keys, last = (beside.keys, beside.last) if beside else (frozenset[str](), "")
-
-            def search(request: Request) -> S:
+            def search(request: Request) -> ClusterSearch:
                 refuse(request)
-                sources = {root.source for root in generation.roots if root}
-                weights = {source: kind.weights(ranking.weights.get(source, {})) for source in sources}
-                where = View(weights, load.trust, now, scratch, request.space, lists, keys)
-                return kind(request, ClusterBackend(generation, where), generation, embedding, last=last)
+                where = View(ranking.weights, load.trust, now, scratch, request.space, lists)
+                return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)
 
             yield search, (*load.warnings, *ranking.problems, *lists.warnings)
 
     @contextmanager
-    def _reading(self, snapshot: Published | None = None) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
-        """Yield a generation, by default the one that serves, the trusted keys, its lists under them, and a folder."""
-        load, snapshot = self._layout.load_trust(self._named_trust), snapshot or self.snapshot()
+    def _reading(self) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
+        """Yield the generation that serves, the trusted keys, its lists under them, and a folder."""
+        load, snapshot = self._layout.load_trust(self._named_trust), read_snapshot(self.cluster)
         if self._generation is None or self._lists is None or self._generation.snapshot.items != snapshot.items:
             self._generation = Generation(self.cluster, snapshot)
             self._gap = self._generation.gap()
@@ -405,13 +253,6 @@ class ClusterRegistry:
         generation, lists = self._generation, self._lists.under(load.trust, system_clock())
         with TemporaryDirectory(prefix="rye-page-") as scratch:
             yield generation, load, lists, Path(scratch)
-
-    @staticmethod
-    def refusal() -> UnavailableError:
-        """Return the error for all else."""
-        hint = "open the registry without index for that: --index none"
-        message = "a registry on a cluster answers searches, and shows items, relations and figures, no more yet"
-        return UnavailableError("not-on-cluster", message, hint=hint)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:
         """Publish items of a state of the spaces as all that an owner has in the registry.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
@@ -19,20 +19,13 @@ from rye.parameters import SpaceOptions, check, parameters_of
 from rye.spaces.walk import aliased
 
 if TYPE_CHECKING:
-    from rye.search.explain import Explaining, Why
+    from rye.search.explain import Explainer, Why
     from rye.search.request import Request
 
 _NAMED = 3
 """How many similar names an error suggests."""
 _SIMILARITY = 0.6
 """The least similarity (0 to 1) of an id that is suggested."""
-
-
-def check_type(item_type: str) -> None:
-    """Raise ArgumentError ``bad-type`` unless this is an item type."""
-    if item_type not in TYPE_NAMES:
-        message = f"item type is {item_type!r}"
-        raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
 
 
 def check_space(space: str) -> None:
@@ -93,8 +86,9 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
         raise ArgumentError("bad-item", f"item is {name!r}", hint="name it as type:id, or by its id")
     prefix, colon, rest = name.partition(":")
     item_type, item_id = (prefix, rest) if colon else ("", name)
-    if colon:
-        check_type(item_type)
+    if colon and item_type not in TYPE_NAMES:
+        message, hint = f"item type is {item_type!r}", f"valid are {', '.join(TYPE_NAMES)}"
+        raise ArgumentError("bad-type", message, hint=hint, valid=list(TYPE_NAMES))
     if space not in [root.source for root, _ in reader.snapshots]:
         check_space(space)
     anywhere = {kind: list(reader.having_key(kind, item_id)) for kind in ((item_type,) if colon else TYPE_NAMES)}
@@ -149,7 +143,7 @@ def why_of(
     copies: Sequence[tuple[Part, int]],
     request: Request,
     item: str,
-    explain: Callable[[Request], Explaining[Any, Any, Any]],
+    explain: Callable[[Request], Explainer],
 ) -> Why:
     """Return why an item is a hit of a search, or why it is not.
 
@@ -176,12 +170,6 @@ def why_of(
         others = (each for each in wide.reasons if each.code != "stage")
         reasons = (MissReason("space", request.space, message), *others)
         stage, total = explainer.found.stage, explainer.total
-        found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
+        found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons)
     read_as = reading(item, f"{found.type}:{found.id}")
     return replace(found, warnings=(*read_as, *found.warnings))
-
-
-def keys_of(reader: Reader, item_id: str, space: str) -> tuple[str, ...]:
-    """Return ``type:id`` of every item of a space with this id, whatever its type."""
-    rows = ((kind, part) for kind in TYPE_NAMES for part, _ in reader.having_key(kind, item_id))
-    return tuple(sorted({f"{kind}:{item_id}" for kind, part in rows if space in ("all", part.root.space)}))

@@ -18,7 +18,6 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.items import ItemType, parse, split_name
 from rye.items.clients import OF_PROJECTS, OF_USERS
 from rye.items.reader import MAX_BYTES
-from rye.registry.load import check_place, write_new
 from rye.spaces import FOLDER, Root, Space
 from rye.spaces.layout import Layout
 from rye.trust import disagreements
@@ -122,11 +121,40 @@ def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) 
         check_place(base, each.rel_path)
     for each, exists in there.items():
         if not (exists or dry_run):
-            write_new(base, each.rel_path, each.data)
+            _write(base, each)
     return tuple(
         WrittenFile(str(base.path / each.rel_path), each.ref, "kept" if exists else "written")
         for each, exists in there.items()
     )
+
+
+def check_place(root: Root, rel_path: str) -> None:
+    """Refuse a place whose folder, as far as it is there, is reached through a link that leads out of the space."""
+    place = root.path / rel_path
+    there = next(folder for folder in place.parents if os.path.lexists(folder))
+    try:
+        inside = root.path.is_relative_to(there) or there.resolve().is_relative_to(root.path.resolve())
+    except (OSError, RuntimeError):  # a cycle of links
+        inside = False
+    if not inside:
+        raise ItemError("link-escape", f"{rel_path} would lie outside its space", hint="remove the link above it")
+
+
+def _write(root: Root, file: NewFile) -> None:
+    """Write a new file below a root, through no link; the same file may be there meanwhile."""
+    place = root.path / file.rel_path
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        check_place(root, file.rel_path)
+        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
+            stream.write(file.data)
+    except FileExistsError:
+        if not place.is_file() or spaces.read_file(root, file.rel_path) != file.data:
+            message = f"{root.source} has another file {file.rel_path}"
+            raise ItemError("copy-exists", message, hint="remove or rename it first; nothing is overwritten") from None
+    except OSError as error:
+        message = f"{file.rel_path} cannot be written to {root.source}: {error.strerror}"
+        raise EnvironmentFault("copy-failed", message, hint="check permissions and free space") from None
 
 
 def new_item(

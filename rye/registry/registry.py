@@ -38,7 +38,7 @@ from rye.parameters import (
     complete,
     takes,
 )
-from rye.registry.lookup import check_space, check_type, find_item, keys_of, why_of
+from rye.registry.lookup import check_space, find_item, why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes, as_choice
 from rye.search.context import SearchContext
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustReport
     from rye.registry.cluster import ClusterRegistry
-    from rye.registry.clusters import ClusterRegistries
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
@@ -100,8 +99,7 @@ class Registry:
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
-        index: Address of a registry on a cluster, or those of several with commas between them; what they cannot answer
-            is refused then.
+        index: Address of a registry on a cluster; what that cannot answer is refused then.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -152,11 +150,11 @@ class Registry:
             progress=progress,
             cancelled=cancelled,
         )
-        self._on_cluster: ClusterRegistry | ClusterRegistries | None = None
+        self._on_cluster: ClusterRegistry | None = None
         if index is not None:
-            from rye.registry.clusters import open_index
+            from rye.registry.cluster import ClusterRegistry
 
-            self._on_cluster = open_index(index, layout, self._named_trust, vectors=self._vectors)
+            self._on_cluster = ClusterRegistry(index, layout, self._named_trust, vectors=self._vectors)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -165,7 +163,7 @@ class Registry:
 
     @property
     def index(self) -> str | None:
-        """The address of the registry on a cluster that is searched, or those of several; None for the spaces here."""
+        """The address of the registry on a cluster that is searched; None for the spaces here."""
         return self._on_cluster.address if self._on_cluster else None
 
     @property
@@ -228,6 +226,7 @@ class Registry:
         from rye.registry.cluster import ClusterRegistry
 
         check_space(space)
+        self._refuse_on_cluster("be published to another one")
         cluster = ClusterRegistry(index, self._layout, self._named_trust, self._progress, vectors=self._vectors)
         options = PublishOptions(shards, replicas, dry_run, yes, repair)
         publish = partial(cluster.publish, owner=owner, space=space, scope=scope, options=options)
@@ -278,8 +277,7 @@ class Registry:
         from rye.search.explain import Explainer
 
         request = make_request(query, options, WhyOptions)
-        if self._on_cluster is not None:
-            return self._on_cluster.why(request, item)
+        self._refuse_on_cluster("explain a hit")
 
         def work(state: State) -> Why:
             copies = find_item(state.everywhere, item)
@@ -327,8 +325,7 @@ class Registry:
         from rye.search.similar import SimilarSearch
 
         request = make_request("", options, SimilarOptions)
-        if self._on_cluster is not None:
-            return self._on_cluster.similar(request, item)
+        self._refuse_on_cluster("find similar items")
         return self._answer(
             request.space,
             lambda state: SimilarSearch(request, self._context(state, request)).similar_to(
@@ -348,15 +345,14 @@ class Registry:
             ArgumentError: Another argument is at fault; the error lists what is valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.search.local_sections import LocalSections
         from rye.search.request import make_section_request
+        from rye.search.sections import SectionSearch
 
         request = make_section_request(query, options)
-        if self._on_cluster is not None:
-            return self._on_cluster.sections(request)
+        self._refuse_on_cluster("find sections")
         return self._answer(
             request.search.space,
-            lambda state: LocalSections(request, self._context(state, request.search)).run(),
+            lambda state: SectionSearch(request, self._context(state, request.search)).run(),
         )
 
     def _answer(self, space: str, work: Callable[[State], A]) -> A:
@@ -391,21 +387,8 @@ class Registry:
             reranker=lambda: self._vectors.reranker,
         )
 
-    def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:
-        """Read one item and verify exactly the bytes returned.
-
-        Args:
-            item_type: ``directive``, ``tool`` or ``knowledge``.
-            item_id: Its id.
-            space: Where to look: a space, or a source such as ``system:acme``; None takes the first that has it.
-
-        Raises: As :meth:`get`.
-        """
-        check_type(item_type)
-        return self.get(f"{item_type}:{item_id}", space)
-
     def get(self, item: str, space: str | None = None) -> LoadedItem:
-        """Read one item by the name that :meth:`refs` takes, too, and verify exactly the bytes returned.
+        """Read one item and verify exactly the bytes returned.
 
         Args:
             item: ``type:id``, or an id that only one type has.
@@ -445,15 +428,8 @@ class Registry:
 
         return self._with_state(work)
 
-    def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
-        """Return ``type:id`` of every item with this id, whatever its type."""
-        check_space(where := "all" if space is None else space)
-        return self._with_state(lambda state: keys_of(state.everywhere, item_id, where))
-
-    def skill(self, uri: str, *, shadowed: bool = False) -> FoundSkill:
+    def skill(self, uri: str) -> FoundSkill:
         """Read and verify every file of the skill that a ``skill://`` address leads into; also say which file it names.
-
-        One that another space shadows is found only where ``shadowed``.
 
         Raises:
             NotFoundError: There is none.
@@ -461,7 +437,8 @@ class Registry:
         """
         from rye.registry.skills import find_skill
 
-        return self._with_state(lambda state: find_skill(state, str(uri), shadowed=shadowed))
+        self._refuse_on_cluster("hand out the files of a skill")
+        return self._with_state(lambda state: find_skill(state, str(uri)))
 
     def verify(self, *targets: str, space: str | None = None, processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes, and compare roots that are named whole with their signed lists.
@@ -581,8 +558,7 @@ class Registry:
         check_space(space)
         from rye.registry.stats import stats_of
 
-        if self._on_cluster is not None and not only_trusted:
-            return self._on_cluster.stats(space)
+        self._refuse_on_cluster("count its items")
         return self._with_state(lambda state: stats_of(state, space, only_trusted=only_trusted))
 
     def trust_keys(self) -> TrustReport:
@@ -591,10 +567,18 @@ class Registry:
 
         return Trust(self._layout, named=self._named_trust).list()
 
-    def _with_state(self, work: Callable[[State], T]) -> T:
-        if self._on_cluster is not None:
-            raise self._on_cluster.refusal()
+    def _refuse_on_cluster(self, what: str) -> None:
+        """Refuse what a registry on a cluster cannot do.
 
+        Raises:
+            UnavailableError: ``not-on-cluster``.
+        """
+        if self._on_cluster is not None:
+            from rye.cluster.conditions import AT_HOME, cannot
+
+            raise cannot(what, AT_HOME)
+
+    def _with_state(self, work: Callable[[State], T]) -> T:
         def answered(state: State) -> T:
             try:
                 return work(state)
@@ -650,10 +634,6 @@ class Registry:
     def single_scan(self) -> AbstractContextManager[None]:
         """Scan once for all calls that this thread makes within, as for a list that reads each of its items."""
         return self._indexes.hold(self.max_staleness)
-
-    def signer_at_first(self, path: str) -> str:
-        """Return the key in the signature that a file had when this registry first read the index; empty for none."""
-        return self._indexes.signer_at_first(os.fspath(as_path("path", path)))
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""

@@ -18,8 +18,16 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
 from rye.items.clients import SKILL_FILE, ClientFolder
 from rye.keyring.private import Keyring, Passphrase
-from rye.registry.load import check_place
-from rye.registry.new_files import SKILL, LeftOut, NewFile, WrittenFile, plan_import, project_folder, write_files
+from rye.registry.new_files import (
+    SKILL,
+    LeftOut,
+    NewFile,
+    WrittenFile,
+    check_place,
+    plan_import,
+    project_folder,
+    write_files,
+)
 from rye.registry.registry import Registry
 from rye.spaces import FOLDER, Root, Space
 from rye.spaces.layout import Layout

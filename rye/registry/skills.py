@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,11 +64,10 @@ _TEXTS: Final = ("license", "allowed-tools", *_MOST)
 
 
 class ServedFile(NamedTuple):
-    """A file of a skill: its bytes, the verdict on them where it is an item, and its mode as git writes it."""
+    """A file of a skill: its bytes, and the verdict on them where it is an item."""
 
     data: bytes
     signature: Signature | None = None
-    mode: str = PLAIN
 
     @property
     def digest(self) -> str:
@@ -87,7 +86,6 @@ class ServedSkill:
         files: Each by its path, ``SKILL.md`` first.
         signature: The verdict on ``SKILL.md``.
         is_generated: Whether the front matter was put before the directive, which has none that a skill must have.
-        hidden: Further files that its signature covers, hidden ones and caches: they are not given to others.
     """
 
     uri: str
@@ -96,17 +94,16 @@ class ServedSkill:
     files: Mapping[str, ServedFile]
     signature: Signature
     is_generated: bool
-    hidden: tuple[str, ...] = ()
 
     def uri_of(self, path: str) -> str:
         """Return the address of a file or folder of it; empty for its own."""
         return f"{self.uri}/{quote(path)}" if path else self.uri
 
-    def unverified(self, passing: Collection[str] = (Verdict.TRUSTED,)) -> Iterator[str]:
-        """Yield the paths of files that no signature covers whose verdict is among these."""
+    def unverified(self) -> Iterator[str]:
+        """Yield the paths of files that no trusted signature covers."""
         for path, each in self.files.items():
             about = self.files.get(path.removesuffix(DETACHED_SUFFIX), each)
-            if about.signature is None or about.signature.verdict not in passing:
+            if about.signature is None or about.signature.verdict is not Verdict.TRUSTED:
                 yield path
 
     def listed(self, folder: str) -> Mapping[str, ServedFile | None] | None:
@@ -140,20 +137,16 @@ def _root_uri(source: str, bundle: str, item_id: str) -> str:
 
 def may_be_skill(hit: Mapping[str, Any]) -> bool:
     """Return whether a hit of a search, as JSON, has what a skill must have, as far as its file need not be read."""
-    named = hit["type"] == "directive" and is_skill_name(hit["id"].rpartition("/")[2])
-    return named and bool(hit["description"]) and not hit["shadowed_by"]
+    name = hit["id"].rpartition("/")[2]
+    may_be_called = len(name) <= _MOST["name"] and _NAME.fullmatch(name) is not None
+    return hit["type"] == "directive" and may_be_called and bool(hit["description"]) and not hit["shadowed_by"]
 
 
-def is_skill_name(name: str) -> bool:
-    """Return whether a skill may have this name: small letters, digits and single hyphens, 64 at most."""
-    return len(name) <= _MOST["name"] and _NAME.fullmatch(name) is not None
-
-
-def find_skill(state: State, uri: str, *, shadowed: bool = False) -> FoundSkill:
+def find_skill(state: State, uri: str) -> FoundSkill:
     """Read and verify the skill that an address leads into.
 
     Of skills in each other, the inner one is meant; it is a folder of the outer one where it is no skill by itself. Of
-    one id in several spaces there is only the one that wins, unless ``shadowed``.
+    one id in several spaces there is only the one that wins.
 
     Raises:
         NotFoundError: ``skill-not-found``.
@@ -168,7 +161,7 @@ def find_skill(state: State, uri: str, *, shadowed: bool = False) -> FoundSkill:
     for length in range(min(len(parts), _DEEPEST), 0, -1):
         documents = list(state.everywhere.having_key("directive", "/".join(parts[:length])))
         here = [each for each in documents if (each[0].root.space, each[0].root.bundle) == (space, bundle)]
-        if not here or not (shadowed or here[0] == documents[0]):
+        if not here or here[0] != documents[0]:
             continue
         try:
             skill = load_skill(state, here)
@@ -195,7 +188,7 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
     read = read_item(root, path, ItemType.DIRECTIVE, item_id)
     judged = partial(judge, trust=state.trust.trust, now=system_clock())
     signature = judged(read.evidence, origin=read.origin)
-    data, generated, hidden = read.data, False, tuple[str, ...]()
+    data, generated = read.data, False
     files = {SKILL_FILE: ServedFile(data, signature)}
     if root.client is not None and root.client.format == "skill":
         front = front_matter_of(item_id, data)
@@ -203,17 +196,15 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
         inside = _read_folder(root, folder, item_id)
         whole = read.detached if isinstance(read.detached, Skill) and read.detached.data is not None else None
         inside.pop(SKILL_FILE, None)
-        hidden = tuple(sorted({each.path for each in whole.files} - {SKILL_FILE, *inside})) if whole else ()
-        for name, (each, mode) in inside.items():
+        for name, each in inside.items():
             if whole:  # verified with these very bytes
                 here = whole._replace(path=f"{folder}/{name}"[len(whole.id) + 1 :])
                 evidence = inspect(each, origin=read.origin, declared={}, detached=here)
                 is_same = name != SKILL_SIGNATURE or each == whole.data
-                files[name] = ServedFile(each, judged(evidence, origin=read.origin) if is_same else None, mode)
+                files[name] = ServedFile(each, judged(evidence, origin=read.origin) if is_same else None)
             else:
-                detached = inside.get(f"{name}{DETACHED_SUFFIX}")
-                found = _evidence(root, f"{folder}/{name}", each, detached and detached[0])
-                files[name] = ServedFile(each, found and judged(found[0], origin=found[1]), mode)
+                found = _evidence(root, f"{folder}/{name}", each, inside.get(f"{name}{DETACHED_SUFFIX}"))
+                files[name] = ServedFile(each, found and judged(found[0], origin=found[1]))
     else:
         try:
             front = front_matter_of(item_id, data)
@@ -221,7 +212,7 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
             data, generated = generate(item_id, read.item.description, data), True
             front = front_matter_of(item_id, data)
             files[SKILL_FILE] = ServedFile(data, signature)
-    return ServedSkill(_root_uri(root.space, root.bundle, item_id), item_id, front, files, signature, generated, hidden)
+    return ServedSkill(_root_uri(root.space, root.bundle, item_id), item_id, front, files, signature, generated)
 
 
 def generate(item_id: str, description: str, data: bytes) -> bytes:
@@ -276,15 +267,15 @@ def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tup
         return None
 
 
-def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, tuple[bytes, str]]:
-    """Return bytes and mode of every file of a skill by its path in it, but for hidden ones and caches of programs.
+def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, bytes]:
+    """Return the bytes of every file of a skill by its path in it, but for hidden ones and caches of programs.
 
     Raises:
         ItemError: ``not-a-skill``, ``bad-name``, ``too-large``, or a file cannot be read.
     """
-    found: dict[str, tuple[bytes, str]] = {}
+    found: dict[str, bytes] = {}
     left = MAX_SKILL
-    for name, mode in _names(root, folder, item_id):
+    for name in _names(root, folder, item_id):
         if len(found) == MAX_FILES:
             raise _no_skill(item_id, f"it has more than {MAX_FILES} files", "split it, or put data elsewhere")
         data = b""
@@ -296,13 +287,13 @@ def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, tuple[bytes
                     raise _no_skill(item_id, f"its files have more than {MAX_SKILL:,} bytes", hint)
         except OSError as error:
             raise unreadable(f"{folder}/{name}", error) from None
-        found[name] = data, mode
+        found[name] = data
         left -= len(data)
     return found
 
 
-def _names(root: Root, folder: str, item_id: str) -> Iterator[tuple[str, str]]:
-    """Yield path and mode of every file of a skill; a link, pipe or unprintable name makes it none."""
+def _names(root: Root, folder: str, item_id: str) -> Iterator[str]:
+    """Yield the path of every file of a skill; a link, pipe or unprintable name makes it none."""
     base = os.fspath(Path(root.path, folder))
     for found in tree(base, lambda path: path.count("/") >= _DEEPEST or is_skipped(path.rpartition("/")[2])):
         if isinstance(found, OSError):
@@ -318,4 +309,4 @@ def _names(root: Root, folder: str, item_id: str) -> Iterator[tuple[str, str]]:
             raise _no_skill(item_id, f"its folders nest more than {_DEEPEST} deep", "put them side by side")
         if mode not in {PLAIN, PROGRAM}:
             raise _no_skill(item_id, f"{name} is a link, or no file", "put a copy of the file in its place")
-        yield name, mode
+        yield name

@@ -238,15 +238,6 @@ class Indexes:
 
             return self._take(partial(self._or_beside, refresh=fixed))
 
-    def signer_at_first(self, path: str) -> str:
-        """Return the key in the signature that a file had when its index was first read here; empty for none."""
-        with self._lock:
-            for index in self._spaces:
-                base = f"{index.root.path}/"
-                if index.root.client is None and path.startswith(base):
-                    return index.signer_at_first(index.root.file(path.removeprefix(base)))
-        return ""
-
     def scan(self) -> State:
         """Compare all files with the indexes now."""
         return self._take(partial(self._or_beside, refresh=SpaceIndex.refresh))

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic
 
 import numpy as np
 
 from rye._report import Report
-from rye.index.reader import Reader
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.query import ast
 from rye.search import bound
-from rye.search.backend import M
 from rye.search.bind import bind
-from rye.search.engine import Search
 from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
+from rye.search.local import LocalSearch
 from rye.search.match import Matcher
 from rye.search.positions import Effort
-from rye.search.predicates import States
-from rye.search.score import Evaluation
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
 _LISTED = 5
@@ -63,22 +57,6 @@ def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, s
         yield clause, "no-match" if wanted else "excluded"
 
 
-class ItemSearch(Search[M], ABC, Generic[M]):
-    """A search that is asked about single items.
-
-    Attributes:
-        reader: Has the item that is asked about, alone or among all.
-        states: The states of its documents.
-    """
-
-    reader: Reader
-    states: States
-
-    @abstractmethod
-    def evaluation(self, query: bound.Bound) -> Evaluation:
-        """Return the evaluation of a query over the reader."""
-
-
 class ClauseExplainer:
     """Takes one query apart for one item: the parts are those that the search evaluates.
 
@@ -88,13 +66,13 @@ class ClauseExplainer:
         doc: The item, by its number.
     """
 
-    def __init__(self, search: ItemSearch[Any], node: ast.Node, doc: int) -> None:
+    def __init__(self, search: LocalSearch, node: ast.Node, doc: int) -> None:
         self.search, self.doc = search, doc
         self._node, self._bound = node, dict[int, bound.Bound | None]()
         context = search.binding(search.request.query, node)
         dropped = None if context.dropped is None else list[ast.Dropped]()  # they become no warning of the search
         query = bind(node, context._replace(record=self._bound, dropped=dropped))
-        self._evaluation = search.evaluation(query or bound.Everything())
+        self._evaluation = search.embedded.evaluation(query or bound.Everything())
 
     def clause(self) -> Clause:
         """Return the query as a clause."""

@@ -1,4 +1,4 @@
-"""Explain why an item is a hit of a query or not: rank, score, clauses and neighbours, taken from the search itself.
+"""Explain why an item is a hit of a query or not: rank, score and clauses, taken from the search itself.
 
 Rank and score are those of the search, each clause is matched by the evaluator, and each condition of a hit in semantic
 and hybrid mode is the one that :mod:`rye.search.fusion` applied.
@@ -6,12 +6,10 @@ and hybrid mode is the one that :mod:`rye.search.fusion` applied.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic
+from typing import Any
 
 import numpy as np
 
@@ -19,22 +17,18 @@ from rye._report import Report, as_json
 from rye.errors import ItemError
 from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES
-from rye.items.model import Item, ItemType
+from rye.items.model import ItemType
 from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
-from rye.search.backend import M
-from rye.search.bound import Bound
-from rye.search.clauses import Clause, ClauseExplainer, ItemSearch, culprits
+from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
 from rye.search.engine import Answer, Search
 from rye.search.local import LocalSearch
-from rye.search.modes import MeaningSearch, Q, S
 from rye.search.named_items import referred_to
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.rewrite import AS_WRITTEN, Plan
-from rye.search.score import Evaluation
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.spaces.signed import read_item
 
@@ -54,60 +48,6 @@ MISS_REASONS: Mapping[str, str] = {
 }
 """Every reason for which an item is no hit, by its code."""
 
-_SHARES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreShare(Report):
-    """The points that one hit gained more than another from one part of the query in one field."""
-
-    clause: str
-    field: str
-    difference: float
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast(Report):
-    """The reasons why one hit comes before another.
-
-    Attributes:
-        decided_by: ``score``, ``exact``, ``withdrawn``, ``words`` (the first has all of a sentence, or a text word for
-            word), ``date``, ``name``, ``space`` or ``id``.
-        difference: The difference of the scores.
-        shares: If the score decided, the parts and fields that make most of the difference.
-    """
-
-    decided_by: str
-    difference: float = 0.0
-    shares: tuple[ScoreShare, ...] = ()
-
-
-def contrast(first: SearchResult, second: SearchResult, *, sort_by: str = "score") -> Contrast:
-    """Return why the first hit comes before the second; both need an ``explain`` for the shares of their scores."""
-    difference = round(first.score - second.score, 4)
-    if sort_by == "name" and first.name.casefold() != second.name.casefold():
-        return Contrast("name", difference)
-    if sort_by == "date" and first.updated != second.updated:
-        return Contrast("date", difference)
-    if sort_by == "score" and first.exact != second.exact:
-        return Contrast("exact", difference)
-    if sort_by == "score" and bool(first.states) != bool(second.states):
-        return Contrast("withdrawn", difference)
-    if sort_by == "score" and difference < 0:
-        return Contrast("words", difference)
-    if sort_by == "score" and difference:
-        return Contrast("score", difference, _shares(first, second))
-    return Contrast("space" if first.source != second.source else "id", difference)
-
-
-def _shares(first: SearchResult, second: SearchResult) -> tuple[ScoreShare, ...]:
-    gains: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for sign, hit in ((1, first), (-1, second)):
-        for trace in hit.explain or ():
-            gains[trace.clause, trace.field] += sign * trace.contribution
-    ordered = sorted(gains.items(), key=lambda pair: (-pair[1], pair[0]))
-    return tuple(ScoreShare(*where, round(gain, 4)) for where, gain in ordered[:_SHARES] if round(gain, 4) > 0)
-
 
 @dataclass(frozen=True, slots=True)
 class MissReason(Report):
@@ -122,20 +62,6 @@ class MissReason(Report):
     code: str
     clause: str
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour(Report):
-    """The hit before or after an item, and why one of the two comes first."""
-
-    hit: SearchResult
-    rank: int
-    contrast: Contrast
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return which item it is, its rank and score, and the attributes of the contrast."""
-        hit = {name: getattr(self.hit, name) for name in ("type", "id", "source", "bundle", "score")}
-        return hit | {"rank": self.rank} | self.contrast.to_dict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +102,6 @@ class Why(Report):
         clauses: The query as a tree, then an entry for each of ``fields``. In semantic mode only the part that every
             hit must match; in hybrid mode the query of the keyword score.
         reasons: All reasons why it is no hit; empty for a hit.
-        above, below: Its neighbours.
         meaning: How similar it is; None where words alone answered.
         warnings: Those of the search.
     """
@@ -192,8 +117,6 @@ class Why(Report):
     hit: SearchResult | None
     clauses: tuple[Clause, ...]
     reasons: tuple[MissReason, ...]
-    above: Neighbour | None
-    below: Neighbour | None
     meaning: SimilarityReport | None
     warnings: tuple[str, ...]
 
@@ -241,7 +164,7 @@ class QueryReading(Report):
         return data | {"stages": [{"stage": stage, "query": text} for stage, text in self.stages]}
 
 
-def read_of(search: Search[M]) -> QueryReading:
+def read_of(search: Search[Any]) -> QueryReading:
     """Return how the query of a search is read, after searching for it; one hit is enough.
 
     Raises:
@@ -266,35 +189,11 @@ def read_of(search: Search[M]) -> QueryReading:
     )
 
 
-class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
-    """One search, asked about single items; the page that its request names does not matter.
+class Explainer(LocalSearch):
+    """A search of the index on this machine, asked about single items; its request has all hits on one page."""
 
-    Attributes:
-        number: The number of the item among the names of the backend.
-    """
-
-    number: int
-
-    @abstractmethod
-    def locate(self, part: Part, local: int) -> int:
-        """Note which document is asked about, given by its segment or that of another reader; return its number."""
-
-    @abstractmethod
-    def rank(self, doc: int) -> int | None:
-        """Return the rank of a document, from 0; None for no hit. It and those beside it can be fetched then."""
-
-    @abstractmethod
-    def scores_with(self, doc: int) -> SemanticScores | None:
-        """Return scores by meaning with one document among them, also where it is left out of the search."""
-
-    def item_of(self, part: Part, local: int) -> Item:
-        """Return an item with the texts of its sections.
-
-        Raises:
-            ItemError: It cannot be read.
-        """
-        kind = ItemType(TYPE_NAMES[part.segment.types[local]])
-        return read_item(part.root, part.segment.paths[local], kind, part.segment.ids[local]).item
+    def __init__(self, request: Request, context: SearchContext) -> None:
+        super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)
 
     @cached_property
     def plan(self) -> Plan:
@@ -302,7 +201,7 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
         return self.read()
 
     @cached_property
-    def found(self) -> Answer[M]:
+    def found(self) -> Answer[Docs]:
         """The answer, made when it is first asked for."""
         allowed = self.allowed()
         self.backend.expect(self.request.query, self.plan.bag)
@@ -314,7 +213,7 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
         return self.found.reachable()
 
     @cached_property
-    def _semantic(self) -> Q | None:
+    def _semantic(self) -> SemanticSearch | None:
         return self.semantic(self.plan) if self.found.similar else None
 
     def explain(self, part: Part, local: int) -> Why:
@@ -326,11 +225,11 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
             UnavailableError: The embedder cannot be used any more.
         """
         found = self.found
-        doc = self.locate(part, local)
+        doc = local + next(own.base for own in self.reader.parts if own.segment is part.segment)
         clauses = [ClauseExplainer(self, node, doc) for node in self._readings()]
         tree = tuple(each.clause() for each in clauses)
-        scores, hit = self.scores_with(doc), None
-        index = self.rank(doc)
+        scores, hit = self._scores_with(doc), None
+        index = next(iter(np.flatnonzero(found.top.docs == doc).tolist()), None)
         if index is None:
             reasons = self._reasons(clauses[0], tree, scores)
         elif index >= self.total:  # stage "any" lists only the best hits
@@ -340,7 +239,6 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
             hit = self._result(index)
             unreadable = MissReason("unreadable", "", "; ".join(self._warnings[-1:]))
             reasons = [] if hit else [*self._unmatched(doc, tree[0])] or [unreadable]
-        above, below = (None, None) if hit is None or index is None else self._neighbours(hit, index)
         self.explain_answer(found, self.plan)
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],
@@ -354,11 +252,16 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
             hit=hit,
             clauses=tree,
             reasons=tuple(reasons),
-            above=above,
-            below=below,
             meaning=self._similarity(scores, doc) if scores else None,
             warnings=tuple(self.warnings(self.plan)),
         )
+
+    def _scores_with(self, doc: int) -> SemanticScores | None:
+        """Return the scores by meaning with one document among them, also where it is left out of the search."""
+        near = self.found.similar
+        if near is None or self._semantic is None or doc in near.docs:
+            return near
+        return self._semantic.with_item(near, doc)
 
     def _readings(self) -> Iterator[ast.Node]:
         """Yield the query as the answering stage reads it, then the entries of ``fields``."""
@@ -370,8 +273,9 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
 
     def _similarity(self, scores: SemanticScores, doc: int) -> SimilarityReport:
         hit, (part, local) = scores.of(doc), self.reader.locate(doc)
+        kind, item_id = ItemType(TYPE_NAMES[part.segment.types[local]]), part.segment.ids[local]
         try:
-            section = hit.header(self.item_of(part, local))
+            section = hit.header(read_item(part.root, part.segment.paths[local], kind, item_id).item)
         except ItemError:
             section = ""
         return SimilarityReport(
@@ -390,14 +294,6 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
         results, warnings = self.fetch(self.found, self.found.hits(index, index + 1))
         self._warnings += warnings
         return results[0] if results else None
-
-    def _neighbours(self, hit: SearchResult, index: int) -> tuple[Neighbour | None, Neighbour | None]:
-        sort_by = self.request.sort_by
-        before = self._result(index - 1) if index else None
-        after = self._result(index + 1) if index + 1 < self.total else None
-        above = Neighbour(before, index, contrast(before, hit, sort_by=sort_by)) if before else None
-        below = Neighbour(after, index + 2, contrast(hit, after, sort_by=sort_by)) if after else None
-        return above, below
 
     def _reasons(
         self, clauses: ClauseExplainer, tree: Sequence[Clause], scores: SemanticScores | None
@@ -420,9 +316,7 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
 
     def _unmatched(self, doc: int, main: Clause) -> Iterator[MissReason]:
         """Yield the parts of the query that leave out the item; none if the query names it: it is a hit in any case."""
-        text, places = self.request.query, ((self.backend.names, self.number), (self.reader, doc))
-        is_named = self.found.stage in AS_WRITTEN and all(each in referred_to(of, text)[0] for of, each in places)
-        if not is_named:
+        if self.found.stage not in AS_WRITTEN or doc not in referred_to(self.reader, self.request.query)[0]:
             yield from (MissReason(code, part.text, _message(part, code)) for part, code in culprits(main))
 
     def _outside(self, clauses: ClauseExplainer) -> Iterator[MissReason]:
@@ -432,7 +326,7 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
             yield MissReason("scope", self.request.scope, f"{kind}:{item_id} lies outside the scope")
         for name, wanted in self.request.filters.items():
             (node,) = bind_filters({name: wanted}, self.backend.metadata_keys())
-            if not self.evaluation(node).docs().mask[clauses.doc]:
+            if not self.embedded.evaluation(node).docs().mask[clauses.doc]:
                 yield MissReason("filter", f"{name}={wanted}", clauses.values(node))
 
     def _hidden(self, doc: int) -> Iterator[MissReason]:
@@ -466,38 +360,10 @@ class Explaining(ItemSearch[M], MeaningSearch[M, Q, S], Generic[M, Q, S]):
         found, stages = self.found, list(self.stages(self.plan))
         names = [stage.name for stage in stages]
         for stage in stages[names.index(found.stage) + 1 :] if found.total else ():
-            if self.evaluation(self.bound_query(stage.ast, self.plan)).docs().mask[doc]:
+            if self.embedded.evaluation(self.bound_query(stage.ast, self.plan)).docs().mask[doc]:
                 because = f"stage {found.stage!r} answers, with {found.total}"
                 yield MissReason("stage", f"stage {stage.name}", f"stage {stage.name!r} would find it, but {because}")
                 return
-
-
-class Explainer(Explaining[Docs, SemanticSearch, SemanticScores], LocalSearch):
-    """A search of the index on this machine, asked about single items."""
-
-    def __init__(self, request: Request, context: SearchContext) -> None:
-        super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)
-
-    def locate(self, part: Part, local: int) -> int:
-        """Return the number of a document of all spaces in the reader."""
-        self.number = local + next(own.base for own in self.reader.parts if own.segment is part.segment)
-        return self.number
-
-    def rank(self, doc: int) -> int | None:
-        """Return the rank of a document, from 0; None for no hit."""
-        (ranks,) = np.nonzero(self.found.top.docs == doc)
-        return int(ranks[0]) if len(ranks) else None
-
-    def evaluation(self, query: Bound) -> Evaluation:
-        """Return the evaluation of a query."""
-        return self.embedded.evaluation(query)
-
-    def scores_with(self, doc: int) -> SemanticScores | None:
-        """Return scores by meaning with one document among them."""
-        near = self.found.similar
-        if near is None or self._semantic is None or doc in near.docs:
-            return near
-        return self._semantic.with_item(near, doc)
 
 
 def _message(part: Clause, code: str) -> str:

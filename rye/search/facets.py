@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rye._report import Report
 from rye.errors import ArgumentError
 from rye.index.arrays import Bools, Ints, Numbers
 from rye.index.reader import Part, Reader
-from rye.index.schema import FIELD_BITS, SEPARATOR, TYPE_NAMES
+from rye.index.schema import SEPARATOR, TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.parameters import refuse
@@ -173,6 +171,11 @@ def count_facets(reader: Reader, states: States, docs: Ints, wanted: Sequence[Wa
     return {name: _facet(FACETS.get(name, name), split, states, docs, most=most) for name, most in wanted}
 
 
+def count_all(reader: Reader, states: States, wanted: Sequence[Wanted]) -> dict[str, Facet]:
+    """Count the values of each facet among all live documents."""
+    return count_facets(reader, states, np.flatnonzero(reader.live), wanted)
+
+
 def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: Ints, *, most: int) -> Facet:
     match key:
         case "type":
@@ -248,101 +251,3 @@ def _greatest(counts: Ints, most: int) -> Ints:
     above = (counts > least).nonzero()[0]
     level = (counts == least).nonzero()[0][: most - len(above)]
     return np.concatenate([above, level])
-
-
-_ALL = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class Figures(Report):
-    """Counts of some items.
-
-    Attributes:
-        items: How many there are.
-        types, verdicts: Items by type and by verdict, without zeros.
-        signers: Items by the fingerprint of the key that signed them; those signed by nobody are left out.
-        categories, tags: How many different ones there are.
-        terms: Different terms of the index.
-        words: Words of all texts together.
-        duplicates: Items of which another has the very same bytes.
-        ambiguous: Items that share type and id with another of the same source, so that neither can be named.
-        superseded, deprecated, yanked, shadowed, shadowing: Items in these states.
-    """
-
-    items: int
-    types: Mapping[str, int]
-    verdicts: Mapping[str, int]
-    signers: Mapping[str, int]
-    categories: int
-    tags: int
-    terms: int
-    words: int
-    duplicates: int
-    ambiguous: int
-    superseded: int
-    deprecated: int
-    yanked: int
-    shadowed: int
-    shadowing: int
-
-
-def figures_of(reader: Reader, states: States) -> Figures:
-    """Count the live items of a reader; the states are of the same one."""
-    docs = np.flatnonzero(reader.live)
-    names = ("type", "verdict", "signer", "category", "tag")
-    facets = count_facets(reader, states, docs, [Wanted(name, _ALL) for name in names])
-
-    def having(state: str) -> int:
-        return int(np.count_nonzero(states.having(state) & reader.live))
-
-    lengths = (part.segment.lengths[:, part.live].sum() for part in reader.parts)
-    return Figures(
-        items=len(docs),
-        types=dict(facets["type"].values),
-        verdicts=dict(facets["verdict"].values),
-        signers=dict(facets["signer"].values),
-        categories=len(facets["category"].values),
-        tags=len(facets["tag"].values),
-        terms=_terms(reader),
-        words=sum(map(int, lengths)),
-        duplicates=_duplicates(reader),
-        ambiguous=_ambiguous(reader),
-        superseded=having("superseded"),
-        deprecated=having("deprecated"),
-        yanked=having("yanked"),
-        shadowed=having("shadowed"),
-        shadowing=having("shadowing"),
-    )
-
-
-def _terms(reader: Reader) -> int:
-    """Return how many different terms the live documents have."""
-    if len(reader.parts) == 1 and reader.parts[0].intact:
-        return len(reader.parts[0].segment.terms)
-    return len(set[str]().union(*map(_terms_of, reader.parts)))
-
-
-def _terms_of(part: Part) -> list[str]:
-    if part.intact:
-        return part.segment.terms.everything
-    every = np.arange(len(part.segment.terms))
-    owners = part.segment.slots_of(every) >> FIELD_BITS
-    return part.segment.terms.take(np.unique(every.repeat(part.segment.sizes(every))[part.live[owners]]))
-
-
-def _duplicates(reader: Reader) -> int:
-    digests = [part.segment.evidence.raw_content_digests[part.live] for part in reader.parts]
-    whole = np.concatenate(digests) if digests else np.zeros((0, 32), np.uint8)
-    _, counts = np.unique(whole, axis=0, return_counts=True)
-    return int(counts[counts > 1].sum())
-
-
-def _ambiguous(reader: Reader) -> int:
-    counts: Counter[tuple[str, str]] = Counter()
-    for part in reader.parts:
-        first, bounds, owners = part.segment.keyword_postings("key")
-        living = np.add.reduceat(part.live[owners], bounds[:-1], dtype=np.int64) if len(owners) else bounds[:-1]
-        some = np.flatnonzero(living)
-        for key, count in zip(part.segment.keywords.take(first + some), living[some].tolist(), strict=True):
-            counts[part.root.source, key] += count
-    return sum(count for count in counts.values() if count > 1)

@@ -9,10 +9,8 @@ It pays where terms or texts are many; few terms are searched for literally in s
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
@@ -39,7 +37,6 @@ _WORD, _BETWEEN = _LOWER | _DIGIT | _UPPER, _SLASH | _BREAK
 _MEMBERS = {_LOWER: ascii_lowercase, _DIGIT: digits, _UPPER: ascii_uppercase, _SLASH: "/", _JOINER: analysis.JOINERS}
 _CLASSES = bytes(next((kind for kind, of in _MEMBERS.items() if chr(code) in of), _BREAK) for code in range(256))
 
-_ODD = re.compile(r"[^\x00-\x7f]+")
 _JOINERS = analysis.JOINERS.encode()
 _JOINING = re.compile(f"[{re.escape(analysis.JOINERS)}]+")
 _SHORT = 1 << 16
@@ -319,16 +316,17 @@ def _is_sign(char: str) -> bool:
 
 
 def _located(text: str) -> tuple[list[Hit], list[tuple[int, int, int]]]:
-    """Return the tokens of a text with their places, and its parts, as :class:`_Parts` holds them."""
+    """Return the tokens of a text with their places, and its parts, as :class:`_Parts` holds them.
+
+    In a text that normalization changes, all of it but a sign at its beginning is the place of each.
+    """
     normalized = analysis.normalize(text)
-    original = None if normalized == text else _Original(text)
+    whole = (int(text[0].isascii() and _CLASSES[ord(text[0])] == _BREAK), len(text))
     tokens, parts = list[Hit](), list[tuple[int, int, int]]()
     for base, chunk in analysis.locate_chunks(normalized):
-        begin, before = original.start(base) if original else base, len(parts)
+        begin, before = base if normalized == text else whole[0], len(parts)
         for token in analysis.locate(chunk):
-            start, end = base + token.start, base + token.end
-            if original:
-                start, end = original.start(start), original.end(end)
+            start, end = (base + token.start, base + token.end) if normalized == text else whole
             tokens.append((start, end, token.term))
             if not token.joined:
                 parts.append((begin, start, end))
@@ -338,60 +336,3 @@ def _located(text: str) -> tuple[list[Hit], list[tuple[int, int, int]]]:
 
 
 _located_short = lru_cache(4096)(_located)
-
-
-class _Original:
-    """From places in a normalized text to places in the text it came from.
-
-    Normalization changes only runs of non-ASCII characters, each maybe with the ASCII character it combines with. In
-    these, what lies between changed clusters moves as a whole, and a place inside a changed cluster means all of it.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._changed: list[tuple[int, int, int, int]] = []
-        shift = 0
-        for match in _ODD.finditer(text):
-            first = max(match.start() - 1, 0)  # a mark composes with the letter before it
-            for offset, length, normalized in _changes(text[first : match.end()]):
-                begin = first + offset
-                self._changed.append((begin + shift, begin + shift + normalized, begin, begin + length))
-                shift += normalized - length
-
-    def _before(self, place: int) -> tuple[int, int, int, int]:
-        at = bisect_right(self._changed, (place, math.inf, 0, 0)) - 1
-        return self._changed[at] if at >= 0 else (0, 0, 0, 0)
-
-    def start(self, place: int) -> int:
-        """Return the original place of the first character of a range."""
-        _, stop, begin, end = self._before(place)
-        return begin if place < stop else end + place - stop
-
-    def end(self, place: int) -> int:
-        """Return the original place behind the last character of a range."""
-        _, stop, _, end = self._before(place - 1)
-        return end if place <= stop else end + place - stop
-
-
-@lru_cache(4096)
-def _changes(run: str) -> tuple[tuple[int, int, int], ...]:
-    """Return place and length of every cluster of a run that normalization changes, and its length then."""
-    if analysis.normalize(run) == run:
-        return ()
-    changed = ((offset, cluster, analysis.normalize(cluster)) for offset, cluster in _clusters(run))
-    return tuple((offset, len(cluster), len(after)) for offset, cluster, after in changed if after != cluster)
-
-
-def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Split a text into pieces that are normalized each by itself, with the place of each.
-
-    To what is before it belongs a mark, what nobody sees, and what composes with that, as the letters of Hangul do.
-    """
-    begin = 0
-    for at in range(1, len(text)):
-        if unicodedata.combining(text[at]) or not analysis.normalize(text[at]):
-            continue
-        before = text[max(begin, at - 3) : at]
-        if analysis.normalize(before + text[at]) == analysis.normalize(before) + analysis.normalize(text[at]):
-            yield begin, text[begin:at]
-            begin = at
-    yield begin, text[begin:]

@@ -91,12 +91,12 @@ class States:
         return f"{itself} is {' and '.join(self.withdrawn(doc)[0])}, so hidden{instead}"
 
     def successor_warnings(self, doc: int) -> list[str]:
-        """Return sentences on what takes the place of a document, where that is not trusted or not to be believed."""
+        """Return a sentence where what takes the place of a trusted document is not trusted."""
         return self._succession.warnings(self.there(doc)) if self.withdrawn(doc)[0] else []
 
     @cached_property
     def _succession(self) -> Succession:
-        return Succession(self._everywhere, signature=self.signature, trust=self._trust, now=self._now)
+        return Succession(self._everywhere, self.signature)
 
     def there(self, doc: int) -> int:
         """Return the number of a document among those of all spaces."""

@@ -11,35 +11,39 @@ authority::
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
 from rye.errors import UnavailableError
-from rye.index.arrays import Bools, Ints
+from rye.index.arrays import Bools, Ints, unique
 from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
 from rye.items.model import Item
-from rye.search.backend import M
+from rye.search.backend import Order
 from rye.search.bound import Bound
+from rye.search.context import SearchContext
+from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS
-from rye.search.fusion import by_similarity, fuse
+from rye.search.fusion import by_similarity, fuse, keyword_score, reaches
 from rye.search.highlight import BODY, Matches
+from rye.search.local import LocalSearch
 from rye.search.marks import Ranges, mark
-from rye.search.modes import MeaningSearch, Q, S
+from rye.search.order import ranked
 from rye.search.page import Hydrated, Hydrator
 from rye.search.passage import passage
 from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
 from rye.search.section_text import SectionText, keyword_scores, sections_of
-from rye.search.semantic import SemanticScores
+from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.spaces.shadowing import cut_short
+from rye.spaces.signed import read_item
 from rye.trust import Verdict
 
 _CUT_BELOW = 200
@@ -64,21 +68,14 @@ class Considered(NamedTuple):
     hydrator: Hydrator
 
 
-class Place(NamedTuple):
-    """Where an item is: its path, a URI, and when it was last written, in seconds since 1970; 0 if nobody knows."""
-
-    path: str
-    uri: str
-    modified: float
-
-
 class _Candidate(NamedTuple):
-    """One candidate item, read and verified at this moment."""
+    """One candidate item, read and verified at this moment; ``modified`` is when its file was last written, or 0."""
 
     doc: int
     hydrated: Hydrated
     item: Item
-    place: Place
+    file: Path
+    modified: float
     sections: tuple[SectionText, ...]
 
     @property
@@ -117,17 +114,12 @@ def _chunk_numbers(candidate: _Candidate) -> list[tuple[SectionText, int]]:
     return [(one, one.first_chunk + offset) for one in candidate.sections for offset in range(len(one.chunks))]
 
 
-class SectionSearch(ABC, Generic[M, Q, S]):
-    """One retrieval of sections, from request to response, wherever the items are.
+class SectionSearch:
+    """One retrieval of sections, from request to response, from the index and the files as they are now."""
 
-    Args:
-        request: What is asked for.
-        search: A search for :attr:`SectionRequest.for_items`.
-    """
-
-    def __init__(self, request: SectionRequest, search: MeaningSearch[M, Q, S]) -> None:
+    def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
-        self._search = search
+        self._search = LocalSearch(request.for_items, context)
         self._found: Considered
         self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
@@ -135,31 +127,12 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         self._manual = frozenset[int]()
         self._hidden: dict[str, int] = {}
 
-    @abstractmethod
-    def considered(self, query: Bound, found: M, scores: S | None) -> Considered:
-        """Return the best of some items by meaning and by words, :attr:`SectionRequest.top_k` of each at most.
-
-        Args:
-            query: What scores words.
-            found: The items, without those to be hidden.
-            scores: By meaning; None where words alone count.
-        """
-
-    @abstractmethod
-    def is_manual(self, docs: Ints) -> Bools:
-        """Return which documents are pages of the manual that come after all other hits."""
-
-    @abstractmethod
-    def place(self, hydrated: Hydrated) -> Place:
-        """Return where an item is."""
-
     def run(self) -> SectionResponse:
         """Return the response.
 
         Raises:
             QueryError: The query does not parse, or names what does not exist.
             ArgumentError: An argument does not fit the items.
-            UnavailableError: ``not-on-cluster``.
         """
         request, search = self.request.search, self._search
         plan, allowed = search.read(), search.allowed()
@@ -170,14 +143,14 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         semantic = search.semantic(plan)
         scores = self._by_meaning(semantic, allowed)
         query = search.bound_query(semantic.worded, plan) if scores is None else scores.query
-        hits: M = search.backend.match(query) & allowed if scores is None else scores.hits()
+        hits = search.backend.match(query) & allowed if scores is None else scores.hits()
         if not request.include_superseded:
             hits, self._hidden = search.hide(hits)
-        self._found = self.considered(query, hits, scores)
+        self._found = self._considered(query, hits, scores)
         if near := self._found.near:
             self._size = chunk_size(near.similarities.meaning.embedder)
         docs = self._found.docs
-        self._manual = frozenset(docs[self.is_manual(docs)].tolist())
+        self._manual = frozenset(docs[self._is_manual(docs)].tolist())
         found = self._promote(self._chunks(list(self._read())))
         page = found[request.offset : request.offset + request.limit]
         shown = self._within_budget(list(map(self._hit, page)))
@@ -193,7 +166,44 @@ class SectionSearch(ABC, Generic[M, Q, S]):
             **search.facts(near),
         )
 
-    def _by_meaning(self, semantic: Q, allowed: M) -> S | None:
+    def _considered(self, query: Bound, found: Docs, scores: SemanticScores | None) -> Considered:
+        """Return the best of some items by meaning and by words, :attr:`SectionRequest.top_k` of each at most.
+
+        Args:
+            query: What scores words.
+            found: The items, without those to be hidden.
+            scores: By meaning; None where words alone count.
+        """
+        evaluation, docs = self._search.embedded.evaluation(query), found.numbers
+        if scores is None:
+            best = self._best(docs, keyword_score(evaluation.scores(docs), evaluation.coverage(docs)))
+        else:
+            at = np.searchsorted(scores.docs, docs)
+            similarity = scores.fused.similarity[at]
+            similarity = np.where(reaches(similarity, scores.threshold), similarity, 0.0)
+            best = unique(self._best(docs, scores.fused.keyword[at]), self._best(docs, similarity))
+        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=read_item)
+        return Considered(best, evaluation, scores, hydrator)
+
+    def _best(self, docs: Ints, scores: Floats) -> Ints:
+        """Return the best documents by score, pages of the manual after all others."""
+        docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
+        is_manual = self._is_manual(docs)
+        chosen = docs[:0]
+        for group in (~is_manual, is_manual):
+            order = Order("score", 0, self.request.top_k - len(chosen), none := docs[:0], withdrawn_last=False)
+            best = ranked(self._search.reader, docs[group], scores[group], order, withdrawn=none)
+            chosen = np.concatenate([chosen, docs[group][best]])
+        return np.sort(chosen)
+
+    def _is_manual(self, docs: Ints) -> Bools:
+        """Return which documents are pages of the manual that come after all other hits."""
+        if not self._search.manual_last:
+            return np.zeros(len(docs), bool)
+        others = self._search.embedded.without_manual(Docs(self._search.reader.size, numbers=np.sort(docs)))
+        return ~np.isin(docs, others.numbers)
+
+    def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
         """Return the scores by meaning; None, with a warning, where keywords have to answer."""
         if self.request.search.mode.name == "keyword":
             return None
@@ -210,7 +220,8 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         for doc, hydrated in zip(docs, self._found.hydrator.hydrate(docs, self._warnings), strict=True):
             if hydrated is not None:
                 item = hydrated.read.item
-                yield _Candidate(doc, hydrated, item, self.place(hydrated), sections_of(item, self._size))
+                file = hydrated.part.root.path / hydrated.path
+                yield _Candidate(doc, hydrated, item, file, _modified(file), sections_of(item, self._size))
 
     def _chunks(self, items: Sequence[_Candidate]) -> Iterator[_Chunk]:
         """Yield all chunks that match, with their scores."""
@@ -305,7 +316,7 @@ class SectionSearch(ABC, Generic[M, Q, S]):
         others = (chunk.candidate for chunk in chunks if chunk.candidate.doc != candidate.doc)
         copies = tuple(dict.fromkeys(f"{one.hydrated.name} of {one.hydrated.part.root.source}" for one in others))
         stated = sort_time(candidate.item.updated, candidate.item.created)
-        age = self._found.hydrator.now.timestamp() - (candidate.place.modified if math.isnan(stated) else stated)
+        age = self._found.hydrator.now.timestamp() - (candidate.modified if math.isnan(stated) else stated)
         recency = float(0.5 ** (max(age, 0.0) / 86_400 / request.half_life_days))
         claimed = 1.0 if candidate.item.metadata.get("authoritative") is True else 0.5
         authority = claimed if candidate.hydrated.signature.verdict is Verdict.TRUSTED else 0.0
@@ -315,7 +326,7 @@ class SectionSearch(ABC, Generic[M, Q, S]):
 
     def _hit(self, found: _ScoredSection) -> SectionHit:
         best, of_items = found.chunks[0], self._found.hydrator.states
-        (doc, hydrated, item, place, _), section = best.candidate, best.section
+        (doc, hydrated, item, file, modified, _), section = best.candidate, best.section
         root, cosine = hydrated.part.root, max(chunk.similarity for chunk in found.chunks)
         states, successor = of_items.withdrawn(doc)
         shadows, shadowed_by = self._sharing(best.candidate)
@@ -326,9 +337,9 @@ class SectionSearch(ABC, Generic[M, Q, S]):
             source_handle=root.source,
             title=best.candidate.title,
             heading_path=section.heading_path,
-            mtime=int(place.modified * 1e3),
+            mtime=int(modified * 1e3),
             hash=hydrated.read.evidence.content_digest,
-            display_url=f"{place.uri}#L{section.line}-L{section.end_line}",
+            display_url=f"{file.as_uri()}#L{section.line}-L{section.end_line}",
             properties=item.metadata,
             anchor=section.anchor,
             score=found.score,
@@ -339,7 +350,7 @@ class SectionSearch(ABC, Generic[M, Q, S]):
             original_chars=len(section.text),
             type=str(item.type),
             id=item.id,
-            path=place.path,
+            path=str(file),
             line=section.line,
             end_line=section.end_line,
             similarity=round(cosine, 4) if math.isfinite(cosine) else None,
@@ -370,6 +381,14 @@ class SectionSearch(ABC, Generic[M, Q, S]):
             rest = f"{len(hits) - len(shown)} more sections were left out"
             self._warnings.append(SearchWarning(f"{rest} to stay within {self.request.max_chars:,} characters"))
         return tuple(shown)
+
+
+def _modified(file: Path) -> float:
+    """Return when a file was last written; 0 where it is gone again."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _places(candidate: _Candidate, matches: Matches) -> Ranges:

@@ -25,8 +25,8 @@ from rye.search import bound
 from rye.search.bind import searched_fields
 from rye.search.docset import Docs
 from rye.search.expand import How, Pattern, document_frequencies
-from rye.search.fields import K1, TEXT_FIELDS, Overrides, Weights, weight_row, weights_for
-from rye.search.fusion import Fusion, by_similarity, fuse
+from rye.search.fields import K1, TEXT_FIELDS, Weights, weights_for
+from rye.search.fusion import by_similarity
 from rye.search.local import LocalSearch
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
@@ -46,10 +46,6 @@ _FACTORS = np.asarray([0.25 if name == "content" else 1.0 for name in TEXT_FIELD
 """Content counts less than in a search: items are alike by what names them, not by what a long text repeats."""
 
 
-INSTEAD = "items that share words instead of such that mean the same: "
-"""How the warning begins that shared words had to answer."""
-
-
 class KeyTerm(NamedTuple):
     """A term of an item, its share of the score (``tf~ / (k1 + tf~)``), and its inverse document frequency."""
 
@@ -61,7 +57,7 @@ class KeyTerm(NamedTuple):
 def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
     """Return the terms that distinguish a document best, best first; each of them occurs in another document, too."""
     segment = part.segment
-    terms, shares = term_shares(weights_for(reader), part, local)
+    terms, shares = _term_shares(weights_for(reader), part, local)
     scores = np.log1p((segment.docs + 0.5) / (segment.term_docs[terms] + 0.5)) * shares
     # Frequencies in the item's own segment select candidates; only these are counted in all segments.
     best = np.argsort(-scores, kind="stable")[:_CANDIDATES]
@@ -72,25 +68,13 @@ def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
         known = np.flatnonzero(numbers >= 0)
         order = known[np.argsort(numbers[known])]
         counts[order] += document_frequencies(each, numbers[order], searched_fields(None))
-    return distinguishing(texts, shares[best].tolist(), counts.tolist(), reader.count)
-
-
-def distinguishing(texts: Sequence[str], shares: Sequence[float], counts: Sequence[int], size: int) -> list[KeyTerm]:
-    """Return the terms of an item that distinguish it best, best first.
-
-    Args:
-        texts: Its terms.
-        shares: Of each, the share of its score.
-        counts: In how many items each occurs.
-        size: How many items there are.
-    """
-    rows = zip(texts, shares, counts, strict=True)
-    found = [KeyTerm(text, share, idf(size, count)) for text, share, count in rows if count > 1]
+    rows = zip(texts, shares[best].tolist(), counts.tolist(), strict=True)
+    found = [KeyTerm(text, share, idf(reader.count, count)) for text, share, count in rows if count > 1]
     found.sort(key=lambda term: (-term.share * term.idf, term.text))
     return [one for one in found[:MAX_KEY_TERMS] if one.share * one.idf * _SCORE_RANGE >= found[0].share * found[0].idf]
 
 
-def term_shares(weights: Weights, part: Part, local: int) -> tuple[Ints, Floats]:
+def _term_shares(weights: Weights, part: Part, local: int) -> tuple[Ints, Floats]:
     """Return the terms of a document, ascending, and ``tf~ / (k1 + tf~)`` of each."""
     segment = part.segment
     postings = np.flatnonzero(segment.posting_doc[:] == local)
@@ -109,13 +93,7 @@ def _alike(weights: Weights) -> Weights:
     return replace(weights, w=np.repeat(of_knowledge, len(TYPE_NAMES), axis=0) * _FACTORS)
 
 
-def weights_alike(chosen: Overrides) -> Overrides:
-    """Return weights of fields for items of every type: those chosen for knowledge, with less for content."""
-    row = dict(zip(TEXT_FIELDS, np.asarray(weight_row(chosen, "knowledge")) * _FACTORS, strict=True))
-    return dict.fromkeys(TYPE_NAMES, row)
-
-
-def shared_words(terms: Sequence[KeyTerm]) -> bound.Bound:
+def _shared_words(terms: Sequence[KeyTerm]) -> bound.Bound:
     """Return the query for items that share some of the key terms of an item."""
     fields = searched_fields(None)
     queries = [
@@ -133,7 +111,7 @@ class SimilarSearch(LocalSearch):
     def similar_to(self, part: Part, local: int) -> SearchResponse:
         """Return the items most similar to a document of ``context.everywhere``, without its own copies."""
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        query = shared_words(key_terms(self.context.everywhere, part, local))
+        query = _shared_words(key_terms(self.context.everywhere, part, local))
         evaluation = self.embedded.evaluation(query, _alike(self.embedded.weights))
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
@@ -141,11 +119,10 @@ class SimilarSearch(LocalSearch):
         found = near.hits() if near else evaluation.docs() & allowed
         rank = self.by_similarity(near) if near else None
         answer = self.ordered("similar", evaluation.query, found, np.empty(0, np.int64), similar=near, rank=rank)
-        method = "rrf" if near and near.hybrid else self.method(near)
-        return self.respond(answer, f"{kind}:{item_id}", "similar", self._warnings, method=method)
+        return self.respond(answer, f"{kind}:{item_id}", "similar", self._warnings)
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:
-        """Return the scores of semantic or hybrid mode; None, with a warning, where shared words have to answer."""
+        """Return the scores by meaning; None, with a warning, where shared words have to answer."""
         name = ":".join(self.context.everywhere.key_of(part.base + local))
         try:
             everywhere = self.context.meaning_everywhere()
@@ -161,13 +138,8 @@ class SimilarSearch(LocalSearch):
         rows = meaning.vectors.similarities(query, allowed.mask)
         found = Similarities(meaning, query, rows, meaning.vectors.best(rows).astype(np.float64))
         docs, threshold = allowed.numbers, meaning.embedder.threshold
-        similarity, hybrid = found.best[docs], self.request.mode.name == "hybrid"
-        if hybrid:
-            shared = evaluation.scores(docs) if evaluation.scored() else np.zeros(len(docs))
-            fused = fuse(Fusion("rrf"), similarity, shared, threshold)
-        else:
-            fused = by_similarity(similarity, np.ones(len(docs)), threshold)
-        return SemanticScores(f"like {name}", hybrid, threshold, found, evaluation, docs, fused)
+        fused = by_similarity(found.best[docs], np.ones(len(docs)), threshold)
+        return SemanticScores(f"like {name}", False, threshold, found, evaluation, docs, fused)
 
     def _warn(self, why: str) -> None:
-        self._warnings.append(f"{INSTEAD}{why}")
+        self._warnings.append(f"items that share words instead of such that mean the same: {why}")

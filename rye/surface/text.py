@@ -11,7 +11,9 @@ from rye._text import Advice, column, inline
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry import Contrast, LoadedItem, SearchResult, Signature
+    from rye.registry.reports import LoadedItem
+    from rye.search.results import SearchResult
+    from rye.trust.model import Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -91,11 +93,12 @@ def signed_by(signature: Signature) -> str:
 
 def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     """Return what would improve the verdict, for signatures of an audience."""
-    from rye.registry import REASONS
+    from rye.trust.reasons import REASONS
 
     if loaded.signature.code not in REASONS:
         return Advice("", "")
-    from rye.registry import Adviser, VerifiedItem
+    from rye.verify.advice import Adviser
+    from rye.verify.report import VerifiedItem
 
     kind, _, item_id = loaded.ref.partition(":")
     item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
@@ -147,22 +150,6 @@ def standing(states: Sequence[str], successor: str) -> str:
     """Return ``superseded, see knowledge:b`` for an item that is superseded, deprecated or yanked, else nothing."""
     instead = f", see {inline(successor)}" if successor else ""
     return f"{', '.join(states)}{instead}" if states else ""
-
-
-_DECIDED = {
-    "exact": "its id or name is the query",
-    "withdrawn": "superseded, deprecated and yanked items come last",
-    "words": "it has all the words, or the text word for word",
-    "date": "by date",
-    "name": "by name",
-    "space": "{} are equal, and its space comes first",
-    "id": "{} are equal, so the id decides",
-}
-
-
-def decided(found: Contrast, sort_by: str) -> str:
-    """Return in words why one hit comes before another; nothing where the score decides."""
-    return _DECIDED.get(found.decided_by, "").format(f"{sort_by}s")
 
 
 def hybrid_lines(match: Mapping[str, Any]) -> Iterator[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
     from rye.surface.listener import Asgi, Callers, Http
 
     Use = Callable[[], AbstractContextManager[Registry]]
@@ -30,7 +30,7 @@ __all__ = ["app", "gated_app", "serve"]
 
 def app(registry: Registry) -> Asgi:
     """Return the ASGI application for a registry; whoever mounts it decides who may call it."""
-    from rye.registry import Live
+    from rye.registry.live import Live
     from rye.web.site import Site
 
     return Site(Live(lambda: registry).used).application()
@@ -58,7 +58,7 @@ def serve(open_registry: Callable[[], Registry], http: Http, *, is_opened: bool 
     """
     import anyio
 
-    from rye.registry import Live
+    from rye.registry.live import Live
     from rye.surface.listener import serve_asgi
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")

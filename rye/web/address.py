@@ -13,7 +13,8 @@ from rye.surface.requests import arguments_of
 from rye.surface.text import source_name
 
 if TYPE_CHECKING:
-    from rye.registry import Registry, SearchResult
+    from rye.registry.registry import Registry
+    from rye.search.results import SearchResult
 
 ROOT: ContextVar[str] = ContextVar("root", default="")
 """The path at which the pages are mounted, of the request being answered; begins every address of a page."""

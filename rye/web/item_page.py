@@ -19,7 +19,9 @@ from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_LINES, MAX_RENDERED, LinkedItem, code_lines, rendered
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Relations, SearchResponse
+    from rye.registry.relations import Relations
+    from rye.registry.reports import LoadedItem
+    from rye.search.results import SearchResponse
 
 MAX_COMPARED = 5_000
 """Lines of a file that is compared with another."""
@@ -44,7 +46,7 @@ def make(visit: Visit) -> WebPage:
     given, registry = dict.fromkeys(_OWN, "") | dict(visit.pairs), visit.registry
     if given["view"] not in ("", "raw"):
         refuse(("view",), "is", repr(given["view"]), "valid is raw")
-    item = registry.load(visit.path["kind"], visit.path["item_id"], given["space"] or None)
+    item = registry.get(f"{visit.path['kind']}:{visit.path['item_id']}", given["space"] or None)
     text = _LONE_RETURN.sub("\\\\x0d\n", item.content).rstrip("\n")
     lines = text.count("\n") + 1
     if given["line"] and not (given["line"].isdecimal() and 1 <= int(given["line"][:9]) <= lines):
@@ -115,7 +117,7 @@ def make_diff(visit: Visit) -> WebPage:
         hint = "give old=SPACE and new=SPACE, such as old=user and new=project"
         message = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         raise ArgumentError("missing-argument", message, hint=hint)
-    old, new = (visit.registry.load(visit.path["kind"], visit.path["item_id"], given[name]) for name in _SIDES)
+    old, new = (visit.registry.get(f"{visit.path['kind']}:{visit.path['item_id']}", given[name]) for name in _SIDES)
     sides = [each.content.splitlines() for each in (old, new)]
     if max(map(len, sides)) > MAX_COMPARED:
         message = f"{new.ref} has more than {MAX_COMPARED:,} lines"

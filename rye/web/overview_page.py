@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -11,20 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import quote
-from rye.errors import RyeError, UnavailableError
+from rye.errors import UnavailableError
 from rye.parameters import SpaceOptions
 from rye.surface.text import warning_notes
-from rye.web.address import Visit, WebPage, hit_address, item_address, read_arguments
+from rye.web.address import Visit, WebPage, hit_address, read_arguments
 
 if TYPE_CHECKING:
-    from rye.registry import ListReport, Registry, SearchResult, Signature, Stats, TrustedKey, TrustReport
+    from rye.keyring.trust_list import TrustedKey, TrustReport
+    from rye.registry.registry import Registry
+    from rye.search.results import SearchResult
+    from rye.spaces.lists import ListReport
+    from rye.trust.model import Signature
 
 _LISTED = 10
 _LOOKED_AT = 100
 """Items of one verdict whose reasons are listed."""
 
 _FEED = 50
-_SIGNERS = 8
 _MONTHS = 12
 _EVERY: dict[str, Any] = {"include_superseded": True, "limit": 1}
 STANDINGS = (
@@ -69,9 +71,7 @@ def make(visit: Visit) -> WebPage:
                 "given": {"space": ""} | given,
                 "doubts": list(_doubts(registry, stats.total.verdicts, given)),
                 "months": list(dropwhile(lambda each: not each.number, _by_month(registry, given))),
-                "signers": list(_by_signer(registry, stats.total.signers, given)),
-                "newest": newest(registry, stats, given)[:_LISTED],
-                "largest": heapq.nlargest(_LISTED, _sizes(stats)),
+                "newest": newest(registry, given)[:_LISTED],
                 "standings": list(_standings(registry, given)),
                 "notes": list(warning_notes(stats.warnings, stale=stats.stale)),
             },
@@ -97,12 +97,6 @@ def _doubts(registry: Registry, verdicts: Iterable[str], given: Mapping[str, Any
         yield Doubt(verdict, found.total, len(found.results), reasons)
 
 
-def _sizes(stats: Stats) -> Iterator[tuple[int, str, str]]:
-    """Yield the size, name and source of the largest items of each space."""
-    for space in stats.spaces:
-        yield from ((size, item, space.source) for item, size in space.largest.items())
-
-
 def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
     """Yield how many items were last changed in each of the last months, as their metadata say; oldest first."""
     now = datetime.now(UTC)
@@ -111,16 +105,6 @@ def _by_month(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
         period = f"{year:04}-{month + 1:02}"
         query = f"updated:{period} OR (created:{period} -updated:*)"
         yield Share(period, (("", registry.search(query, **_EVERY, **given).total),), query)
-
-
-def _by_signer(registry: Registry, signers: Mapping[str, int], given: Mapping[str, Any]) -> Iterator[Share]:
-    """Yield the verdicts on the items of those who signed most."""
-    keys = sorted(registry.trust_keys().keys, key=lambda each: each.is_users)  # the user's word comes last, and holds
-    owners = {each.fingerprint: each.owner for each in keys if each.counts or each.is_users}
-    for fingerprint in list(signers)[:_SIGNERS]:
-        query = f"signer:{fingerprint}"
-        verdicts = registry.search(query, facets=["verdict"], **_EVERY, **given).facets["verdict"].values
-        yield Share(f"{owners.get(fingerprint, 'unknown')} {fingerprint[:12]}", tuple(verdicts), query)
 
 
 def _standings(registry: Registry, given: Mapping[str, Any]) -> Iterator[Share]:
@@ -185,8 +169,8 @@ class Change(NamedTuple):
     signature: Signature
 
 
-def newest(registry: Registry, stats: Stats, given: Mapping[str, Any]) -> list[Change]:
-    """Return the items that changed last, the newest first: of those with a date, and those whose files changed."""
+def newest(registry: Registry, given: Mapping[str, Any]) -> list[Change]:
+    """Return the items with a date that changed last, the newest first."""
     found: dict[str, Change] = {}
     hits = registry.search("", **_EVERY | {"limit": _FEED}, sort_by="date", **given).results
     for hit in hits:
@@ -194,14 +178,6 @@ def newest(registry: Registry, stats: Stats, given: Mapping[str, Any]) -> list[C
         address, summary = hit_address(hit), hit.description or hit.preview
         title = hit.title or hit.name
         found[hit.path] = Change(moment, f"{hit.type}:{hit.id}", title, summary, address, hit.signature)
-    for source, ref in ((space.source, ref) for space in stats.spaces for ref in space.newest):
-        kind, _, item_id = ref.partition(":")
-        with suppress(RyeError):  # it has just gone, or shares its name with another
-            item = registry.load(kind, item_id, source)
-            moment = _moment(item.item.updated, item.path)
-            address = item_address(ref, space=source if item.shadowed_by else "")
-            title, summary = item.item.title or item.item.name, item.item.description
-            found.setdefault(item.path, Change(moment, ref, title, summary, address, item.signature))
     return sorted(found.values(), key=lambda each: datetime.fromisoformat(each.moment), reverse=True)[:_FEED]
 
 

@@ -12,7 +12,7 @@ from rye.surface.text import search_notes, warning_notes
 from rye.web.address import ROOT, TRUE, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
 
 if TYPE_CHECKING:
-    from rye.registry import SearchResponse
+    from rye.search.results import SearchResponse
 
 FACETS = ("type", "verdict", "tag", "signer", "bundle", "client")
 """What the matches are counted by where the address does not say it."""

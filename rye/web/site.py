@@ -23,7 +23,6 @@ from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
 from rye.surface.text import (
     ago,
-    decided,
     installed_version,
     is_markdown_file,
     passage_of,
@@ -39,7 +38,7 @@ from rye.web.gate import hardened
 from rye.web.markup import marked
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
     from rye.surface.listener import Asgi
 
 _HERE = Path(__file__).parent
@@ -118,7 +117,7 @@ class Site:
     def _feed(self, request: Request) -> Response:
         """Answer with the items that changed last, for readers of feeds."""
         with self._use() as registry, registry.single_scan():
-            entries = overview_page.newest(registry, registry.stats(), {})
+            entries = overview_page.newest(registry, {})
         return self._xml(request, "feed.atom", "application/atom+xml", entries=entries)
 
     def _opensearch(self, request: Request) -> Response:
@@ -224,7 +223,6 @@ def _environment() -> Environment:
         "ago": ago,
         "changed": changed,
         "commands": overview_page.commands_of,
-        "decided": decided,
         "is_markdown_file": is_markdown_file,
         "marked": marked,
         "nav": [(name, label) for name, label in NAVIGATION if name in PAGES],

@@ -379,7 +379,7 @@ def older_provider_suffix_forged(arena: Arena) -> Found:
     """The same in an older line, which may have one: nothing of it is ever shown."""
     data = TEXT.encode()
     arena.sim.write("project", HELLO, hashed(old_envelope(data, tail="|registry@admin")) + data)
-    loaded = arena.sim.registry().load("tool", "demo/hello", "project")
+    loaded = arena.sim.registry().get("tool:demo/hello", "project")
     assert "admin" not in str(loaded.signature.to_dict())
     assert loaded.signature.owner == "ann"
     return arena.verify()
@@ -633,7 +633,7 @@ def item_under_two_extensions(arena: Arena) -> Found:
     """A copy with the same mark: neither can be asked for."""
     arena.sim.copy("project", HELLO, "tools/demo/hello.sh")
     with pytest.raises(ItemError, match="is in 2 files of project"):
-        arena.sim.registry().load("tool", "demo/hello")
+        arena.sim.registry().get("tool:demo/hello")
     return arena.verify()
 
 
@@ -723,7 +723,7 @@ def extra_item(arena: Arena) -> Found:
     arena.sim.add("system:shop", OTHER, TEXT)
     arena.list_items()
     arena.sim.add("project", OTHER, TEXT)
-    assert arena.sim.registry().load("tool", "demo/other").shadows == ("system:shop",)
+    assert arena.sim.registry().get("tool:demo/other").shadows == ("system:shop",)
     return arena.verify()
 
 
@@ -802,7 +802,7 @@ def _trusted(arena: Arena) -> set[str]:
     registry = arena.sim.registry()
     hits = {hit.id for hit in registry.search("is:trusted", space="project").results}
     loaded = {
-        each for each in ("demo/data", "demo/hello") if registry.load("tool", each).signature.verdict == "trusted"
+        each for each in ("demo/data", "demo/hello") if registry.get(f"tool:{each}").signature.verdict == "trusted"
     }
     assert hits == loaded
     return hits
@@ -874,8 +874,8 @@ def list_of_another_project_signs_data(arena: Arena) -> Found:
     """A file and the list that names it, from a project with another audience."""
     arena.hello.write_bytes(sign(TEXT.encode(), audience="acme/ops"))
     _list_data(arena, audience="acme/shop")
-    assert arena.sim.registry(audience="acme/shop").load("tool", "demo/data").signature.code == "ok-list"
-    assert arena.sim.registry(audience="acme/ops").load("tool", "demo/data").signature.code == "list-name"
+    assert arena.sim.registry(audience="acme/shop").get("tool:demo/data").signature.code == "ok-list"
+    assert arena.sim.registry(audience="acme/ops").get("tool:demo/data").signature.code == "list-name"
     return arena.verify("--audience", "acme/ops")
 
 
@@ -1053,7 +1053,7 @@ def module_beside_a_tool(arena: Arena) -> Found:
     registry = arena.sim.registry()
     run = registry.check(space="project")
     assert list(run)
-    for warnings in (run.warnings, registry.search("hello").warnings, registry.load("tool", "demo/hello").warnings):
+    for warnings in (run.warnings, registry.search("hello").warnings, registry.get("tool:demo/hello").warnings):
         assert all(rel.partition("lodash")[0] in "".join(warnings) for rel in _BESIDE)
     assert arena.verify().status == 0
     return arena.verify("--strict")
@@ -1099,7 +1099,7 @@ def cached_code_that_nobody_checks(arena: Arena) -> Found:
     """A compiled module that tells Python not to compare it with its source, which is signed."""
     code = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)
     arena.sim.write("project", "tools/demo/__pycache__/hello.cpython-311.pyc", code)
-    assert any("__pycache__" in text for text in arena.sim.registry().load("tool", "demo/hello").warnings)
+    assert any("__pycache__" in text for text in arena.sim.registry().get("tool:demo/hello").warnings)
     return arena.verify("--strict")
 
 
@@ -1108,7 +1108,7 @@ def _verify_code_cache(arena: Arena) -> Found:
     registry = arena.sim.registry()
     run = registry.check(space="project")
     assert list(run)
-    for warnings in (run.warnings, registry.search("hello").warnings, registry.load("tool", "demo/hello").warnings):
+    for warnings in (run.warnings, registry.search("hello").warnings, registry.get("tool:demo/hello").warnings):
         assert "__pycache__" in "".join(warnings)
     return arena.verify("--strict")
 
@@ -1406,7 +1406,7 @@ def link_to_itself(arena: Arena) -> Found:
         path.symlink_to(path.name)
     registry = arena.sim.registry()
     assert registry.search("hello").results
-    assert registry.load("tool", "demo/hello").content
+    assert registry.get("tool:demo/hello").content
     assert arena.verify(inside=arena.sim.project).status == 0
     arena.replace(b"Say hello.", b"Say hullo.")
     return arena.verify(inside=arena.sim.project)
@@ -1831,9 +1831,8 @@ def successor_claimed_by_a_stranger(arena: Arena) -> Found:
     """Who looks for a deprecated tool that is trusted is not sent to what somebody put beside it."""
     arena.sim.add("project", "tools/demo/old.py", '"""Old."""\n__status__ = "deprecated"\n')
     arena.sim.write("project", OTHER, '"""New."""\n__supersedes__ = "demo/old"\n')
-    loaded = arena.sim.registry().load("tool", "demo/old")
+    loaded = arena.sim.registry().get("tool:demo/old")
     assert (loaded.successor, str(loaded.signature.verdict)) == ("", "trusted")
-    assert "tool:demo/other of project (unsigned) says that it takes its place" in loaded.warnings[0]
     return arena.verify()
 
 
@@ -1843,7 +1842,7 @@ def successor_claimed_outside_a_namespace(arena: Arena) -> Found:
     arena.sim.trust(NARROW, owner="narrow", patterns=("other/*",))
     arena.sim.add("project", "tools/demo/old.py", '"""Old."""\n__status__ = "deprecated"\n')
     arena.sim.add("project", "tools/other/new.py", '"""New."""\n__supersedes__ = "demo/old"\n', NARROW)
-    assert arena.sim.registry().load("tool", "demo/old").successor == ""
+    assert arena.sim.registry().get("tool:demo/old").successor == ""
     return arena.verify()
 
 
@@ -2182,13 +2181,11 @@ def words_stuffed_into_an_unsigned_item(arena: Arena) -> Found:
 
 @attack
 def stranger_planted_and_signed(arena: Arena) -> Found:
-    """An agent is made to copy a stranger's item into the user space, and to sign it with the user's key there."""
+    """An agent is made to sign a stranger's item with the user's key, once it lies in the user space."""
     arena.sim.write("project", OTHER, TEXT)
     planted = arena.sim.path("user", OTHER)
 
     async def talk(client: Client) -> None:
-        error = await refused(client, "rye_load", item="tool:demo/other", copy_to="user")
-        assert (error["code"], planted.exists()) == ("copy-refused", False)
         arena.sim.copy("project", OTHER, OTHER, to_source="user")
         error = await refused(client, "rye_sign", target="tool:demo/other", space="user")
         assert (error["code"], planted.read_text()) == ("cannot-ask", TEXT)
@@ -2341,7 +2338,7 @@ def verdict_of_search_not_that_of_use(arena: Arena) -> Found:
     registry = arena.sim.registry()
     (hit,) = registry.search("hello", space="project").results
     (item,) = registry.verify(space="project").items
-    assert hit.signature == registry.load("tool", "demo/hello").signature == item.signature
+    assert hit.signature == registry.get("tool:demo/hello").signature == item.signature
     return arena.verify()
 
 
@@ -2376,7 +2373,7 @@ def file_replaced_between_check_and_use(arena: Arena) -> Found:
     (hit,) = registry.search("hello", space="project").results
     assert str(hit.signature.verdict) == "trusted"
     arena.replace(b"Say hello.", b"Say hullo.")
-    loaded = registry.load("tool", "demo/hello")
+    loaded = registry.get("tool:demo/hello")
     assert "hullo" in loaded.content
     assert loaded.signature.code == "digest"
     return arena.verify()
@@ -2394,7 +2391,7 @@ def code_beside_skills(arena: Arena) -> Found:
     assert arena.verify("--strict").status == 0
     lay(skill.parent, {"raw/SKILL.md": EVIL, "raw/a.py": "import json\n", "raw/json/__init__.py": "evil()"})
     registry = arena.sim.registry()
-    for warnings in (registry.load("tool", "raw/a").warnings, registry.search("type:tool json").warnings):
+    for warnings in (registry.get("tool:raw/a").warnings, registry.search("type:tool json").warnings):
         assert any("raw/json/__init__.py" in each for each in warnings)
     shutil.rmtree(skill.parent / "raw")
     lay(skill.parent, {"run.rb": "evil", "node_modules/x/index.js": "evil()"})

@@ -47,7 +47,7 @@ def verdict(sim: SpaceSim, item_id: str, space: str = "project") -> str:
     trusted = [each.id for each in registry.search("is:trusted", space=space, limit=1000).results]
     assert item_id in asked
     assert (item_id in trusted) == (name == "trusted")
-    assert registry.load(found.type, item_id, space).signature == found.signature
+    assert registry.get(f"{found.type}:{item_id}", space).signature == found.signature
     report = registry.verify(f"{found.type}:{item_id}", space=space)
     assert [each.signature for each in report.items] == [found.signature]
     return name
@@ -182,7 +182,7 @@ def test_a_key_that_expires_while_a_registry_is_open(sim: SpaceSim) -> None:
         pytest.fail("it was never trusted")
     time.sleep(max(0.0, (end - datetime.now(UTC)).total_seconds()) + 0.05)
     assert registry.search("is:trusted", space="project").total == 0
-    assert registry.load("tool", "demo/deploy").signature.code == "expired"
+    assert registry.get("tool:demo/deploy").signature.code == "expired"
 
 
 def test_a_file_that_vanishes_between_index_and_page(sim: SpaceSim) -> None:
@@ -196,7 +196,7 @@ def test_a_file_that_vanishes_between_index_and_page(sim: SpaceSim) -> None:
     assert ([each.id for each in response.results], response.total) == (["demo/other"], 1)
     assert any("demo/deploy" in warning and "gone" in warning for warning in response.warnings)
     with pytest.raises(RyeError):
-        registry.load("tool", "demo/deploy", "project")
+        registry.get("tool:demo/deploy", "project")
 
 
 # code
@@ -305,7 +305,7 @@ def test_path_traversal_in_the_id_to_load(sim: SpaceSim, item_id: str) -> None:
     lay(sim.project, {"secret.py": "SECRET = 1\n", "secret": "SECRET = 1\n"})
     for kind in ("tool", "knowledge", "directive"):
         with pytest.raises(NotFoundError) as caught:
-            sim.registry().load(kind, item_id)
+            sim.registry().get(f"{kind}:{item_id}")
         assert caught.value.code == "item-not-found"
 
 

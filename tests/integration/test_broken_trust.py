@@ -44,7 +44,7 @@ def code(sim: SpaceSim, ref: str = "tool:demo/sold", **options: object) -> str:
     (hit,) = [hit for hit in registry.search("*", limit=1000).results if f"{hit.type}:{hit.id}" == ref]
     verdict = str(hit.signature.verdict)
     assert ref in {f"{each.type}:{each.id}" for each in registry.search(f"is:{verdict}", limit=1000).results}
-    assert registry.load(hit.type, hit.id).signature == hit.signature
+    assert registry.get(f"{hit.type}:{hit.id}").signature == hit.signature
     (item,) = registry.verify(ref).items
     assert item.signature == hit.signature
     return hit.signature.code

@@ -18,7 +18,7 @@ from rye.cluster import client as cluster
 from rye.cluster.documents import FORMAT
 from rye.cluster.vectors import Model
 from rye.embedding.protocol import embed_with_probe
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, UnavailableError
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, UnavailableError
 from rye.index.schema import TEXT_FIELDS
 from tests.support.mcp_server import called, refused, with_client
 from tests.support.spacesim import SpaceSim, furnish
@@ -120,17 +120,17 @@ def test_an_empty_answer_is_an_answer(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_pages_search_a_cluster(serve: Serve, tmp_path: Path) -> None:
-    """The first page, that of a search and the overview count what a cluster can."""
+    """The first page and that of a search; the overview says that it cannot count there."""
     from starlette.testclient import TestClient
 
     from rye.web import app
 
     counts: dict[str, Any] = {"values": {"sum_other_doc_count": 0, "buckets": []}, "missing": {"doc_count": 0}}
-    counts |= {name: {"buckets": []} for name in ("type", "state", "is", "category", "tag")}
-    counts |= {f"n_{name}": {"value": 0} for name in TEXT_FIELDS}
     server = serve(lambda count: reply({"responses": [WHOLE | {"aggregations": counts}] * count}))
     with TestClient(app(registry(tmp_path, server.address))) as client:
-        assert [client.get(path).status_code for path in ("/", "/search?q=deploy", "/overview")] == [200, 200, 200]
+        assert [client.get(path).status_code for path in ("/", "/search?q=deploy")] == [200, 200]
+        refused = client.get("/overview")
+        assert (refused.status_code, "cannot count its items" in refused.text) == (503, True)
 
 
 FAULTS = {
@@ -325,20 +325,36 @@ def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, t
         missing = await refused(client, "rye_load", item="knowledge:any")
         assert missing["code"] == "item-not-found"
         assert (await refused(client, "rye_refs", item="knowledge:any"))["code"] == "item-not-found"
-        sections = await called(client, "rye_sections", query="deploy")
-        assert (sections["total"], sections["search_type"]) == (0, "keyword")
+        assert (await refused(client, "rye_sections", query="deploy"))["code"] == "not-on-cluster"
 
     with_client(sim, talk, "--index", serve(whole).address)
 
 
-OTHERS: dict[str, Callable[[Registry], object]] = {
-    "stats of trusted items": lambda one: one.stats(only_trusted=True),
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_else_a_registry_does_is_not_done_on_the_spaces_instead(name: str, tmp_path: Path) -> None:
-    """The answer would be of other items."""
-    with pytest.raises(RyeError) as raised:
-        OTHERS[name](registry(tmp_path, "opensearch+http://127.0.0.1:9/r"))
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda one: one.why("deploy", "knowledge:a"), "explain a hit"),
+        (lambda one: one.similar("knowledge:a"), "find similar items"),
+        (lambda one: one.sections("deploy"), "find sections"),
+        (lambda one: one.stats(), "count its items"),
+        (lambda one: one.skill("skill://project/a/SKILL.md"), "hand out the files of a skill"),
+        (lambda one: one.refs("knowledge:a", depth=2), "follow references beyond one step"),
+        (lambda one: one.publish("opensearch+http://127.0.0.1:9/s"), "be published to another one"),
+    ],
+)
+def test_what_a_registry_on_a_cluster_cannot_do_is_refused_by_name(
+    call: Callable[[Registry], object], words: str, tmp_path: Path
+) -> None:
+    """It is not done on the spaces instead: the answer would be of other items."""
+    with pytest.raises(UnavailableError, match=f"a registry on a cluster cannot {words}") as raised:
+        call(registry(tmp_path, "opensearch+http://127.0.0.1:9/r"))
     assert raised.value.code == "not-on-cluster"
+    assert "--index none" in raised.value.hint
+
+
+def test_several_registries_in_one_address_are_refused(tmp_path: Path) -> None:
+    """One registry is searched at a time; several hosts of it are one address."""
+    one = "opensearch+http://127.0.0.1:9"
+    with pytest.raises(ArgumentError, match="index names several registries") as raised:
+        registry(tmp_path, f"{one}/r,{one}/s")
+    assert (raised.value.code, raised.value.hint) == ("bad-index", "name one of them")

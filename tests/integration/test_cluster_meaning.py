@@ -97,7 +97,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """Yield items of every type, published with their vectors."""
     folder = tmp_path_factory.mktemp("meaning")
     laying.lay(Corpus(40).items(ITEMS), folder)
-    for name, text in {**WORLD, "handbook": LONG}.items():
+    for name, text in WORLD.items():
         path = folder / "project" / ".ai" / "knowledge" / "world" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -111,18 +111,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     clear(name)
 
 
-LONG = "# Handbook\n\nAll that the house has to say.\n" + "".join(
-    f"\n## Chapter {number}\n\n{text}\n\n### Details of {number}\n\n" + f"Step {number}: {text} " * 40 + "\n"
-    for number, text in enumerate(
-        [
-            "Roll back a broken deployment.",
-            "Cats sleep in the server room.",
-            "Credentials are stored in the vault.",
-            "Slow answers come from slow databases.",
-        ]
-        * 8
-    )
-)
 """An item with many sections, of several chunks each."""
 
 
@@ -177,51 +165,3 @@ def equal(both: Both, asking: Callable[..., Any], questions: Iterable[tuple[str,
 def test_meaning_is_answered_as_at_home(both: Both) -> None:
     """Match sets, totals, order, scores, explanations, facets, suggestions, warnings."""
     assert len(equal(both, answer, asked())) > 300
-
-
-SECTIONS: tuple[dict[str, Any], ...] = (
-    {},
-    {"limit": 1},
-    {"limit": 3, "offset": 2},
-    {"limit": 50},
-    {"limit": 10, "max_chars": 900},
-    {"limit": 5, "offset": 20},
-    {"include_superseded": True},
-    {"relax": False},
-    {"scope": "knowledge", "authority_weight": 0.5},
-    {"filters": {"type": "knowledge"}, "threshold": 0.3},
-)
-
-FUSED: tuple[dict[str, Any], ...] = (
-    {"hybrid": {"fusion": "rrf"}},
-    {"hybrid": {"require_keyword_match": True, "semantic_weight": 0.2, "keyword_weight": 0.8}},
-    {"hybrid": {"min_semantic_score": 0.99}},
-)
-
-
-def asked_for_sections() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield questions for sections by meaning, and generated ones."""
-    for text in (*SENTENCES, "roll back deployment is:trusted", "cats sleep -is:signed", 'deployment "broken" -cats'):
-        for mode in ("hybrid", "semantic", "keyword"):
-            yield from ((text, {"mode": mode, **options}) for options in SECTIONS)
-        yield from ((text, options) for options in FUSED)
-    yield "deployment", {"space": "user"}
-    yield "roll back deployment is:trusted", {"relax": False}
-    for text, _ in Questions(13):
-        yield from ((text, {"mode": mode, "limit": 5}) for mode in ("hybrid", "semantic", "keyword"))
-
-
-def sections(registry: Registry, text: str, options: dict[str, Any]) -> Any:
-    """Return the whole answer, but for its time and warnings of the place, and what only a file has."""
-    found = equality.answer(registry, text, options, of="sections")
-    for hit in found["results"] if isinstance(found, dict) else ():
-        if hit["similarity"] is not None:
-            hit["similarity"] = round(hit["similarity"], 3)
-    return found
-
-
-def test_sections_are_found_as_at_home(both: Both) -> None:
-    """Texts, order, scores, chunks, anchors, digests, verdicts, totals, budgets, warnings and errors."""
-    found = equal(both, sections, asked_for_sections())
-    full = sum(isinstance(home, dict) and bool(home["results"]) for home in found)
-    assert full > len(found) / 2 > 200

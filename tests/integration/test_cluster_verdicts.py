@@ -13,7 +13,6 @@ import pytest
 
 from rye import Registry
 from rye.errors import EnvironmentFault
-from rye.index.schema import TEXT_FIELDS
 from rye.trust import (
     TRUSTED_FOLDER,
     ListedFile,
@@ -112,16 +111,6 @@ def test_an_item_that_the_user_trusts_is_trusted(liar: Liar) -> None:
     assert liar.verdict() == ("trusted", "ok")
 
 
-def test_attack_a_cluster_cannot_say_why_an_unsigned_item_is_trusted(liar: Liar) -> None:
-    """It says that it is a hit of ``is:trusted``; the clauses are taken apart over its bytes, and it is none."""
-    liar.hold(signed())
-    assert liar.registry().why("is:trusted", "knowledge:ops/a").rank == 1
-    liar.hold(TEXT)
-    found = liar.registry().why("is:trusted", "knowledge:ops/a")
-    reasons = [(one.code, one.message) for one in found.reasons]
-    assert (found.rank, reasons) == (None, [("no-match", "verdict is unsigned")])
-
-
 CONDITIONS = ("is:trusted", "is:signed", f"signer:{KEY.public.fingerprint}", "signer:*", "is:trusted OR is:signed")
 
 
@@ -190,33 +179,6 @@ def test_attack_changed_and_swapped_bytes_are_seen(liar: Liar) -> None:
     assert liar.verdict()[0] == "tampered"
     liar.hold(signed(origin=KNOWLEDGE._replace(item_id="ops/b")))
     assert liar.verdict()[0] in {"misplaced", "tampered"}
-
-
-def test_attack_a_section_of_changed_bytes_is_seen(liar: Liar) -> None:
-    """What is shown are the bytes, with their verdict; a condition on it leaves the section out, and says so."""
-    liar.facts |= {"word": "steps", "df": 1, "fields": (1 << len(TEXT_FIELDS)) - 1}
-    liar.hold(signed())
-    (hit,) = liar.registry().sections("steps", authority_weight=0.5).results
-    assert (hit.text, hit.signature.verdict, hit.authority) == ("Steps", "trusted", 0.5)
-    liar.hold(signed() + b"\nand more\n")
-    (hit,) = liar.registry().sections("steps", authority_weight=0.5).results
-    assert (hit.text, hit.signature.verdict, hit.authority) == ("Steps\n\nand more", "tampered", 0.0)
-    found = liar.registry().sections("steps is:trusted")
-    assert (found.results, found.total) == ((), 0)
-    assert any("their verdict is not what was asked for" in text for text in found.warnings)
-
-
-def test_a_section_is_cited_by_its_address(liar: Liar) -> None:
-    """Without a date it counts as old: when its file was written is not known."""
-    liar.facts |= {"word": "steps", "df": 1, "fields": (1 << len(TEXT_FIELDS)) - 1}
-    liar.hold(signed())
-    (hit,) = liar.registry().sections("steps").results
-    assert hit.path.startswith("opensearch+http://127.0.0.1:")
-    assert hit.path.endswith("/r/project/knowledge/ops/a.md")
-    assert hit.display_url == f"{hit.path}#L{hit.line}-L{hit.end_line}"
-    assert (hit.mtime, hit.recency) == (0, 0.0)
-    liar.hold(signed(TEXT.replace(b"name: a", b"name: a\nupdated: 2999-01-01")))
-    assert liar.registry().sections("steps").results[0].recency == 1.0
 
 
 def test_attack_a_path_that_is_not_the_items_is_refused(liar: Liar) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from rye import Registry, spaces
-from rye.errors import ItemError, SigningError
+from rye.errors import SigningError
 from rye.index.refresh import SpaceIndex
-from rye.registry import copy_item
 from rye.spaces import Root, stat_items
 from rye.spaces.signed import read_item, read_signed
 from rye.trust import DETACHED_SUFFIX
@@ -83,29 +82,6 @@ def test_a_long_signature_is_not_read(sim: SpaceSim) -> None:
     assert [each.code for each in report.unchecked] == ["too-large"]
     sim.write("project", SIG, b"")
     assert code(sim.registry())[0] == ["malformed"]
-
-
-def test_a_copy_is_of_both_files(sim: SpaceSim) -> None:
-    """With its signature, unchanged where it is there already, and never beside one that stands there."""
-    registry = sim.registry()
-    bare = registry.get("tool:demo/data")
-    sim.sign("project", DATA)
-    stray = sim.path("project", SIG).read_bytes()
-    loaded = registry.get("tool:demo/data")
-    for written in (True, False):
-        assert copy_item(loaded, registry.roots, "user").written is written
-    assert sim.path("user", SIG).read_bytes() == stray
-    assert registry.get("tool:demo/data", "user").signature.code == "ok"
-    sim.sign("project", DATA, EVE)
-    with pytest.raises(ItemError) as caught:
-        copy_item(loaded, registry.roots, "user")
-    assert caught.value.code == "copy-exists"
-    sim.delete("user", DATA)
-    sim.delete("project", SIG)
-    with pytest.raises(ItemError) as caught:
-        copy_item(bare, registry.roots, "user")
-    assert caught.value.code == "copy-exists"
-    assert not sim.path("user", DATA).exists()
 
 
 def test_a_signature_without_its_item_is_named(sim: SpaceSim) -> None:

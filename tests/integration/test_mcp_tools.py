@@ -95,10 +95,8 @@ def test_the_annotations_are_true(sim: SpaceSim, more: tuple[str, ...], writing:
         for name, tool in tools.items()
         if tool.annotations
     }
-    assert hints["rye_search"] == hints["rye_verify"] == (True, False, True)
-    assert hints["rye_load"] == (not writing, writing, True)
+    assert hints["rye_search"] == hints["rye_load"] == hints["rye_verify"] == (True, False, True)
     assert hints.get("rye_sign") == ((False, True, True) if writing else None)
-    assert ("copy_to" in tools["rye_load"].input_schema["properties"]) == writing
     assert all(tool.annotations and tool.annotations.open_world_hint is False for tool in tools.values())
 
 
@@ -216,7 +214,7 @@ def test_every_argument_of_a_search_reaches_the_registry(sim: SpaceSim, shared: 
 
 def test_items_like_one_are_those_of_the_registry(sim: SpaceSim, shared: Session) -> None:
     """``like`` takes an item instead of a query; what does not go with it is refused, and it is said what does."""
-    given: dict[str, Any] = {"space": "user", "limit": 3, "filters": {"tags": "files"}, "mode": "hybrid"}
+    given: dict[str, Any] = {"space": "user", "limit": 3, "filters": {"tags": "files"}, "mode": "semantic"}
     expected = registry(sim).similar("knowledge:notes/new", **given)
     answer = shared.answer("rye_search", **asking(query="", like="knowledge:notes/new", **given))
     assert untimed(answer) == untimed(json.loads(json.dumps(expected.to_dict())))
@@ -490,10 +488,10 @@ def test_attack_a_long_address_name_or_cursor_is_refused_at_once(shared: Session
 
 def test_loading_returns_the_content_and_its_verdict(sim: SpaceSim, shared: Session) -> None:
     """By ``type:id`` or by an id alone; the structured answer is that of ``Registry.load`` with a few keys more."""
-    expected = registry(sim).load("knowledge", "notes/new").to_dict()
+    expected = registry(sim).get("knowledge:notes/new").to_dict()
     by_type = shared.answer("rye_load", item="knowledge:notes/new", offset=0, detail="full")
     assert shared.answer("rye_load", item="notes/new", offset=0, detail="full") == by_type
-    more = {"characters": len(expected["content"]), "offset": 0, "next_offset": None, "escaped": False, "copied": None}
+    more = {"characters": len(expected["content"]), "offset": 0, "next_offset": None, "escaped": False}
     assert by_type == json.loads(json.dumps(expected)) | more
     below = shared.answer("rye_load", item="knowledge:notes/new")
     assert (below["content"], expected["content"][below["offset"] :]) == ("On files.\n", "On files.\n")
@@ -505,7 +503,7 @@ def test_loading_returns_the_content_and_its_verdict(sim: SpaceSim, shared: Sess
 
 def test_a_long_content_is_loaded_in_parts(sim: SpaceSim, shared: Session) -> None:
     """The parts, put together, are the whole; each says where the next begins."""
-    whole = registry(sim).load("tool", "rye/file-system/read").content
+    whole = registry(sim).get("tool:rye/file-system/read").content
     parts, offset = [], 0
     while True:
         part = shared.answer("rye_load", item="tool:rye/file-system/read", offset=offset, limit=100)
@@ -529,7 +527,6 @@ def test_a_long_content_is_loaded_in_parts(sim: SpaceSim, shared: Session) -> No
         ({"item": "knowledge:notes/new", "space": "nowhere"}, "bad-space"),
         ({"item": "knowledge:notes/new", "limit": 0}, "bad-limit"),
         ({"item": "knowledge:notes/new", "offset": True}, "bad-offset"),
-        ({"item": "knowledge:notes/new", "copy_to": "system"}, "bad-copy-to"),
         ({"id": "knowledge:notes/new"}, "unknown-argument"),
     ],
 )

@@ -1,8 +1,7 @@
-"""What ``rye mcp`` writes: signatures, once the user has agreed, and copies, over nothing that is there."""
+"""What ``rye mcp`` writes: signatures, once the user has agreed."""
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from rye.mcp.tools.tool import Work
 from rye.trust import SigningKey
 from tests.support.mcp_server import ERAS, called, refused, text_of, with_client
 from tests.support.signed import EVE
-from tests.support.spacesim import READ, SpaceSim, furnish
+from tests.support.spacesim import SpaceSim, furnish
 
 DRAFT = "directive:agents/create_thread"
 REL = "directives/agents/create_thread.md"
@@ -82,7 +81,7 @@ def test_an_item_with_a_byte_order_mark_is_signed(sim: SpaceSim) -> None:
     done = with_client(sim, sign, mode=ERAS[0], elicitation_callback=User("accept"))
     assert not done.is_error, text_of(done)
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")
-    assert sim.registry().load("directive", "agents/create_thread", "project").signature.verdict == "trusted"
+    assert sim.registry().get("directive:agents/create_thread", "project").signature.verdict == "trusted"
 
 
 @pytest.mark.parametrize("mode", ERAS)
@@ -240,80 +239,22 @@ PLANTED_REL = "tools/ops/planted.py"
 TEXT = '"""Deploy a build."""\n\n__version__ = "1.0.0"\n__category__ = "ops"\n'
 
 
-@pytest.mark.parametrize("mode", ERAS)
-def test_a_copy_and_its_signature_are_asked_for(sim: SpaceSim, mode: str) -> None:
-    """The questions name both places, what the item was there, who signed it and what it would become."""
-    source = sim.add("project", PLANTED_REL, TEXT, EVE)
-    user = User("accept")
-
-    async def talk(client: Client) -> None:
-        copied = await called(client, "rye_load", item=PLANTED, copy_to="user")
-        assert copied["copied"]["written"]
-        await called(client, "rye_sign", target=PLANTED, space="user")
-
-    with_client(sim, talk, mode=mode, elicitation_callback=user)
-    target = sim.path("user", PLANTED_REL)
-    copying, signing = user.asked
-    stood = f"{PLANTED} is untrusted (unknown-key), signed with key {EVE.public.fingerprint[:16]}"
-    assert all(words in copying for words in (stood, str(source), str(target)))
-    assert all(words in signing for words in (stood, str(target), str(sim.root("user"))))
-
-
-@pytest.mark.parametrize("mode", ERAS)
-@pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_what_the_user_does_not_want_copied_is_not(sim: SpaceSim, mode: str, action: str) -> None:
-    """Nothing is written, trusted or not."""
-
-    async def talk(client: Client) -> list[str]:
-        items = (DRAFT, "tool:rye/file-system/read")
-        return [(await refused(client, "rye_load", item=item, copy_to="user"))["code"] for item in items]
-
-    sim.delete("user", "tools/rye/file-system/read.py")
-    before = sim.rels("user")
-    assert with_client(sim, talk, mode=mode, elicitation_callback=User(action)) == ["copy-not-confirmed"] * 2
-    assert sim.rels("user") == before
-
-
-def test_a_client_that_cannot_ask_copies_nothing_untrusted(sim: SpaceSim) -> None:
-    """The error has the command by which the user does it, whatever the folder is called."""
-    source = sim.write("project", "tools/ops/it's $(touch x).py", TEXT)
-
-    async def talk(client: Client) -> dict[str, Any]:
-        return await refused(client, "rye_load", item="tool:ops/it's $(touch x)", copy_to="user")
-
-    error = with_client(sim, talk)
-    assert error["code"] == "copy-refused"
-    target = sim.path("user", "tools/ops/it's $(touch x).py")
-    assert not target.parent.exists()
-    command = error["hint"].partition("the user runs: ")[2]
-    subprocess.run(["bash", "-c", command], cwd=sim.folder, check=True)
-    assert target.read_bytes() == source.read_bytes()
-    assert not (sim.folder / "x").exists()
-
-
 @pytest.mark.parametrize("who", [EVE, None])
 def test_a_client_that_cannot_ask_signs_nothing_that_came_from_elsewhere(sim: SpaceSim, who: SigningKey | None) -> None:
-    """Signed by somebody else, the same as an item elsewhere that is not trusted, or copied through the server."""
+    """Signed by somebody else, or the same as an item elsewhere that is not trusted."""
     source = sim.write("project", PLANTED_REL, TEXT)
     if who:
         sim.sign("project", PLANTED_REL, who)
     sim.write("user", PLANTED_REL, source.read_bytes())
     before = sim.path("user", PLANTED_REL).read_bytes()
-    own = TEXT.replace("Deploy", "Drop")
-    sim.add("user", "tools/ops/own.py", own)
 
-    async def talk(client: Client) -> tuple[dict[str, Any], dict[str, Any]]:
-        planted = await refused(client, "rye_sign", target=PLANTED, space="user")
-        await called(client, "rye_load", item="tool:ops/own", copy_to="project")
-        sim.delete("user", "tools/ops/own.py")
-        sim.write("project", "tools/ops/own.py", own)
-        return planted, await refused(client, "rye_sign", target="tool:ops/own")
+    async def talk(client: Client) -> dict[str, Any]:
+        return await refused(client, "rye_sign", target=PLANTED, space="user")
 
-    planted, copied = with_client(sim, talk)
-    assert planted["code"] == copied["code"] == "cannot-ask"
+    planted = with_client(sim, talk)
+    assert planted["code"] == "cannot-ask"
     assert ("rye sign" in planted["hint"]) == (who is None)
     assert who or planted["hint"].endswith(f"the user runs: rye sign --space user {PLANTED}")
-    assert "was copied from another space" in copied["message"]
     assert sim.path("user", PLANTED_REL).read_bytes() == before
 
 
@@ -363,102 +304,20 @@ def test_the_question_counts_what_is_tampered(sim: SpaceSim) -> None:
 
 
 def test_attack_the_eleventh_item_of_a_question_is_the_attackers(sim: SpaceSim) -> None:
-    """What others signed, or what lost its signature, comes first and is never folded away, with the reason."""
+    """What others signed comes first and is never folded away, with the reason."""
     for number in range(12):
         sim.write("project", f"tools/ops/a{number:02}.py", TEXT)
-    for name in ("z-signed", "z-stripped"):
-        sim.add("project", f"tools/ops/{name}.py", TEXT, EVE)
+    sim.add("project", "tools/ops/z-signed.py", TEXT, EVE)
     user = User("decline")
 
     async def talk(client: Client) -> dict[str, Any]:
-        await called(client, "rye_search", query="deploy")
-        sim.write("project", "tools/ops/z-stripped.py", TEXT)
         return await refused(client, "rye_sign", target="tool:ops/*")
 
     assert with_client(sim, talk, elicitation_callback=user)["code"] == "not-confirmed"
     (question,) = user.asked
-    first, second, third, *_ = question.splitlines()[1:]
+    first, second, *_ = question.splitlines()[1:]
     assert ("z-signed" in first, "has the signature of somebody else" in first) == (True, True)
-    assert ("z-stripped" in second, f"with key {EVE.public.fingerprint[:16]} before" in second) == (True, True)
-    assert ("a00" in third, "and 4 more" in question) == (True, True)
-
-
-# copies
-
-
-def test_a_copy_keeps_the_signature_and_is_found_at_once(sim: SpaceSim) -> None:
-    """The bytes are the same; a second time nothing is written; the next search has it."""
-
-    async def talk(client: Client) -> list[Any]:
-        first = await called(client, "rye_load", item="knowledge:notes/new", copy_to="project")
-        second = await called(client, "rye_load", item="knowledge:notes/new", space="user", copy_to="project")
-        found = await called(client, "rye_search", query="new notes", space="project")
-        return [first["copied"], second["copied"], found["results"][0]]
-
-    first, second, hit = with_client(sim, talk)
-    place = sim.path("project", "knowledge/notes/new.md")
-    assert place.read_bytes() == sim.path("user", "knowledge/notes/new.md").read_bytes()
-    assert first == {"space": "project", "path": str(place), "written": True}
-    assert second == first | {"written": False}
-    assert (hit["id"], hit["verdict"]) == ("notes/new", "trusted")
-
-
-def test_a_copy_never_overwrites(sim: SpaceSim) -> None:
-    """Another file of the same id stays as it is, and the error says so."""
-    before = sim.path("project", "tools/rye/file-system/read.py").read_bytes()
-
-    async def talk(client: Client) -> dict[str, Any]:
-        return await refused(client, "rye_load", item="tool:rye/file-system/read", space="user", copy_to="project")
-
-    error = with_client(sim, talk)
-    assert error["code"] == "copy-exists"
-    assert "overwrites nothing" in error["hint"]
-    assert sim.path("project", "tools/rye/file-system/read.py").read_bytes() == before
-
-
-def test_a_copy_does_not_follow_a_link_out_of_the_space(sim: SpaceSim, tmp_path: Path) -> None:
-    """A cloned project whose folder is a link to elsewhere gets nothing written there."""
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (sim.root("project") / "knowledge" / "notes").symlink_to(outside)
-    (sim.root("project") / "knowledge" / "gone").symlink_to(tmp_path / "nowhere")
-    sim.add("user", "knowledge/notes/deep/down/well.md", "# Well\n")
-    sim.add("user", "knowledge/gone/far.md", "# Far\n")
-
-    async def talk(client: Client) -> list[str]:
-        items = ("notes/new", "notes/deep/down/well", "gone/far")
-        errors = [await refused(client, "rye_load", item=f"knowledge:{item}", copy_to="project") for item in items]
-        return [error["code"] for error in errors]
-
-    assert with_client(sim, talk) == ["link-escape"] * 3
-    assert list(outside.iterdir()) == []
-    assert not (tmp_path / "nowhere").exists()
-
-
-def test_the_first_copy_makes_the_space(sim: SpaceSim) -> None:
-    """A user without items gets the folders that the copy needs."""
-    root = sim.root("user")
-    root.rename(sim.folder / "aside")
-
-    async def talk(client: Client) -> dict[str, Any]:
-        return await called(client, "rye_load", item="tool:rye/file-system/read", copy_to="user")
-
-    assert with_client(sim, talk, elicitation_callback=User("accept"))["copied"]["written"] is True
-    assert (root / "tools" / "rye" / "file-system" / "read.py").is_file()
-
-
-def test_a_copy_out_of_a_bundle_is_judged_where_it_is(sim: SpaceSim) -> None:
-    """A bundle's key speaks only for the bundle: the copy is there, and not trusted."""
-    sim.add("system:shop", "tools/shop/sell.py", READ)
-
-    async def talk(client: Client) -> tuple[dict[str, Any], dict[str, Any]]:
-        loaded = await called(client, "rye_load", item="tool:shop/sell", copy_to="user")
-        return loaded, await called(client, "rye_load", item="tool:shop/sell", space="user")
-
-    loaded, copied = with_client(sim, talk)
-    assert loaded["verdict"] == "trusted"
-    assert copied["verdict"] == "untrusted"
-    assert copied["content"] == loaded["content"]
+    assert ("a00" in second, "and 3 more" in question) == (True, True)
 
 
 def test_files_of_other_clients_are_signed_by_the_user_alone(sim: SpaceSim) -> None:
@@ -471,11 +330,10 @@ def test_files_of_other_clients_are_signed_by_the_user_alone(sim: SpaceSim) -> N
 
     async def talk(client: Client) -> list[dict[str, Any]]:
         refusals = [await refused(client, "rye_sign", target=f"tool:{item}") for item in ("pdf/fill", "*")]
-        copied = await refused(client, "rye_load", item="tool:pdf/fill", copy_to="user")
-        return [*refusals, copied, await called(client, "rye_sign", target="tool:rye/*", dry_run=True)]
+        return [*refusals, await called(client, "rye_sign", target="tool:rye/*", dry_run=True)]
 
-    one, all_tools, copied, planned = with_client(sim, talk, elicitation_callback=User("accept"))
-    assert (one["code"], all_tools["code"], copied["code"]) == ("bad-target", "bad-target", "bad-copy-to")
+    one, all_tools, planned = with_client(sim, talk, elicitation_callback=User("accept"))
+    assert (one["code"], all_tools["code"]) == ("bad-target", "bad-target")
     assert str(script) in one["message"]
     assert planned["dry_run"] is True
     assert script.read_text() == '"""Fill."""\n'

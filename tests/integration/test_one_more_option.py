@@ -30,7 +30,6 @@ from contextlib import redirect_stdout
 from rye import Registry
 from rye.cli import main
 from rye.errors import ArgumentError
-from rye.mcp import Options
 from rye.mcp.schema import input_schema
 from rye.mcp.tools import TOOLS
 from tests.support.parameter_tables import stale
@@ -49,7 +48,7 @@ try:
     effect = registry.search("x", loudness=11).query
 except AssertionError as error:
     effect = str(error)
-schema = input_schema(TOOLS["rye_search"].parameters(Options()))
+schema = input_schema(TOOLS["rye_search"].parameters)
 written = {path.stem: new for path, new in stale().items()}
 print(json.dumps({
     "help": text.getvalue(),

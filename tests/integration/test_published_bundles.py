@@ -179,7 +179,7 @@ def test_every_verdict_is_right(registry: Registry, verdicts: dict[tuple[str, st
         asked = {key(hit) for hit in pages(registry, f"is:{name} -bundle:rye", space="system")}
         assert asked == {each for each, verdict in verdicts.items() if verdict == name}
     for kind, item_id, source in list(verdicts)[::17]:
-        loaded = registry.load(kind, item_id, "system")
+        loaded = registry.get(f"{kind}:{item_id}", "system")
         assert f"system:{loaded.bundle}" == source or loaded.shadows
         assert str(loaded.signature.verdict) == verdicts[kind, item_id, f"system:{loaded.bundle}"]
 
@@ -249,7 +249,7 @@ def test_their_code_is_never_imported(published: Path, tmp_path: Path) -> None:
         "place, folder = sys.argv[1:]\n"
         "registry = Registry(folder, user=folder, bundles=[folder], cache_dir=place)\n"
         "hits = registry.search('thread OR file', limit=1000, explain=True).results\n"
-        "for hit in hits[:20]: registry.load(hit.type, hit.id)\n"
+        "for hit in hits[:20]: registry.get(f'{hit.type}:{hit.id}')\n"
         "registry.verify()\n"
         "print(json.dumps([len(hits), sorted(sys.modules)]))\n"
     )

@@ -191,7 +191,7 @@ def test_a_link_out_of_the_space_made_after_indexing(sim: SpaceSim, what: str) -
     assert "secrets" not in json.dumps(response.to_dict())
     assert any("good/deploy" in warning for warning in response.warnings)
     with pytest.raises(RyeError):
-        registry.load("tool", "good/deploy", "project")
+        registry.get("tool:good/deploy", "project")
 
 
 def test_a_pipe_in_tools(sim: SpaceSim) -> None:

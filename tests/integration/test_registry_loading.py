@@ -30,24 +30,23 @@ def registry(sim: SpaceSim) -> Registry:
 
 def test_loading_gives_content_and_verdict(sim: SpaceSim, registry: Registry) -> None:
     """Highest priority first, or of one space; the content is the file, signature line and all."""
-    loaded = registry.load("tool", "rye/file-system/read")
+    loaded = registry.get("tool:rye/file-system/read")
     path = sim.path("project", "tools/rye/file-system/read.py")
     assert (loaded.space, loaded.path, loaded.content) == ("project", str(path), path.read_text(encoding="utf-8"))
     assert (str(loaded.signature.verdict), loaded.shadows) == ("trusted", ("user", "system:shop"))
-    user = registry.load("tool", "rye/file-system/read", "user")
+    user = registry.get("tool:rye/file-system/read", "user")
     assert (user.item.version, user.shadowed_by, user.shadows) == ("1.10.0", ("project",), ("system:shop",))
-    system = registry.load("tool", "rye/file-system/read", "system")
+    system = registry.get("tool:rye/file-system/read", "system")
     assert (system.bundle, system.item.version) == ("shop", "0.9")
-    assert registry.load("tool", "rye/file-system/read", "system:shop") == system
+    assert registry.get("tool:rye/file-system/read", "system:shop") == system
     with pytest.raises(NotFoundError):
-        registry.load("tool", "rye/file-system/read", "system:rye")
+        registry.get("tool:rye/file-system/read", "system:rye")
     with pytest.raises(ArgumentError):
-        registry.load("tool", "rye/file-system/read", "system:none")
+        registry.get("tool:rye/file-system/read", "system:none")
     data = loaded.to_dict()
     assert json.loads(json.dumps(data)) == data
     with pytest.raises(NotFoundError):
-        registry.load("knowledge", "rye/file-system/read")
-    assert registry.find("rye/file-system/read") == ("tool:rye/file-system/read",)
+        registry.get("knowledge:rye/file-system/read")
 
 
 def test_sources_name_every_root(registry: Registry, tmp_path: Path) -> None:
@@ -56,15 +55,6 @@ def test_sources_name_every_root(registry: Registry, tmp_path: Path) -> None:
     empty = Registry(tmp_path, user=tmp_path, bundles=(), cache_dir=tmp_path.parent / "empty-cache")
     assert empty.sources == ("project", "user")
     assert empty.search("anything").total == 0
-
-
-def test_finding_by_id_alone(sim: SpaceSim, registry: Registry) -> None:
-    """Every type that has the id, in the space asked for."""
-    sim.write("user", "knowledge/rye/file-system/read.md", "# Reading\n\nOn files.\n")
-    both = ("knowledge:rye/file-system/read", "tool:rye/file-system/read")
-    assert registry.find("rye/file-system/read") == registry.find("rye/file-system/read", "all") == both
-    assert registry.find("rye/file-system/read", "project") == both[1:]
-    assert registry.find("read") == registry.find("rye/file-system") == registry.find("") == ()
 
 
 @pytest.mark.parametrize(
@@ -104,30 +94,30 @@ def test_a_reference_is_read_for_no_other_item(sim: SpaceSim, registry: Registry
 def test_what_is_loaded_is_what_was_verified(sim: SpaceSim) -> None:
     """A registry that never scans again reads the file now: new content comes with its own verdict."""
     registry = sim.registry(max_staleness=float("inf"))
-    assert str(registry.load("tool", "rye/file-system/read").signature.verdict) == "trusted"
+    assert str(registry.get("tool:rye/file-system/read").signature.verdict) == "trusted"
     path = sim.path("project", "tools/rye/file-system/read.py")
     path.write_bytes(path.read_bytes() + b"evil()\n")
-    loaded = registry.load("tool", "rye/file-system/read")
+    loaded = registry.get("tool:rye/file-system/read")
     assert loaded.content.endswith("evil()\n")
     assert str(loaded.signature.verdict) == "tampered"
     path.write_bytes(b"\xff")
     with pytest.raises(ItemError):
-        registry.load("tool", "rye/file-system/read")
+        registry.get("tool:rye/file-system/read")
     path.unlink()
     with pytest.raises(ItemError) as caught:
-        registry.load("tool", "rye/file-system/read")
+        registry.get("tool:rye/file-system/read")
     assert caught.value.code == "vanished"
-    assert sim.registry().load("tool", "rye/file-system/read").space == "user"
+    assert sim.registry().get("tool:rye/file-system/read").space == "user"
 
 
 def test_content_is_the_text_of_the_file(sim: SpaceSim, registry: Registry) -> None:
     """Line breaks, a missing one at the end and odd characters stay; only a byte order mark is no text."""
     for text in ("a\r\nb\r\n", "no end", "\u202e\u0000\x1b[2J\n", "é\n"):
         sim.write("project", "knowledge/odd.md", text)
-        assert registry.load("knowledge", "odd").content == text
+        assert registry.get("knowledge:odd").content == text
     sim.write("project", "knowledge/odd.md", b"\xef\xbb\xbf# Marked\n")
-    assert registry.load("knowledge", "odd").content == "# Marked\n"
-    assert registry.load("knowledge", "odd").item.title == "Marked"
+    assert registry.get("knowledge:odd").content == "# Marked\n"
+    assert registry.get("knowledge:odd").item.title == "Marked"
 
 
 def test_an_id_that_two_files_of_one_space_have(sim: SpaceSim, registry: Registry) -> None:
@@ -137,7 +127,7 @@ def test_an_id_that_two_files_of_one_space_have(sim: SpaceSim, registry: Registr
     assert sorted(Path(hit.path).suffix for hit in asked) == [".py", ".yaml"]
     assert len(registry.verify("tool:rye/file-system/read", space="project").items) == 2
     with pytest.raises(ItemError) as caught:
-        registry.load("tool", "rye/file-system/read")
+        registry.get("tool:rye/file-system/read")
     assert caught.value.code == "ambiguous-item"
     assert all(f"read{suffix}" in caught.value.message for suffix in (".py", ".yaml"))
-    assert registry.load("tool", "rye/file-system/read", "user").space == "user"
+    assert registry.get("tool:rye/file-system/read", "user").space == "user"

@@ -255,9 +255,8 @@ def test_one_byte_among_the_heads_of_entries(sim: SpaceSim, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "use",
     [
-        lambda registry: registry.load("tool", "t3").item.id,
+        lambda registry: registry.get("tool:t3").item.id,
         lambda registry: registry.refs("tool:t3").total,
-        lambda registry: registry.find("t3"),
         lambda registry: registry.stats().total,
         lambda registry: registry.why("deploy", "tool:t3").rank,
         lambda registry: registry.similar("tool:t3").total,

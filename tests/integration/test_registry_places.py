@@ -99,7 +99,7 @@ def test_an_index_outside_is_not_the_projects(sim: SpaceSim) -> None:
     registry = sim.registry()
     registry.search("deploy is:trusted")
     registry.verify()
-    registry.load("tool", "deploy")
+    registry.get("tool:deploy")
     after = sorted(path for path in sim.folder.rglob("*") if sim.cache not in (path, *path.parents))
     assert after == before
 

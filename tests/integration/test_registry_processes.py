@@ -157,7 +157,7 @@ def test_while_another_process_holds_the_lock(sim: SpaceSim) -> None:
         assert not registry.search("deploy", space="user").stale
         assert registry.search("something", relax=False).total == 0
         assert registry.refresh().stale
-        assert registry.load("tool", "t1").item.name == "t1"
+        assert registry.get("tool:t1").item.name == "t1"
         go(holder)
         holder.wait(10)
     response = registry.search("deploy", limit=1000)
@@ -287,7 +287,7 @@ def test_threads_share_a_registry_while_files_change(sim: SpaceSim) -> None:
                 assert {"t2", "t3", "t30", "t39"} <= {hit.name for hit in steady.results}
                 for hit in registry.search("is:trusted deploy", limit=1000).results:
                     assert str(hit.signature.verdict) == "trusted"
-                assert registry.load("tool", "t5").content.startswith("# rye:signed:v2:")
+                assert registry.get("tool:t5").content.startswith("# rye:signed:v2:")
                 asked[slot] += 1
         except BaseException as fault:
             faults.append(fault)

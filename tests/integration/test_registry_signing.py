@@ -110,7 +110,7 @@ def test_signing_again_changes_nothing(sim: SpaceSim) -> None:
     path = sim.path("project", "tools/demo/deploy.py")
     assert path.read_bytes().count(b"rye:signed:") == 1
     assert verdicts(sim)["tool:demo/deploy"] == "trusted"
-    assert registry.load("tool", "demo/deploy").signature.format == "v1"
+    assert registry.get("tool:demo/deploy").signature.format == "v1"
 
 
 def test_signing_reports_how_far_it_is(sim: SpaceSim) -> None:

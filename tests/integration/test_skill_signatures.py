@@ -76,7 +76,7 @@ class Skills:
         found = {
             f"{hit.type}:{hit.id}": hit.signature.code for hit in registry.search(f"skill:{within}", limit=50).results
         }
-        loaded = {ref: registry.load(*ref.split(":", 1)).signature.code for ref in known}
+        loaded = {ref: registry.get(ref).signature.code for ref in known}
         trusted = {f"{hit.type}:{hit.id}" for hit in registry.search(f"skill:{within} is:trusted", limit=50).results}
         assert known == found == loaded
         assert trusted == {ref for ref, code in known.items() if code == "ok"}

@@ -191,7 +191,7 @@ def test_attack_vectors_of_inexact_length_are_not_another_model(sim: SpaceSim, f
     sim.registry(embedder=Odd(factor)).embed()
     again = Odd(factor)
     registry = sim.registry(embedder=again)
-    found = registry.search("tool", mode="semantic", threshold=0), registry.similar("tool:demo/tool1", mode="hybrid")
+    found = registry.search("tool", mode="semantic", threshold=0), registry.similar("tool:demo/tool1", mode="semantic")
     assert not any("made anew" in text for one in found for text in one.warnings)
     assert again.texts.count(PROBE) == 1
     assert len(again.texts) == 2  # of which one is the query: what others are to be like is embedded already

@@ -81,7 +81,7 @@ def test_an_empty_path_is_not_the_working_directory(sim: SpaceSim) -> None:
 def test_attack_an_odd_byte_in_a_signature_line_hides_no_other_item(sim: SpaceSim) -> None:
     """It costs the item its verdict, and neither the list it stands in nor the text of the item."""
     registry = sim.registry()
-    loaded = registry.load("directive", "odd")
+    loaded = registry.get("directive:odd")
     assert loaded.signature.code == "malformed"
     assert r"2026\x80:x" in loaded.content
 

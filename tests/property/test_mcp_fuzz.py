@@ -60,7 +60,6 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     given_ = draw(st.dictionaries(names, NEARLY | JSON, max_size=6))
     if tool == "rye_sign":
         given_["dry_run"] = draw(st.just(True) | JSON.filter(lambda value: value not in (False, None)))
-    given_.pop("copy_to", None)
     return tool, given_
 
 

@@ -27,8 +27,6 @@ def values(source: Source, field: str) -> list[Any]:
             text for name, held in source.items() if name.startswith("t_") and field in ("all", name) for text in held
         ]
         return [word for text in texts for word in re.split(r"[ |]", text)]
-    if field == "refers":  # what the cluster makes of the references by itself
-        return [word for text in source.get("edges", ()) for word in re.split(r"[ |]", text)]
     held = source.get(field, [])
     return held if isinstance(held, list) else [held]
 
@@ -109,8 +107,6 @@ def score(query: Any, id_: str, source: Source) -> float:
 
 def _meaning(params: dict[str, Any], source: Source, *, worded: bool) -> float:
     """Return what the script of similarities does, where no least scores are asked for; a word alone scores nothing."""
-    if not params["d"]:  # words alone
-        return float(worded)
     held = np.frombuffer(base64.b64decode(source.get("vectors", "")), ">i2").astype(np.float64)
     asked = np.asarray(params["q"]).reshape(-1, params["d"])
     products = held.reshape(-1, params["d"]) @ asked.T

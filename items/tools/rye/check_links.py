@@ -69,7 +69,7 @@ def broken(registry: Registry, space: str, scope: str) -> Iterator[dict[str, str
     targets = ids | {f"{item_type}:{item_id}" for item_type, item_id in known}
     folders = {item_id.partition("/")[0] for item_id in ids if "/" in item_id}
     for item_type, item_id, source in everything(registry, space, scope):
-        loaded = registry.load(item_type, item_id, space=source)
+        loaded = registry.get(f"{item_type}:{item_id}", space=source)
         category = item_id.rpartition("/")[0]
         for target in dict.fromkeys(references(loaded.item.metadata, loaded.item.body, folders)):
             if target not in targets and f"{category}/{target}" not in ids:

@@ -57,7 +57,6 @@ _PLACES: Mapping[str, str] = {
     "verify": "verify.verify",
     "keys": "keys.keys",
     "trust": "trust.trust",
-    "export": "create.export",
     "mcp": "service.mcp",
     "serve": "service.serve",
     "completion": "service.completion",
@@ -92,7 +91,7 @@ refs: Show what an item refers to, and what refers to it.
     rye refs rye/ci --format mermaid          # a drawing to put into Markdown; dot for Graphviz
 why: Explain how a query is read, or why an item is a hit of it.
     rye why 'file* NOT temporary'                 # its tree, the stages that were tried, and its hits
-    rye why 'verify signatures' knowledge:rye/ci  # rank, words, shares of the score, and neighbours
+    rye why 'verify signatures' knowledge:rye/ci  # rank, words, and shares of the score
     rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
     rye why deploy rye/ci --scope tool --json     # the options of rye search work too
 similar: Find items that share the rarest words of one.
@@ -144,9 +143,6 @@ trust: Decide whose signatures count: list, add, revoke, endorse.
     rye trust list                                     # every key, and why it counts or does not
     rye trust add bea.toml --for 'knowledge:ops/*'     # trust bea's signatures on items below ops
     rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen  # nothing it ever signed counts
-export: Write skills as a web site publishes them.
-    rye export well-known public                   # public/.well-known/agent-skills/index.json and its files
-    rye export well-known public --bundle skills   # of a repository of skills
 mcp: Serve agents over the Model Context Protocol.
     rye mcp --print-config claude          # what to put into the client's configuration
     rye mcp --project . --require trusted  # this project, and only its trusted items

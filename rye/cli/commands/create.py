@@ -1,4 +1,4 @@
-"""The commands that write files of items: ``rye init``, ``new``, ``import`` and ``export``."""
+"""The commands that write files of items: ``rye init``, ``new`` and ``import``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, sh
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import NewFiles, Setup, SetupReport, SkillsExport
+    from rye.registry.new_files import NewFiles
+    from rye.registry.setup import Setup, SetupReport
 
 _LISTED = 12
 """Files, and items to sign, that are named before the question; the others are counted."""
@@ -41,7 +42,7 @@ def init(**options: Any) -> int:
 
     Exit status: 0 done, or nothing to do; 2 error.
     """
-    from rye.registry import Setup
+    from rye.registry.setup import Setup
 
     if not (options["dry_run"] or options["yes"]):
         refuse("as_json", because="without --yes or --dry-run, as a question would stand in the answer")
@@ -150,7 +151,7 @@ def new(kind: str, name: str, **options: Any) -> int:
 
     Exit status: 0 written, 2 error.
     """
-    from rye.registry import new_item
+    from rye.registry.new_files import new_item
 
     as_json, layout = options.pop("as_json"), Place.take(options).layout()
     made = new_item(layout, kind, name, **options)
@@ -166,7 +167,7 @@ def import_command(source: tuple[Path, ...], **options: Any) -> int:
 
     Exit status: 0 copied, or there already; 2 error.
     """
-    from rye.registry import import_files
+    from rye.registry.new_files import import_files
 
     as_json, layout = options.pop("as_json"), Place.take(options).layout()
     made = import_files(layout, source, **options)
@@ -185,38 +186,3 @@ def _written(made: NewFiles, _terminal: Terminal, *, dry_run: bool) -> Iterator[
     new = [each for each in made.files if each.action != "kept"]
     if new and not dry_run:
         yield f"then read what is there, and: rye sign {quote(new[0].ref) if len(new) == 1 else '--all'}"
-
-
-@command("export", params=params_of("export"))
-def export(form: str, folder: Path, **options: Any) -> int:  # noqa: ARG001 - there is one form
-    """Write Agent Skills as a web site publishes them: FOLDER/.well-known/agent-skills/index.json and what it names.
-
-    The index has the SHA-256 digest of each file: SKILL.md, or an archive of a skill with more files. A skill that is
-    not signed as --require demands is left out. What an earlier export wrote is replaced, or removed where it is no
-    longer exported; nothing else is overwritten.
-
-    Exit status: 0 every skill written, 1 some left out or there is none, 2 error.
-    """
-    from rye.registry import export_skills
-
-    if options["bundle"]:
-        refuse("space", because="with --bundle")
-    as_json, bundle = options.pop("as_json"), options.pop("bundle")
-    wanted = {name: options.pop(name) for name in ("space", "require", "dry_run")}
-    place = Place.take({**options, "bundles": (bundle,) if bundle else ()})
-    made = ask(place, lambda registry: export_skills(registry, folder, bundle=bundle, **wanted))
-    answer(made, partial(_exported, dry_run=wanted["dry_run"]), as_json=as_json)
-    return int(not made.files or any(each.reason for each in made.skills))
-
-
-def _exported(made: SkillsExport, terminal: Terminal, *, dry_run: bool) -> Iterator[str]:
-    """Yield a line for each file, and for each skill that is left out."""
-    from rye.cli.render.parts import shown_path
-
-    for file in made.files:
-        yield f"{'would be ' * dry_run}{file.action}  {inline(shown_path(file.path))}"
-    for each in made.skills:
-        if each.reason:
-            yield f"left out  {terminal.mark(each.signature.verdict)} {inline(each.ref)}: {inline(each.reason)}"
-    if not made.files:
-        yield "nothing written: there is no skill to publish"

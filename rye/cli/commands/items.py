@@ -61,7 +61,7 @@ def help_command(topic: str | None, man: Path | None) -> int:
         return _write_manual(man)
     from rye.cli.programs import show_paged
     from rye.cli.render.items import render_help, render_item
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
 
     terminal, own = Terminal.of(sys.stdout), items_root()
     with progress_bar("indexing") as progress:
@@ -74,15 +74,15 @@ def help_command(topic: str | None, man: Path | None) -> int:
         if topic is None:
             lines = render_help(pages, terminal)
         else:
-            lines = render_item(registry.load("knowledge", f"rye/{topic}", "system"), terminal)
+            lines = render_item(registry.get(f"knowledge:rye/{topic}", "system"), terminal)
     show_paged(lines, terminal)
     return 0
 
 
 def _write_manual(folder: Path) -> int:
     """Write the manual page of each command."""
+    from rye._files import refuse_links, write_atomically
     from rye.cli.man import pages
-    from rye.registry import refuse_links, write_atomically
 
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)
@@ -107,7 +107,7 @@ def open_item(item: str, **options: Any) -> int:
     Exit status: 0 the editor ended, 1 there is no such item, 2 error.
     """
     from rye.cli.programs import edit
-    from rye.registry import TYPE_NAMES
+    from rye.index.schema import TYPE_NAMES
 
     named = re.fullmatch(r"(.*[^:]):([1-9][0-9]{0,8})", item)
     name, line = (named[1], int(named[2])) if named and named[1] not in TYPE_NAMES else (item, 1)

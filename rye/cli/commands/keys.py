@@ -29,7 +29,9 @@ from rye.errors import NotFoundError, SigningError
 
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
-    from rye.registry import Keyring, ListSigned, Passphrase, SignReport
+    from rye.keyring.lists import ListSigned
+    from rye.keyring.private import Keyring, Passphrase
+    from rye.keyring.sign_items import SignReport
 
 
 _SECTION: Final = re.compile(r"\s*\[\s*(\w+)\s*\]")
@@ -95,7 +97,9 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
     if root is not None or options["space"] == "user":
         refuse("audience", because="without --space project: an audience is of a project")
     from rye.cli.render.keys import render_list
-    from rye.registry import Keyring, find_root, forget_seen, list_folder, sign_list
+    from rye.keyring.lists import find_root, sign_list
+    from rye.keyring.private import Keyring
+    from rye.spaces.lists import forget_seen, list_folder
 
     place = Place.take(options)
     layout, where = find_root(place.layout(), space=options["space"], bundle=root)
@@ -136,7 +140,8 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     )
     if options["new_key"]:
         refuse("key", because="with --new-key, which makes one")
-    from rye.registry import Keyring, sign_bundle
+    from rye.keyring.private import Keyring
+    from rye.keyring.sign_items import sign_bundle
 
     owner, key = options["owner"] or Path(os.path.realpath(root)).name, None
     with progress_bar("signing") as progress:
@@ -170,7 +175,8 @@ def keys() -> None:
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
-    from rye.registry import DEFAULT_KEY, last_moment
+    from rye.keyring.key_files import DEFAULT_KEY
+    from rye.trust.trust_file import last_moment
 
     until = options["not_after"]
     _confirm_loss(name or DEFAULT_KEY, options)
@@ -206,7 +212,7 @@ def list_keys(*, as_json: bool) -> int:
 def show_key(name: str | None, *, as_json: bool) -> int:
     """Show one key: its fingerprint, its file and its public half."""
     from rye.cli.render.keys import render_key
-    from rye.registry import DEFAULT_KEY
+    from rye.keyring.key_files import DEFAULT_KEY
 
     answer(_keyring().show(name or DEFAULT_KEY), render_key, as_json=as_json)
     return 0
@@ -226,7 +232,8 @@ def export(name: str | None, **options: Any) -> int:
     if output is None:
         say_raw(data.decode("utf-8", "surrogateescape"))
         return 0
-    from rye.registry import refuse_links, write_atomically, write_secret
+    from rye._files import refuse_links, write_atomically
+    from rye.keyring.key_files import write_secret
 
     refuse_links(output)
     if options["private"]:
@@ -242,7 +249,7 @@ def export(name: str | None, **options: Any) -> int:
 def _exported(name: str | None, options: dict[str, Any]) -> bytes:
     import base64
 
-    from rye.registry import DEFAULT_KEY
+    from rye.keyring.key_files import DEFAULT_KEY
 
     keyring = _keyring(ask_passphrase)
     if options["private"]:
@@ -258,7 +265,8 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Import the private key in FILE (PEM; - for standard input) as NAME, with the passphrase that it has."""
     from rye.cli.render.keys import render_made
-    from rye.registry import DEFAULT_KEY, read_key_file, refuse_key_text
+    from rye.keyring.key_files import DEFAULT_KEY, read_key_file
+    from rye.trust.keys import refuse_key_text
 
     refuse_key_text(str(file))
     _confirm_loss(name or DEFAULT_KEY, options)
@@ -282,7 +290,8 @@ def rotate(name: str | None, **options: Any) -> int:
     old private key is kept as NAME-FINGERPRINT.
     """
     from rye.cli.render.keys import render_rotated
-    from rye.registry import DEFAULT_KEY, Keyring
+    from rye.keyring.key_files import DEFAULT_KEY
+    from rye.keyring.private import Keyring
 
     name, place = name or DEFAULT_KEY, Place()
     keyring = Keyring(place.layout(), passphrase=ask_passphrase)
@@ -340,7 +349,7 @@ def _standard_input() -> bytes:
 
 def _keyring(passphrase: Passphrase = None) -> Keyring:
     """Return the user's keyring, without looking for a project."""
-    from rye.registry import Keyring
+    from rye.keyring.private import Keyring
 
     return Keyring.find(passphrase=passphrase)
 

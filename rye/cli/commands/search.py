@@ -15,7 +15,7 @@ from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOpt
 from rye.surface.requests import arguments_of
 
 if TYPE_CHECKING:
-    from rye.registry import SearchResponse
+    from rye.search.results import SearchResponse
 
 _Render: TypeAlias = "Callable[[SearchResponse, Terminal], Iterable[str]]"
 _IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "form", "explain", "facets", "limit", "offset", "paths")
@@ -50,7 +50,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
     from rye.cli.render.search import render_search
 
-    return answer_hits(response, options, partial(render_search, sort_by=options["sort_by"], paths=options["paths"]))
+    return answer_hits(response, options, partial(render_search, paths=options["paths"]))
 
 
 def answer_hits(response: SearchResponse, options: Mapping[str, Any], render: _Render) -> int:

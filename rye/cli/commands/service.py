@@ -17,7 +17,9 @@ from rye.cli.terminal import Terminal, confirm, note, say, say_json, show, warni
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 
 if TYPE_CHECKING:
-    from rye.registry import RefreshReport, Registry, VectorReport
+    from rye.index.refresh import RefreshReport
+    from rye.index.vectors import VectorReport
+    from rye.registry.registry import Registry
     from rye.surface.listener import Http
 
 _TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
@@ -142,11 +144,11 @@ def mcp(client: str | None, **options: Any) -> int:
     Exit status: 0 the client has left, 2 error.
     """
     if options["embedder"] is not None:
-        from rye.registry import Choice
+        from rye.embedding.choice import Choice
 
         Choice.parse(options["embedder"])
     if options["audience"]:
-        from rye.registry import check_audience
+        from rye.trust.line import check_audience
 
         check_audience(options["audience"])
     server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture

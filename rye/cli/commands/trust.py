@@ -13,7 +13,8 @@ from rye.cli.options import Place, params_of
 from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show
 
 if TYPE_CHECKING:
-    from rye.registry import Keyring, TrustChange
+    from rye.keyring.changes import TrustChange
+    from rye.keyring.private import Keyring
 
 
 @click.group("trust")
@@ -42,7 +43,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
 
     First compare its fingerprint over another channel than the one by which you received it.
     """
-    from rye.registry import last_moment
+    from rye.trust.trust_file import last_moment
 
     files, until = _keyring(options).trust, options["not_after"]
     limits = {
@@ -62,7 +63,9 @@ def bundle(bundle: str, **options: Any) -> int:
     bundle then.
     """
     from rye.cli.render.keys import render_signers
-    from rye.registry import check_signers, find_bundle, read_signers_of, system_clock, trust_bundle
+    from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
+    from rye.trust.trust_store import system_clock
+    from rye.verify.policy import check_signers
 
     keyring = _keyring(options)
     given = check_signers(options["fingerprints"], name="fingerprint")
@@ -107,7 +110,7 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
-    from rye.registry import Keyring
+    from rye.keyring.private import Keyring
 
     place = Place.take(options)
     return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
@@ -118,7 +121,7 @@ def _change(
 ) -> int:
     """Make the change for each text, or none unless all are possible and the user agrees, and report it."""
     from rye.cli.render.keys import render_planned
-    from rye.registry import change_all
+    from rye.keyring.changes import change_all
 
     def agree(planned: Sequence[TrustChange]) -> None:
         lines = (line for each in planned for line in render_planned(each, Terminal.of(sys.stderr)))

@@ -12,7 +12,9 @@ from rye.surface.text import plural
 
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
-    from rye.registry import Policy, Progress, Verification
+    from rye.verify.policy import Policy
+    from rye.verify.run import Verification
+    from rye.verify.stream import Progress
 
 
 @command("verify", params=params_of("verify"))
@@ -46,7 +48,7 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
 
 
 def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
-    from rye.registry import start_verification
+    from rye.verify.run import start_verification
 
     return start_verification(
         target,
@@ -91,7 +93,7 @@ def _policy(options: dict[str, Any]) -> Policy:
     """Return the policy of the file, with what the command line demands added."""
     from dataclasses import replace
 
-    from rye.registry import EVERY_SPACE, Demand, Policy, check_signers, load_policy
+    from rye.verify.policy import EVERY_SPACE, Demand, Policy, check_signers, load_policy
 
     path, require, signers = options["policy"], options["require"], check_signers(options["signers"])
     mine = Demand(require or "trusted", signers)
@@ -106,7 +108,8 @@ def _policy(options: dict[str, Any]) -> Policy:
 def _accept(run: Verification, path: Path, progress: IndexProgress) -> int:
     """Write the findings into the policy, unless something could not be checked: then some may be missing."""
     from rye.cli.render.verify import render_text
-    from rye.registry import Finding, accept_findings
+    from rye.verify.policy import accept_findings
+    from rye.verify.report import Finding
 
     findings: list[Finding] = []
     for line in render_text(run, Terminal.of(sys.stdout), verbose=False, complain=note, keep=findings.append):

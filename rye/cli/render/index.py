@@ -2,70 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import inline
 from rye.cli.render.parts import table
 from rye.cli.terminal import Terminal
-from rye.surface.text import ago, plural, size
+from rye.surface.text import plural, size
 
 if TYPE_CHECKING:
-    from rye.registry import PublishReport, RefreshReport, SpaceStatus, Stats, VectorReport
-
-_SHOWN_SIGNERS = 5
-_COUNTED = ("items", "text", "hidden", "shadows")
-"""What a cluster can count."""
+    from rye.cluster.publish import PublishReport
+    from rye.index.refresh import RefreshReport
+    from rye.index.vectors import VectorReport
+    from rye.registry.reports import SpaceStatus
+    from rye.registry.stats import Stats
 
 
 def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
-    """Yield a table with a line per space, then what all of them hold together."""
-    head = ("source", "items", "directives", "tools", "knowledge", "files", "index", "changed")
+    """Yield a table with a line per space, then the counts of all of them together."""
+    head = ("source", "items", "directives", "tools", "knowledge")
     rows = [
         (
             inline(space.source),
             str(space.figures.items),
             *(str(space.figures.types.get(name, 0)) for name in ("directive", "tool", "knowledge")),
-            *(
-                ("-", "-", "-")
-                if stats.registry
-                else (f"{space.files} ({size(space.file_bytes)})", size(space.index_bytes), ago(space.index_age))
-            ),
         )
         for space in stats.spaces
     ]
     yield from _table(head, rows, terminal, numbers=len(head) - 1)
     yield ""
-    total = stats.total
-    verdicts = "  ".join(f"{terminal.verdict(name)} {count}" for name, count in total.verdicts.items())
-    facts = {
-        "items": str(total.items),
-        "verdicts": verdicts or "none",
-        "signers": _signers(total.signers),
-        "text": f"{total.words:,} words, {total.terms:,} terms, {total.categories} categories, {total.tags} tags",
-        "hidden": f"{total.superseded} superseded, {total.deprecated} deprecated, {total.yanked} yanked",
-        "shadows": _shadows(total.shadowing, total.shadowed),
-        "duplicates": f"{total.duplicates} with the same bytes, {total.ambiguous} share type and id in one source",
-        "unreadable": plural(sum(space.unreadable for space in stats.spaces), "file"),
-    }
-    if stats.registry:
-        facts = {name: value for name, value in facts.items() if name in _COUNTED}
-        facts["text"] = f"{total.words:,} words, {total.categories} categories, {total.tags} tags"
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        yield f"{terminal.dim(name.ljust(width))}  {value}"
-
-
-def _shadows(hiding: int, hidden: int) -> str:
-    return (
-        f"{plural(hiding, 'item')} hide{'s' * (hiding == 1)} others, {hidden} {'is' if hidden == 1 else 'are'} hidden"
-    )
-
-
-def _signers(signers: Mapping[str, int]) -> str:
-    shown = [f"{inline(name[:16])} {count}" for name, count in list(signers.items())[:_SHOWN_SIGNERS]]
-    more = len(signers) - len(shown)
-    return ", ".join([*shown, *([f"and {more} more"] if more else [])]) or "none"
+    verdicts = "  ".join(f"{terminal.verdict(name)} {count}" for name, count in stats.total.verdicts.items())
+    yield f"{terminal.dim('items   ')}  {stats.total.items}"
+    yield f"{terminal.dim('verdicts')}  {verdicts or 'none'}"
 
 
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:

@@ -20,7 +20,10 @@ from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
 from rye.surface.text import header, is_markdown_file, remedy, signed_by, source_name, standing, symbol_line
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult, Signature
+    from rye.registry.relations import RelatedItem, Relation, Relations
+    from rye.registry.reports import LoadedItem
+    from rye.search.results import SearchResponse, SearchResult
+    from rye.trust.model import Signature
 
 _LISTED_BEFORE = {
     *("author", "category", "created", "created_at", "description", "id", "name"),

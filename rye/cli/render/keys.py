@@ -11,16 +11,12 @@ from rye.cli.terminal import Terminal, cells, folded, pad
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import (
-        BundleSigners,
-        KeyFacts,
-        ListSigned,
-        Rotated,
-        SignReport,
-        TrustChange,
-        TrustedKey,
-        TrustReport,
-    )
+    from rye.keyring.bundles import BundleSigners
+    from rye.keyring.changes import TrustChange
+    from rye.keyring.lists import ListSigned
+    from rye.keyring.private import KeyFacts, Rotated
+    from rye.keyring.sign_items import SignReport
+    from rye.keyring.trust_list import TrustedKey, TrustReport
 
 
 def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str]:

@@ -12,7 +12,11 @@ from xml.sax.saxutils import escape, quoteattr
 from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
-from rye.registry import PART_OF_SKILL, POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem
+from rye.trust.model import Verdict
+from rye.trust.reasons import REASONS
+from rye.verify.policy import POLICY_REASONS
+from rye.verify.report import PART_OF_SKILL, Finding, Unchecked, VerifiedItem
+from rye.verify.run import Verification
 
 _MEMORY = 1 << 20
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -56,7 +60,7 @@ def _advised(finding: Finding) -> Iterator[str]:
 
 def render_sarif(run: Verification) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
-    from rye.registry import REMEDIES
+    from rye.verify.lists import REMEDIES
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
     codes += [*POLICY_REASONS, *REMEDIES]

@@ -17,7 +17,9 @@ from rye.errors import QueryError, RyeError
 from rye.surface.text import Spans, error_notes, standing, verdict_text
 
 if TYPE_CHECKING:
-    from rye.registry import RelatedItem, SearchResult, SectionHit, Signature
+    from rye.registry.relations import RelatedItem
+    from rye.search.results import SearchResult, SectionHit
+    from rye.trust.model import Signature
 
 
 def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int | None) -> list[str]:

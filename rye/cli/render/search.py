@@ -21,7 +21,6 @@ from rye.cli.render.parts import (
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, folded, note_line, pad, warning_lines
 from rye.surface.text import (
     Spans,
-    decided,
     header,
     hybrid_lines,
     is_markdown_file,
@@ -35,19 +34,10 @@ from rye.surface.text import (
 )
 
 if TYPE_CHECKING:
-    from rye.registry import (
-        Clause,
-        ClauseTrace,
-        Contrast,
-        Facet,
-        QueryReading,
-        SearchResponse,
-        SearchResult,
-        SectionHit,
-        SectionResponse,
-        SimilarityReport,
-        Why,
-    )
+    from rye.search.clauses import Clause
+    from rye.search.explain import QueryReading, SimilarityReport, Why
+    from rye.search.facets import Facet
+    from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
 
 _INDENT = "    "
 _BAR = 24
@@ -61,20 +51,18 @@ def render_search(
     response: SearchResponse,
     terminal: Terminal,
     *,
-    sort_by: str = "score",
     shared_words: bool = False,
     paths: bool = False,
 ) -> Iterator[str]:
     """Yield the header, every hit of the page and the facets.
 
-    An explained hit shows the parts of its score, and why it comes before the next one; with ``shared_words`` only the
-    words that it shares with the item it is similar to. ``paths`` adds file and line.
+    An explained hit shows the parts of its score; with ``shared_words`` only the words that it shares with the item it
+    is similar to. ``paths`` adds file and line.
     """
     hits = response.results
     yield terminal.style(header(len(hits), response.total, "results", response.stage), bold=True)
     digits = len(str(response.offset + len(hits)))
-    for at, hit in enumerate(hits):
-        rank = response.offset + at + 1
+    for rank, hit in enumerate(hits, response.offset + 1):
         yield ""
         yield from _hit(f"{rank:>{digits}}.", hit, terminal)
         if paths:
@@ -83,11 +71,6 @@ def render_search(
             yield from _shared_words(hit, terminal)
         elif hit.explain is not None:
             yield from _explained(hit, terminal, _INDENT)
-            if hit.explain and at + 1 < len(hits):
-                from rye.registry import contrast
-
-                difference = _contrast(contrast(hit, hits[at + 1], sort_by=sort_by), sort_by=sort_by)
-                yield _INDENT + terminal.dim(f"before {rank + 1}.: {difference}")
     for name, facet in response.facets.items():
         yield ""
         yield terminal.style(inline(name), bold=True)
@@ -255,21 +238,13 @@ def _words(words: Mapping[str, int], terminal: Terminal) -> str:
     return ", ".join([*shown, *([f"and {len(words) - _LISTED_WORDS} more"] if len(words) > _LISTED_WORDS else [])])
 
 
-def _contrast(found: Contrast, *, sort_by: str = "score") -> str:
-    """Return why one hit comes before another in the requested order."""
-    if found.decided_by != "score":
-        return decided(found, sort_by)
-    shares = [f"{_short(each.clause)} in {inline(each.field)} {each.difference:+.4f}" for each in found.shares]
-    return f"{found.difference:+.4f}" + (f": {', '.join(shares)}" if shares else "")
-
-
 def _short(text: str, longest: int = 32) -> str:
     shown = inline(text)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
-    """Yield whether the item is a hit, then every part of the query, then how it differs from its neighbours."""
+    """Yield whether the item is a hit, then every part of the query, then the parts of its score."""
     name = terminal.style(column(f"{why.type}:{why.id}"), "cyan", bold=True)
     hit = why.hit
     if hit is not None:
@@ -294,7 +269,6 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
     if hit is not None:
         yield ""
         yield from _explained(hit, terminal, "  ")
-        yield from _neighbours(why, terminal)
     if hit is not None and hit.shadowed_by:
         yield terminal.style(f"shadowed by {inline(', '.join(hit.shadowed_by))}", "magenta")
 
@@ -319,17 +293,6 @@ def _meaning(report: SimilarityReport, terminal: Terminal) -> str:
     if report.method != "embedding":
         gives += f"; keyword score {report.keyword:.4f} contributes {report.by_words:.4f}"
     return f"{near}{where}{terminal.dim(gives)}"
-
-
-def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:
-    rows = (("before it", why.above), ("after it", why.below))
-    if any(neighbour for _, neighbour in rows):
-        yield ""
-    for word, neighbour in rows:
-        if neighbour is not None:
-            hit = neighbour.hit
-            facts = f"{neighbour.rank}. {column(f'{hit.type}:{hit.id}')}  {hit.score:.4f}"
-            yield f"{terminal.dim(f'{word:<9}')}  {facts}  {_contrast(neighbour.contrast)}"
 
 
 def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from rye._text import column, inline
 from rye.cli.render.parts import item_name, location
 from rye.cli.terminal import VERDICT_MARKS, Terminal, folded, note_line
-from rye.registry import Finding, Unchecked, Violation
 from rye.surface.text import plural, source_name
+from rye.verify.report import Finding, Unchecked, Violation
 
 if TYPE_CHECKING:
-    from rye.registry import ListReport, Verification, VerifiedItem
+    from rye.spaces.lists import ListReport
+    from rye.verify.report import VerifiedItem
+    from rye.verify.run import Verification
 
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 

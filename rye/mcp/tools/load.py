@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rye._text import as_word, block, quote
+from rye._text import as_word, block
 from rye.errors import ItemError
 from rye.mcp.redact import is_offered, unname_successors
 from rye.mcp.startup import Options
 from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, under_base, verdict
-from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work, stands, unsigned_digest
+from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work
 from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Registry
+    from rye.registry.registry import Registry
+    from rye.registry.reports import LoadedItem
 
 _FACTS = ("name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata")
 _PARTS = ("sections", "symbols", "shadows", "shadowed_by", "states", "successor", "uncovered", "folder")
@@ -26,7 +25,7 @@ _PARTS = ("sections", "symbols", "shadows", "shadowed_by", "states", "successor"
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
 Use it once you know the type:id, which rye_search finds; rye_verify returns many verdicts.
-It runs nothing. With copy_to it asks the user and adds a file.
+It only reads, and runs nothing.
 The content stands between marks, and next_offset reads on. Act on it only if it is trusted or the user agrees.
 Errors have a code and the nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "space": "project"}"""
@@ -51,19 +50,11 @@ def require_trusted(options: Options, loaded: LoadedItem) -> None:
 
 
 def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
-    from rye.registry import copy_item
-
     loaded = registry.get(arguments["item"], arguments["space"])
     require_trusted(work.options, loaded)
-    data: dict[str, Any] = {"copied": None}
-    if arguments.get("copy_to"):
-        _confirm_copy(work, registry, loaded, arguments["copy_to"])
-        data["copied"] = tidy(copy_item(loaded, registry.roots, arguments["copy_to"]).to_dict())
-        work.projects.copied.add(unsigned_digest(loaded))
-        registry.refresh()
     offset = start_of_content(loaded) if arguments["offset"] is None else arguments["offset"]
     part = part_of_content(loaded, offset, arguments["limit"])
-    data |= {key: tidy(value) for key, value in loaded.to_dict().items() if key != "content"}
+    data: dict[str, Any] = {key: tidy(value) for key, value in loaded.to_dict().items() if key != "content"}
     if work.options.only_trusted:
         unname_successors(registry, [data])
         data["warnings"] = []
@@ -74,32 +65,6 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
         "next_offset": part.next_offset,
         "escaped": part.escaped,
     }
-
-
-def _confirm_copy(work: Work, registry: Registry, loaded: LoadedItem, to: str) -> None:
-    """Ask the user before an item is copied; where the client cannot ask, only a trusted one is.
-
-    Raises:
-        ItemError: ``copy-not-confirmed``, ``copy-refused``.
-    """
-    roots = {root.source: root.path for root in registry.roots}
-    source = f"{loaded.space}:{loaded.bundle}" if loaded.bundle else str(loaded.space)
-    if to not in roots or not Path(loaded.path).is_relative_to(roots[source]):
-        return  # there is no such space, or it is the file of a client: the copy will say so
-    target = roots[to] / Path(loaded.path).relative_to(roots[source])
-    if work.call.confirm is None:
-        if loaded.signature.verdict != "trusted":
-            command = f"mkdir -p {quote(str(target.parent))} && cp -n {quote(loaded.path)} {quote(str(target))}"
-            message = f"{stands(loaded)}, and this client cannot ask its user whether to copy it"
-            raise ItemError("copy-refused", message, hint=f"once the user has read it, the user runs: {command}")
-        return
-    question = f"Copy an item of {as_word(source)} to {to} space? {stands(loaded)}.\n"
-    question += f"From {quote(loaded.path)}\nto {quote(str(target))}"
-    binding = sha256(f"{target}\0{loaded.content}".encode()).hexdigest()
-    if not (target.exists() or work.call.confirm(question, binding)):
-        raise ItemError(
-            "copy-not-confirmed", "the user did not agree to the copy", hint="nothing was written; ask the user"
-        )
 
 
 class ContentPart(NamedTuple):
@@ -136,10 +101,6 @@ def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTEN
 def _text(data: Mapping[str, Any], mark: Mark) -> str:
     lines = [*verdict_lines(data, mark), mark.line("path:", data["path"], 500), *standing_notes(data)]
     lines += [mark.line("warning:", text, 500) for text in data["warnings"]]
-    if data["copied"]:
-        done = "copied to" if data["copied"]["written"] else "an identical file already exists:"
-        lines.append(mark.line(done, data["copied"]["path"], 500))
-        lines.append("the copy has a verdict of its own: see rye_verify")
     offset, length = data["offset"], data["characters"]
     if offset >= length > 0:
         lines.append(f"nothing from offset {offset} on; the content has {length} characters")
@@ -169,7 +130,7 @@ def fenced(part: ContentPart, offset: int, mark: Mark) -> list[str]:
 _OF_AN_ITEM = ("type", "id", "space", "path", "content", "characters", "offset", "next_offset", "warnings")
 _WHERE_SAID = (
     *("bundle", "folder", "title", "description", "version", "shadowed_by", "states", "successor", "uncovered"),
-    *("escaped", "copied"),
+    "escaped",
 )
 
 
@@ -183,7 +144,7 @@ LOAD = Tool(
     "rye_load",
     "Load an item",
     _DESCRIPTION,
-    "LoadedItem",
+    "rye.registry.reports.LoadedItem",
     _answer,
     _text,
     more={
@@ -191,18 +152,16 @@ LOAD = Tool(
         "offset": NUMBER,
         "next_offset": NEXT,
         "escaped": {"type": "boolean"},
-        "copied": "CopiedItem",
     },
     less=_FACTS + _PARTS,
     brief=_brief,
-    writes=True,
 )
 
 
 def _refs(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     item, limit = arguments.pop("item"), arguments["limit"]
     if work.options.only_trusted:
-        from rye.registry import MAX_RELATIONS
+        from rye.registry.relations import MAX_RELATIONS
 
         require_trusted(work.options, registry.get(item))
         arguments["limit"] = MAX_RELATIONS
@@ -264,7 +223,7 @@ REFS = Tool(
     "rye_refs",
     "List references of an item",
     _OF_REFS,
-    "Relations",
+    "rye.registry.relations.Relations",
     _refs,
     _refs_text,
     more={"base": SAID_ONCE["base"]},

@@ -14,7 +14,7 @@ from rye.mcp.tools.tool import SAID_ONCE, Tool, Work
 from rye.parameters import Parameter, check, parameters_of
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
 
 _LONGEST = 1_000_000
 """Characters of the text of one section."""
@@ -99,7 +99,7 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
 
 def _address(hit: Mapping[str, Any]) -> dict[str, str]:
     """Return the address of a hit that may be a skill, under which the resources of this server have its files."""
-    from rye.registry import may_be_skill, skill_uri
+    from rye.registry.skills import may_be_skill, skill_uri
 
     return {"skill": skill_uri(hit["source"], hit["bundle"], hit["id"])} if may_be_skill(hit) else {}
 
@@ -146,7 +146,7 @@ def _only_trusted(filters: Any) -> Any:
 
 
 def _sections(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
-    arguments.setdefault("max_chars", SECTIONS.parameters(work.options)["max_chars"].default)
+    arguments.setdefault("max_chars", SECTIONS.parameters["max_chars"].default)
     if work.options.only_trusted:
         arguments["filters"] = _only_trusted(arguments.get("filters"))
     answer = registry.sections(arguments.pop("query"), **arguments).to_dict()
@@ -207,7 +207,7 @@ SEARCH = Tool(
     "rye_search",
     "Search items",
     _DESCRIPTION,
-    "SearchResponse",
+    "rye.search.results.SearchResponse",
     _answer,
     search_text,
     more={"why": {"type": "object"}, **SAID_ONCE},
@@ -219,7 +219,7 @@ SECTIONS = Tool(
     "rye_sections",
     "Search sections",
     _OF_SECTIONS,
-    "SectionResponse",
+    "rye.search.results.SectionResponse",
     _sections,
     sections_text,
     more=SAID_ONCE,

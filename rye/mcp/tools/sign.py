@@ -17,7 +17,11 @@ from rye.mcp.tools.tool import Tool, Work, read_target, stands, unsigned_digest
 from rye.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rye.registry import Adviser, LoadedItem, Registry, Root, SignedItem, SignReport
+    from rye.keyring.sign_items import SignedItem, SignReport
+    from rye.registry.registry import Registry
+    from rye.registry.reports import LoadedItem
+    from rye.spaces.model import Root
+    from rye.verify.advice import Adviser
 
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
@@ -43,7 +47,7 @@ Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge
 
 def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("space") == "system":
-        hint = "bundles are signed by their publishers; copy the item to project or user space with rye_load first"
+        hint = "bundles are signed by their publishers"
         raise ArgumentError("bad-space", "system space cannot be signed", hint=hint, valid=["project", "user"])
     return read_arguments(parameters, given)
 
@@ -88,7 +92,7 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
         SigningError: ``not-confirmed``, ``cannot-ask``, ``changed-meanwhile``.
         CancelledError: Nobody waits for the answer any more.
     """
-    from rye.registry import Adviser
+    from rye.verify.advice import Adviser
 
     wanted = [item for item in plan.items if item.changed]
     seen = {item.path: hashlib.sha256(Path(item.path).read_bytes()).hexdigest() for item in wanted}
@@ -97,12 +101,12 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
     doubtful, others = list[str](), list[str]()
     for item in wanted:
         work.call.check()
-        loaded = registry.load(item.type, item.id, str(root.space))
+        loaded = registry.get(f"{item.type}:{item.id}", str(root.space))
         content = loaded.content.encode()  # without the byte order mark that the file may have
         if seen[item.path] not in {hashlib.sha256(mark + content).hexdigest() for mark in (b"", BOM_UTF8)}:
             hint = "nothing was written; call again, so that the files are checked as they are"
             raise SigningError("changed-meanwhile", "the items changed before they were signed", hint=hint)
-        doubt = _doubt(registry, loaded, known)
+        doubt = _doubt(loaded, known)
         if confirm is None and (reason := doubt or _came_from(work, registry, loaded, known)):
             message = f"{stands(loaded)}; it {reason[0]}, and this client cannot ask its user whether to sign it"
             raise SigningError("cannot-ask", message, hint=reason[1])
@@ -122,7 +126,7 @@ def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> di
 
 
 def _is_tampered(item: SignedItem) -> bool:
-    from rye.registry import REASONS
+    from rye.trust.reasons import REASONS
 
     return bool(item.code) and REASONS[item.code].verdict == "tampered"
 
@@ -136,7 +140,7 @@ class _Known(NamedTuple):
     fixes: Adviser
 
 
-def _doubt(registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:
+def _doubt(loaded: LoadedItem, known: _Known) -> tuple[str, str] | None:
     """Return what shows that an item was altered or is another's, and what to do; None if nothing does.
 
     A question names every such item, first of all. No step signs what was altered, or what somebody else signed.
@@ -153,8 +157,6 @@ def _doubt(registry: Registry, loaded: LoadedItem, known: _Known) -> tuple[str, 
     path = loaded.path.removeprefix(f"{root}/")
     if not is_own and known.fixes.was_signed(root, path):
         return "is not what was signed and committed", restore
-    if not is_own and (signer := registry.signer_at_first(loaded.path)):
-        return f"had a signature with key {signer[:16]} before, which was taken away", restore
     return None
 
 
@@ -165,15 +167,13 @@ def _came_from(work: Work, registry: Registry, loaded: LoadedItem, known: _Known
     path = loaded.path.removeprefix(f"{root}/")
     step = f"once the user has compared it with the original, the user runs: rye sign {named}"
     digest = unsigned_digest(loaded)
-    if digest in work.projects.copied:
-        return "was copied from another space", step
     if not is_own and known.fixes.is_committed(root, path):
         return "is as it was committed, whoever did that", step
     if not is_own and os.stat(loaded.path).st_ctime < work.projects.started - _CLOCK:  # noqa: PTH116
         return "was there before this server was started, whoever put it there", step
     for space in {"project", "user", "system"} - {str(loaded.space)}:
         try:
-            other = registry.load(loaded.item.type, loaded.item.id, space)
+            other = registry.get(f"{loaded.item.type}:{loaded.item.id}", space)
         except RyeError:  # not there, or not to be read: then it is no copy of that
             continue
         own = space != "system" and other.signature.verdict == "trusted"
@@ -210,7 +210,7 @@ TOOL = Tool(
     "rye_sign",
     "Sign items",
     _DESCRIPTION,
-    "SignReport",
+    "rye.keyring.sign_items.SignReport",
     _answer,
     _text,
     more={"dry_run": {"type": "boolean"}},

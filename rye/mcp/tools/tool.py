@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,16 @@ from rye._text import as_word, find_envelope, from_word
 from rye.errors import ArgumentError
 from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
-from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of
+from rye.mcp.schema import input_schema, read_arguments, schema_of
 from rye.mcp.startup import Options
 from rye.mcp.text import NOTICE, Mark, for_client, reference, verdict
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Registry
+    from rye.registry.registry import Registry
+    from rye.registry.reports import LoadedItem
 
-_WRITING = frozenset({"copy_to"})
 _NAMING = ("item", "like", "why", "target")
 """Arguments that name items, as the text of an answer may have written them."""
 
@@ -51,8 +52,8 @@ class Tool:
         name: Its name.
         title: Its name for people.
         description: For the model: purpose first, when to use it and when another, what it touches, errors, examples.
-        shape: The class of :mod:`rye.registry` whose ``to_dict`` its answer is.
-        more: JSON Schemas of further keys of the answer; or the name of the class of a part, which may be null.
+        shape: The path of the class whose ``to_dict`` its answer is.
+        more: JSON Schemas of further keys of the answer.
         less: Keys of that class that the answer leaves out.
         answer: Works in a thread and returns the answer as JSON, harmless and bounded; raises a
             :class:`rye.errors.RyeError` for a call that cannot be answered.
@@ -69,17 +70,17 @@ class Tool:
     shape: str
     answer: Callable[[Work, Registry, dict[str, Any]], dict[str, Any]]
     text: Callable[[Mapping[str, Any], Mark], str]
-    more: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
+    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     less: tuple[str, ...] = ()
     brief: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     read: Callable[[Mapping[str, Parameter], Mapping[str, Any]], dict[str, Any]] = read_arguments
     writes: bool = False
     destroys: bool = False
 
-    def parameters(self, options: Options) -> Mapping[str, Parameter]:
-        """Return its parameters, without those that write where nothing may be written."""
-        every = PARAMETERS[self.name]
-        return every if options.may_write else {name: each for name, each in every.items() if name not in _WRITING}
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Its parameters."""
+        return PARAMETERS[self.name]
 
     def run(self, work: Work, given: Mapping[str, Any]) -> types.CallToolResult:
         """Answer a call.
@@ -87,7 +88,7 @@ class Tool:
         Raises:
             RyeError: It cannot be answered.
         """
-        arguments = self.read(self.parameters(work.options), given)
+        arguments = self.read(self.parameters, given)
         arguments |= {key: from_word(arguments[key]) for key in _NAMING if isinstance(arguments.get(key), str)}
         is_full = self.brief is None or arguments.pop("detail") == "full"
         project = work.projects.find(arguments.pop("project_path", None))
@@ -100,14 +101,9 @@ class Tool:
 
     def listed(self, options: Options) -> types.Tool:
         """Return its description, its schemas and what it does to the world, as the protocol lists it."""
-        import rye.registry
-
-        more = {
-            key: part_of(getattr(rye.registry, each)) if isinstance(each, str) else each
-            for key, each in self.more.items()
-        }
-        given = input_schema(self.parameters(options))
-        answered = schema_of(getattr(rye.registry, self.shape), **more)
+        module, _, shape = self.shape.rpartition(".")
+        given = input_schema(self.parameters)
+        answered = schema_of(getattr(import_module(module), shape), **self.more)
         needless = {*self.less, *given["properties"]}  # an argument that is repeated needs no second schema
         named = {key: schema for key, schema in answered["properties"].items() if key not in needless}
         return types.Tool(
@@ -149,7 +145,8 @@ def read_target(text: str) -> tuple[str, ...]:
     Raises:
         ArgumentError: ``bad-scope``, ``bad-target``.
     """
-    from rye.registry import TYPE_NAMES, parse_scope
+    from rye.index.schema import TYPE_NAMES
+    from rye.items.scope import parse_scope
 
     kind, colon, item_id = text.partition(":")
     if colon:

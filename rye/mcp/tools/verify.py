@@ -12,7 +12,8 @@ from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work, read_target
 from rye.surface.text import header
 
 if TYPE_CHECKING:
-    from rye.registry import Registry, VerifyReport
+    from rye.registry.registry import Registry
+    from rye.verify.report import VerifyReport
 
 _LEFT_OUT = ("findings", "accepted", "unchecked", "status")
 """Keys that only matter with a policy, which a tool call does not have."""
@@ -40,7 +41,7 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
     """Verify one by one, so that an abandoned call stops; return all, worst first and rye's own last."""
     from dataclasses import replace
 
-    from rye.registry import Verdict
+    from rye.trust.model import Verdict
 
     targets = _targets(registry, arguments["item"], arguments["space"])
     everything = targets == read_target("*")
@@ -92,7 +93,7 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
 
 
 def _worst_first(counts: Mapping[str, int]) -> dict[str, int]:
-    from rye.registry import Verdict
+    from rye.trust.model import Verdict
 
     return {word: counts[word] for word in reversed(Verdict) if word in counts}
 
@@ -136,7 +137,7 @@ TOOL = Tool(
     "rye_verify",
     "Verify signatures",
     _DESCRIPTION,
-    "VerifyReport",
+    "rye.verify.report.VerifyReport",
     _answer,
     _text,
     more={"total": NUMBER, "next_offset": NEXT, "lists": {"type": "array"}, **SAID_ONCE},

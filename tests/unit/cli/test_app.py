@@ -20,7 +20,7 @@ from rye.cli.commands import COMMANDS
 from rye.cli.options import Place, SearchCommand, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
 from rye.parameters import HybridParts, parameters_of
-from rye.registry import Registry
+from rye.registry.registry import Registry
 from rye.verify.policy import WELL
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -71,7 +71,7 @@ def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (
         "search sections show open refs why similar list stats index init new import sign verify "
-        "keys trust export mcp serve completion help"
+        "keys trust mcp serve completion help"
     )
     assert list(COMMANDS) == names.split()
     with root.make_context("rye", ["help"]) as context:

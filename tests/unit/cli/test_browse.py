@@ -11,7 +11,7 @@ from click import unstyle
 from rye import Registry
 from rye.cli.browse import Browser
 from rye.cli.terminal import PLAIN, Terminal
-from rye.registry import SearchResponse
+from rye.search.results import SearchResponse
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
 

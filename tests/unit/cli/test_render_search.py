@@ -114,38 +114,17 @@ def test_an_explanation_draws_what_each_part_gave_of_what_it_could_and_in_which_
     tags = ClauseTrace("ci", "tags", 1, 1.5, 1.0, 2.0, 0.125, 0.25, 0.5, {"ci": 1})
     first, second = hit(score=0.5, explain=(title, name, tags)), hit(score=0.125, explain=(tags,))
     lines = list(render_search(response(first, second), PLAIN))
-    assert lines[5:12] == [
+    assert lines[5:11] == [
         f"    deploy^2  0.3750  {'█' * 9}░░░  of at most 0.5000, in 3 items, boost 2; 0.2500 without boosts",
         "              0.2500  name: deploy",
         "              0.1250  title: deploys ×2, deploy",
         "    ci        0.1250  ███░░░  of at most 0.2500, in 1 item",
         "              0.1250  tags: ci",
-        "    before 2.: +0.3750: deploy^2 in name +0.2500, deploy^2 in title +0.1250",
         "",
     ]
     plain = "\n".join(render_search(response(first), Terminal(unicode=False)))
     assert f"{'#' * 9}..." in plain
     assert "deploys x2" in plain
-
-
-def test_an_explanation_names_what_decides_between_equal_scores() -> None:
-    """Exactness, space, id; or the order that was asked for."""
-    one = hit(explain=(trace(),))
-    others = {
-        "its id or name is the query": (hit(exact=True, explain=(trace(),)), one),
-        "superseded, deprecated and yanked items come last": (one, hit(score=0.9, states=("yanked",))),
-        "scores are equal, and its space comes first": (one, hit(source="user")),
-        "scores are equal, so the id decides": (one, hit(id="z")),
-    }
-    for words, (first, second) in others.items():
-        assert f"    before 2.: {words}" in list(render_search(response(first, second), PLAIN))
-    later = hit(name="z", updated="2025")
-    assert "    before 2.: by name" in list(render_search(response(one, later), PLAIN, sort_by="name"))
-    assert "    before 2.: by date" in list(render_search(response(one, later), PLAIN, sort_by="date"))
-    worse = hit(id="z", score=one.score + 0.1)
-    for order, equal in (("date", "dates"), ("name", "names")):
-        lines = list(render_search(response(one, worse), PLAIN, sort_by=order))
-        assert f"    before 2.: {equal} are equal, so the id decides" in lines
 
 
 def test_an_explanation_without_scoring_term_queries_says_so() -> None:

@@ -355,7 +355,7 @@ def test_metadata_that_is_not_yaml_is_signed_with_a_warning(sim: SpaceSim) -> No
     noted = [text for text in report.warnings if text.startswith(words)]
     assert [text.partition(", dir")[0].rpartition(": ")[2] for text in noted] == ["9 files", "1 file"]
     assert "directive:demo/a (line 4), directive:demo/c0 (line 5)" in noted[0]
-    loaded = registry.load("directive", "demo/a")
+    loaded = registry.get("directive:demo/a")
     assert loaded.item.description == "Use it: now"
     assert any("not YAML" in text for text in loaded.warnings)
     assert not any("not YAML" in text for text in registry.search("now").warnings)

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from rye.errors import ArgumentError
-from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of, take_arguments
+from rye.mcp.schema import input_schema, read_arguments, schema_of, take_arguments
 from rye.parameters import HybridParts, Parameter, SearchOptions, parameters_of
 from rye.search.fusion import Fusion
 from rye.trust.model import Verdict
@@ -80,13 +80,6 @@ def test_an_answer_of_another_shape_does_not_fit(wrong: dict[str, Any]) -> None:
     """Other types, and values that are not valid."""
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(ANSWERS[1].to_dict() | wrong, schema_of(Outer, verdict={"enum": ["a", "b"]}))
-
-
-def test_a_part_may_be_null() -> None:
-    """What is not always there."""
-    schema = part_of(Inner)
-    jsonschema.validate(None, schema)
-    jsonschema.validate(Inner(Verdict.TRUSTED).to_dict(), schema)
 
 
 # parameters

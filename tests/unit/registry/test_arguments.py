@@ -168,11 +168,11 @@ def test_a_lenient_search_leaves_out_what_is_at_fault(registry: Registry, query:
 
 
 @pytest.mark.parametrize(("name", "call"), [
-    ("item_type", lambda registry: registry.load("tols", "demo/deploy")),
-    ("item_type", lambda registry: registry.load("", "demo/deploy")),
-    ("item_type", lambda registry: registry.load("tools", "demo/deploy")),
-    ("space", lambda registry: registry.load("tool", "demo/deploy", "projct")),
-    ("space", lambda registry: registry.load("tool", "demo/deploy", "system:rye")),
+    ("item_type", lambda registry: registry.get("tols:demo/deploy")),
+    ("item_type", lambda registry: registry.get(":demo/deploy")),
+    ("item_type", lambda registry: registry.get("tools:demo/deploy")),
+    ("space", lambda registry: registry.get("tool:demo/deploy", "projct")),
+    ("space", lambda registry: registry.get("tool:demo/deploy", "system:rye")),
     ("space", lambda registry: registry.verify(space="projct")),
     ("space", lambda registry: registry.sign("tool:demo/deploy", space="system")),
     ("space", lambda registry: registry.sign("tool:demo/deploy", space="all")),
@@ -200,13 +200,13 @@ def test_load_verify_and_sign_with_a_wrong_argument(
 def test_loading_what_is_not_there(registry: Registry) -> None:
     """The hint names the nearest item; a space that does not have it is said so too."""
     with pytest.raises(NotFoundError) as caught:
-        registry.load("tool", "demo/deplyo")
+        registry.get("tool:demo/deplyo")
     assert caught.value.code == "item-not-found"
     assert "tool:demo/deploy" in caught.value.hint
     with pytest.raises(NotFoundError):
-        registry.load("tool", "demo/deploy", "user")
-    assert registry.load("tool", "demo/deploy", "project").item.id == "demo/deploy"
-    assert registry.load("tool", "demo/deploy", "all").space == "project"
+        registry.get("tool:demo/deploy", "user")
+    assert registry.get("tool:demo/deploy", "project").item.id == "demo/deploy"
+    assert registry.get("tool:demo/deploy", "all").space == "project"
 
 
 @pytest.mark.parametrize(

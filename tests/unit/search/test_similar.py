@@ -111,22 +111,21 @@ def test_what_is_no_item_is_refused(registry: Registry) -> None:
         registry.similar("boat", limit=0)
 
 
-def test_meaning_joins_or_takes_the_place_of_words(tmp_path: Path) -> None:
-    """By meaning, by both, and by words with a warning where there is no embedder; the item itself is never a hit."""
+def test_meaning_takes_the_place_of_words(tmp_path: Path) -> None:
+    """By meaning, and by words with a warning where there is no embedder; the item itself is never a hit."""
     sim = SpaceSim(tmp_path, bundles=())
     for name, said in {"boat": "rudder keel anchor", "ship": "rudder keel mast", "cake": "flour butter sugar"}.items():
         sim.write("project", f"knowledge/{name}.md", f"# {name}\n\n{said}\n")
     sim.copy("project", "knowledge/boat.md", "knowledge/boat.md", to_source="user")
     with no_own_items(tmp_path / "none"):
         registry = sim.registry(embedder=Hashed())
-        for mode, method in {"semantic": "embedding", "hybrid": "rrf"}.items():
-            found = registry.similar("boat", mode=mode)
-            assert (found.search_type, found.method, found.stage) == (mode, method, "similar")
-            assert (found.results[0].id, found.warnings) == ("ship", ())
-            assert "boat" not in {hit.id for hit in found.results}
-            assert found.results[0].score > 0.3
+        found = registry.similar("boat", mode="semantic")
+        assert (found.search_type, found.method, found.stage) == ("semantic", "embedding", "similar")
+        assert (found.results[0].id, found.warnings) == ("ship", ())
+        assert "boat" not in {hit.id for hit in found.results}
+        assert found.results[0].score > 0.3
         broken = sim.registry(embedder=Broken(0))
-        found = broken.similar("boat", mode="hybrid")
+        found = broken.similar("boat", mode="semantic")
         assert [hit.id for hit in found.results] == [hit.id for hit in broken.similar("boat").results]
         assert (found.search_type, len(found.warnings)) == ("keyword", 1)
         assert found.warnings[0].startswith("items that share words instead of such that mean the same: ")
@@ -162,6 +161,6 @@ def test_an_item_whose_vectors_say_nothing_is_compared_by_words(tmp_path: Path) 
     for name in ("boat", "ship"):
         sim.write("project", f"knowledge/{name}.md", f"# {name}\n\nrudder keel\n")
     with no_own_items(tmp_path / "none"):
-        found = sim.registry(embedder=Zeros()).similar("boat", mode="hybrid")
+        found = sim.registry(embedder=Zeros()).similar("boat", mode="semantic")
     assert (found.method, [hit.id for hit in found.results]) == ("keyword_fallback", ["ship"])
     assert any("knowledge:boat has no vector yet, or none with a direction" in warning for warning in found.warnings)

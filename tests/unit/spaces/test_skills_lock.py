@@ -95,8 +95,8 @@ def test_show_says_where_a_skill_came_from(sim: SpaceSim) -> None:
     sim.write("project", "knowledge/a.md", "# A\n")
     lock(sim.project, "0" * 64)
     registry = sim.registry()
-    assert registry.load("directive", "pdf").installed_from == "acme/skills"
-    assert registry.load("knowledge", "a").installed_from == ""
+    assert registry.get("directive:pdf").installed_from == "acme/skills"
+    assert registry.get("knowledge:a").installed_from == ""
 
 
 BAD = [

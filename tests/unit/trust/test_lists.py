@@ -216,7 +216,7 @@ def test_an_expired_list_signs_nothing(sim: SpaceSim) -> None:
     for days, code in ((1, "ok-list"), (-1, "list-expired")):
         body = write_list("shop", 1, now + timedelta(days=days), list(files_below(root.path, root)[0].values()))
         (root.path / LIST_FILE).write_bytes(add_signature(body, origin=PLACE, key=ANN, now=now))
-        assert sim.registry().load("tool", "demo/data").signature.code == code
+        assert sim.registry().get("tool:demo/data").signature.code == code
 
 
 def test_a_list_speaks_for_what_has_no_signature_alone(sim: SpaceSim) -> None:
@@ -229,7 +229,7 @@ def test_a_list_speaks_for_what_has_no_signature_alone(sim: SpaceSim) -> None:
     sim.write("project", "knowledge/later.md", "# Later\n")
 
     def codes() -> list[str]:
-        return [sim.registry().load("knowledge", name).signature.code for name in ("a", "own", "later")]
+        return [sim.registry().get(f"knowledge:{name}").signature.code for name in ("a", "own", "later")]
 
     assert codes() == ["ok-list", "ok", "no-envelope"]
     (root.path / LIST_FILE).write_text("garbage\n")
@@ -251,7 +251,7 @@ def test_a_repository_of_skills_is_covered_by_a_list_at_its_top(sim: SpaceSim) -
     root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()), bundle=folder)[1]
     sign_list(root, key=ANN, trust=trusting(ANN))
     registry = Registry(sim.project, user=sim.user, bundles=[folder], cache_dir=sim.cache)
-    assert registry.load("directive", "pdf").signature.code == "ok-list"
+    assert registry.get("directive:pdf").signature.code == "ok-list"
     assert {each.signature.code for each in registry.verify(str(folder)).items} == {"ok-list"}
     lay(folder, {"skills/pdf/SKILL.md": SKILL + "Evil.\n", "hooks/hooks.json": "{}"})
     run = Registry(sim.project, user=sim.user, bundles=()).check(str(folder))

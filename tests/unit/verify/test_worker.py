@@ -68,7 +68,7 @@ def test_verify_search_and_show_give_one_verdict(sim: SpaceSim) -> None:
     for key, signature in found.items():
         assert hits[key] == signature, key
         kind, _, item_id = key[1].partition(":")
-        assert registry.load(kind, item_id, key[0].partition(":")[0]).signature == signature
+        assert registry.get(f"{kind}:{item_id}", key[0].partition(":")[0]).signature == signature
 
 
 @pytest.mark.parametrize("name", GOLDEN)
