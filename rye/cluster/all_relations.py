@@ -30,8 +30,8 @@ from rye.index.store import LiveSegment, Snapshot
 from rye.search import bound
 from rye.search.graph import Graph
 from rye.search.predicates import related
-from rye.spaces import Root
-from rye.trust import TrustSet
+from rye.spaces.model import Root
+from rye.trust.trust_set import TrustSet
 
 MOST_JOINED = 100_000
 """Items that a registry may have at most where all their references are read."""

@@ -15,7 +15,7 @@ from rye.cluster.generation import Found
 from rye.cluster.hits import FetchedHits
 from rye.cluster.meaning import Asked, ClusterScores, ClusterSearch
 from rye.cluster.vectors import vectors_of
-from rye.embedding import Embedder
+from rye.embedding.protocol import Embedder
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index.reader import Part, Reader
 from rye.index.schema import SEPARATOR, TYPE_NAMES, clean

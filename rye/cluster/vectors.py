@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rye.embedding import Floats
-from rye.embedding.protocol import is_same_model
+from rye.embedding.protocol import Floats, is_same_model
 from rye.index.arrays import Array, Bools
 from rye.index.reader import Reader
 from rye.index.vectors import WHOLE, RootVectors, Vectors, VectorTable, file_stem, item_keys

@@ -30,7 +30,7 @@ from rye.search.graph import Graph
 from rye.search.predicates import States
 from rye.search.score import Evaluation
 from rye.search.semantic import MeaningQuery, SemanticScores
-from rye.trust import TrustSet
+from rye.trust.trust_set import TrustSet
 
 _AROUND = 10
 """Hits that are fetched on either side of an item: scores that are nearly equal are put in order here."""

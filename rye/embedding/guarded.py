@@ -75,7 +75,7 @@ class GuardedEmbedder:
     """Wraps an embedder that a caller made, and checks every answer of it.
 
     Args:
-        embedder: Has what :class:`rye.embedding.Embedder` describes, and maybe ``embed_query``.
+        embedder: Has what :class:`rye.embedding.protocol.Embedder` describes, and maybe ``embed_query``.
 
     Raises:
         ArgumentError: ``bad-embedder``: it lacks an attribute, or one is not what it should be.
@@ -101,7 +101,7 @@ class GuardedEmbedder:
         return int(dimensions)
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`.
+        """See :class:`rye.embedding.protocol.Embedder`.
 
         Raises:
             UnavailableError: It raises, or does not answer with one vector of length 1 for each text.

@@ -85,7 +85,7 @@ class LocalEmbedder(ABC):
         self.chunk_chars, self.overlap_chars, self._chunks = choice.chunks(chars)
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`."""
+        """See :class:`rye.embedding.protocol.Embedder`."""
         return self._directions([self._choice.document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Floats:

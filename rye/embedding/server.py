@@ -88,7 +88,7 @@ class ServerEmbedder:
         return self._dimensions or int(self.embed(["dimensions"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`; the texts are those of items.
+        """See :class:`rye.embedding.protocol.Embedder`; the texts are those of items.
 
         Raises:
             UnavailableError: ``embedder-unreachable``, ``model-missing`` or ``embedder-failed``.

@@ -60,7 +60,7 @@ from rye.index.segment import Segment
 from rye.index.stems import stem_arrays
 from rye.index.terms import Strings, signature_arrays
 from rye.items.model import Item
-from rye.trust import Evidence
+from rye.trust.model import Evidence
 
 BATCH = 1 << 21
 """Characters of text that are analyzed at a time."""

@@ -26,12 +26,10 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from rye import items, spaces
 from rye._process import check_cancelled, stoppable
 from rye._report import Report
 from rye._text import inline
-from rye.embedding import Embedder, Floats
-from rye.embedding.protocol import ModelChangedError, embed_with_probe, failed, is_same_model
+from rye.embedding.protocol import Embedder, Floats, ModelChangedError, embed_with_probe, failed, is_same_model
 from rye.errors import ItemError
 from rye.index import container
 from rye.index.arrays import Array, Bools, Ints, ends_of, ranges, unique
@@ -41,7 +39,9 @@ from rye.index.container import Container, DamagedError
 from rye.index.reader import Reader
 from rye.index.segment import EXTENSION
 from rye.index.store import Snapshot
-from rye.spaces import Root
+from rye.items.reader import parse
+from rye.spaces.model import Root
+from rye.spaces.read import read_file
 
 logger = logging.getLogger(__name__)
 
@@ -459,10 +459,10 @@ class SpaceVectors:
             path = part.segment.paths[local]
             file = self.root.file(path)
             try:
-                data = spaces.read_file(self.root, path)
+                data = read_file(self.root, path)
                 if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
                     continue
-                item = items.parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=path)
+                item = parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=path)
             except ItemError as error:
                 logger.info("not embedded: %s", error)
                 continue

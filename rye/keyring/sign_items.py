@@ -11,49 +11,34 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar, Unpack
 
-from rye import spaces
+from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import write_file
 from rye.keyring.private import Keyring
 from rye.keyring.validate import faults, program_problems
 from rye.parameters import COMMANDS, check
-from rye.spaces import ItemFile, Root
+from rye.spaces.bundles import named_bundle
+from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
 from rye.spaces.lists import keys_of_list
+from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
 from rye.spaces.state import SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
 from rye.spaces.tree import PLAIN, is_listable
 from rye.spaces.uncovered import notes_warnings
-from rye.trust import (
-    DETACHED_SUFFIX,
-    SKILL_SIGNATURE,
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    PublicKey,
-    SigningKey,
-    TrustEntry,
-    TrustScope,
-    TrustSet,
-    Verdict,
-    judge,
-    leads_out,
-    load_trust,
-    read_trust_bytes,
-    sign_bytes,
-    sign_detached,
-    sign_skill,
-    sweep,
-    system_clock,
-    trust_file_bytes,
-    trust_file_name,
-    unlistable,
-    write_atomically,
-)
-from rye.trust.line import SigningTerms
-from rye.trust.list import ListedFile, Skill, write_rows
+from rye.spaces.walk import list_items_of
+from rye.trust.judge import judge
+from rye.trust.keys import PublicKey, SigningKey
+from rye.trust.line import DETACHED_SUFFIX, SigningTerms, sign_bytes, sign_detached
+from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, sign_skill, unlistable, write_rows
+from rye.trust.model import EnvelopeFormat, Verdict
+from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import TRUSTED_FOLDER, leads_out, load_trust, read_trust_bytes, system_clock
 
 Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
 _T = TypeVar("_T")
@@ -229,13 +214,13 @@ def _refuse_others(jobs: Iterable[_Job]) -> None:
     """Refuse to sign what others may have written, or in a space that is theirs.
 
     Raises:
-        EnvironmentFault: As :func:`rye.spaces.check_writable`.
+        EnvironmentFault: As :func:`rye.spaces.discover.check_writable`.
     """
     below = defaultdict[Root, list[str]](list)
     for job in jobs:
         below[job.root] += [job.file.rel_path, *(f"{job.skill}/{file.path}" for file in job.files)]
     for root, paths in below.items():
-        spaces.check_writable(root, paths)
+        check_writable(root, paths)
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
@@ -277,12 +262,12 @@ def sign_bundle(
         ItemError: ``changed-meanwhile``.
         EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the list.
     """
-    envelope, roots = EnvelopeFormat(check(_FORMAT, format)), spaces.named_bundle(root)
+    envelope, roots = EnvelopeFormat(check(_FORMAT, format)), named_bundle(root)
     bundle, home = roots[0].bundle, roots[0].trust_root
     trusted, inside = home / TRUSTED_FOLDER, home if roots[0].client is None else roots[0].around
     if leads_out(trusted, inside):
         raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
-    files, missed = spaces.list_items_of(roots)
+    files, missed = list_items_of(roots)
     named = whole_skills([(*each, False) for each in files])
     jobs = _read_all(named, [fault.message for fault in missed], progress)
     _refuse_others(jobs)

@@ -14,13 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rye._files import refuse_links, write_atomically
     from rye.cluster.publish import PublishReport
-    from rye.embedding import Choice
+    from rye.embedding.choice import Choice
     from rye.index.refresh import RefreshReport
     from rye.index.schema import TYPE_NAMES
     from rye.index.vectors import VectorReport
-    from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
+    from rye.items.model import ItemType
+    from rye.items.reader import split_name
     from rye.items.scope import parse_scope
     from rye.keyring.bundles import BundleSigners, find_bundle, read_signers_of, trust_bundle
     from rye.keyring.changes import TrustChange, change_all
@@ -54,21 +56,17 @@ if TYPE_CHECKING:
         SectionResponse,
     )
     from rye.search.settings import chosen_index
-    from rye.spaces import FOLDER, Root, check_project, find_project, list_items, user_space
+    from rye.spaces.discover import check_project, find_project, user_space
     from rye.spaces.layout import Layout
     from rye.spaces.lists import ListReport, forget_seen, list_folder
-    from rye.trust import (
-        REASONS,
-        Signature,
-        Verdict,
-        check_audience,
-        hide_keys,
-        last_moment,
-        refuse_key_text,
-        refuse_links,
-        system_clock,
-        write_atomically,
-    )
+    from rye.spaces.model import FOLDER, Root
+    from rye.spaces.walk import list_items
+    from rye.trust.keys import hide_keys, refuse_key_text
+    from rye.trust.line import check_audience
+    from rye.trust.model import Signature, Verdict
+    from rye.trust.reasons import REASONS
+    from rye.trust.trust_file import last_moment
+    from rye.trust.trust_store import system_clock
     from rye.verify.advice import Adviser
     from rye.verify.lists import REMEDIES
     from rye.verify.policy import (
@@ -110,12 +108,13 @@ __all__ = [
 ]
 
 _NAMES = {
-    "rye.embedding": "Choice",
+    "rye.embedding.choice": "Choice",
     "rye.index.refresh": "RefreshReport",
     "rye.index.schema": "TYPE_NAMES",
     "rye.index.vectors": "VectorReport",
     "rye.cluster.publish": "PublishReport",
-    "rye.items": "ItemType split_name",
+    "rye.items.model": "ItemType",
+    "rye.items.reader": "split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",
     "rye.keyring.bundles": "BundleSigners find_bundle read_signers_of trust_bundle",
@@ -142,9 +141,16 @@ _NAMES = {
     "rye.search.fields": "KEYWORD_FIELDS TEXT_FIELDS",
     "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.search.settings": "chosen_index",
-    "rye.trust": "REASONS Signature Verdict check_audience hide_keys last_moment refuse_key_text refuse_links "
-    "system_clock write_atomically",
-    "rye.spaces": "FOLDER Root check_project find_project list_items user_space",
+    "rye._files": "refuse_links write_atomically",
+    "rye.trust.keys": "hide_keys refuse_key_text",
+    "rye.trust.line": "check_audience",
+    "rye.trust.model": "Signature Verdict",
+    "rye.trust.reasons": "REASONS",
+    "rye.trust.trust_file": "last_moment",
+    "rye.trust.trust_store": "system_clock",
+    "rye.spaces.discover": "check_project find_project user_space",
+    "rye.spaces.model": "FOLDER Root",
+    "rye.spaces.walk": "list_items",
     "rye.spaces.layout": "Layout",
     "rye.spaces.lists": "ListReport forget_seen list_folder",
     "rye.verify.advice": "Adviser",

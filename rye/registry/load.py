@@ -7,20 +7,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from rye import items, spaces
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
+from rye.items.model import ItemType
 from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
 from rye.search.predicates import States
-from rye.spaces import Root
+from rye.spaces.discover import check_writable
 from rye.spaces.lists import warn_beside
-from rye.spaces.read import is_detached
+from rye.spaces.model import Root, Space
+from rye.spaces.read import is_detached, read_file
 from rye.spaces.signed import ReadItem, read_item, read_signed
 from rye.spaces.skills_lock import locked_source
-from rye.trust import DETACHED_SUFFIX, TrustSet, judge, system_clock, uncovered_lines
+from rye.trust.evidence import uncovered_lines
+from rye.trust.judge import judge
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import system_clock
 
 
 def load_item(
@@ -47,7 +52,7 @@ def load_item(
         message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
         hint = "keep one of them; it is not clear which one is meant"
         raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
-    found_item = read(part.root, paths[0], items.ItemType(kind), item_id)
+    found_item = read(part.root, paths[0], ItemType(kind), item_id)
     now = system_clock()
     states = States(reader, reader, lambda: trust, now)
     shadows, shadowed_by = states.sharing(states.sources_of(kind, item_id, part), part.root.source)
@@ -78,7 +83,7 @@ def load_item(
 
 
 def _installed_from(root: Root, item_id: str) -> str:
-    is_installed = root.has_skills and root.space is spaces.Space.PROJECT
+    is_installed = root.has_skills and root.space is Space.PROJECT
     return locked_source(root.around, item_id) if is_installed else ""
 
 
@@ -127,7 +132,7 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
         message = f"{loaded.ref} is a file of another client: {loaded.path}"
         raise ArgumentError("bad-copy-to", message, hint="rye import takes such files into .ai")
     rel_path = Path(loaded.path).relative_to(source.path).as_posix()
-    spaces.check_writable(targets[0], [rel_path])
+    check_writable(targets[0], [rel_path])
     data, detached = read_signed(source, rel_path)
     if _text(data) != loaded.content:
         raise ItemError("changed-meanwhile", f"{rel_path} has changed since it was loaded", hint="load it again")
@@ -149,7 +154,7 @@ def write_new(root: Root, rel_path: str, data: bytes) -> bool:
         with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
             stream.write(data)
     except FileExistsError:
-        if place.is_file() and spaces.read_file(root, rel_path) == data:
+        if place.is_file() and read_file(root, rel_path) == data:
             return False
         raise _exists(root, rel_path) from None
     except OSError as error:

@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from rye._process import Cancelled
-from rye.embedding import Embedder
+from rye.embedding.protocol import Embedder
 from rye.errors import NotFoundError, RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
@@ -45,9 +45,9 @@ from rye.search.context import SearchContext
 from rye.search.local import LocalSearch
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
-from rye.spaces import Root
 from rye.spaces.layout import Layout, as_path, as_paths
-from rye.trust import system_clock
+from rye.spaces.model import Root
+from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
     from rye.cluster.publish import PublishReport
@@ -614,7 +614,7 @@ class Registry:
         """
         check_space(space)
         from rye.spaces.lists import check_list, has_list, list_folder
-        from rye.trust import system_clock
+        from rye.trust.trust_store import system_clock
 
         trust, now = self._layout.load_trust(self._named_trust).trust, system_clock()
         roots = {list_folder(root): root for root in reversed(self._layout.in_space(space)) if has_list(root)}

@@ -13,8 +13,8 @@ from rye._report import Report
 from rye.index.reader import Reader
 from rye.search.facets import Figures, figures_of
 from rye.search.predicates import States
-from rye.spaces import Root
-from rye.trust import system_clock
+from rye.spaces.model import Root
+from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
     from rye.registry.state import State

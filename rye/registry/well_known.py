@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from rye._files import write_atomically
 from rye._report import Report
 from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, RyeError
@@ -25,9 +26,9 @@ from rye.registry.load import check_place
 from rye.registry.new_files import WrittenFile
 from rye.registry.registry import Registry
 from rye.registry.skills import ServedFile, ServedSkill, is_skill_name, skill_uri
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from rye.spaces.tree import PROGRAM
-from rye.trust import Signature, Verdict, write_atomically
+from rye.trust.model import Signature, Verdict
 from rye.verify.policy import WELL
 
 PLACE: Final = ".well-known/agent-skills"

@@ -26,7 +26,8 @@ from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import TYPE_NAMES
 from rye.search.graph import Graph, graph_of
-from rye.trust import Signature, TrustSet, Verdict
+from rye.trust.model import Signature, Verdict
+from rye.trust.trust_set import TrustSet
 
 MAX_CLAIMS: Final = 100
 """Items that say they take the place of one which are looked at, those of its own source first."""

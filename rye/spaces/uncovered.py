@@ -18,8 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from rye.errors import ItemError
-from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file, parse
 from rye.items.clients import CODE, OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
+from rye.items.model import ItemType
+from rye.items.reader import PLAIN_EXTENSIONS, is_item_file, parse
 from rye.spaces.model import CACHE, FOLDER, MODULES, ItemFile, Root, Space, is_within, spelled_as
 from rye.spaces.read import OPEN_FILE, read_file, skill_of
 from rye.spaces.tree import PROGRAM, mode_of

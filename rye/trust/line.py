@@ -70,7 +70,7 @@ _ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[
 class ParsedLine(NamedTuple):
     """What a well-formed signature line states; ``signature`` is still text. A ``|provider@user`` suffix is dropped.
 
-    A named tuple, as :class:`rye.spaces.ItemFile` and for the same reason: one is made for each of ten thousand files.
+    A named tuple, as ``ItemFile`` and for the same reason: one is made for each of ten thousand files.
     """
 
     format: EnvelopeFormat

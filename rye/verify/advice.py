@@ -19,15 +19,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rye import spaces
 from rye._text import Advice, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items import ItemType
 from rye.items.clients import OF_PROJECTS
-from rye.spaces import Root
+from rye.items.model import ItemType
+from rye.spaces.discover import client_of, find_project, user_space
+from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.read import is_detached
-from rye.trust import DETACHED_SUFFIX, REASONS, Origin, TrustSet, Verdict, system_clock
+from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import Change
+from rye.trust.model import Origin, Verdict
+from rye.trust.reasons import REASONS
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import system_clock
 from rye.verify.git import may_check_out
 from rye.verify.lists import REMEDIES
 from rye.verify.originals import Originals, SkillChange, changed_in_skill, skill_folder
@@ -55,7 +59,7 @@ _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "dated-ahead": (_ANEW, "rye sign --force {ref}  # once the clocks are right"),
     }
 )
-"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.trust.REASONS`."""
+"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.trust.reasons.REASONS`."""
 
 _OF_BUNDLE: Final = (
     "# get the bundle again from where it came from (a package: install it anew), and compare the two with diff -r"
@@ -152,7 +156,7 @@ class Adviser:
         paths = {str(root.path): str(root.path if root.client is None else root.around) for root in named}
         try:
             here = Path.cwd()
-            project = spaces.find_project(here, user=spaces.user_space())
+            project = find_project(here, user=user_space())
         except (OSError, EnvironmentFault):
             return cls("", named=paths)
         return cls(str(here), "" if project is None else str(project), paths, cache(Signers.find), audience)
@@ -306,7 +310,7 @@ class Adviser:
 
     def _may_list(self, violation: Violation, root: str) -> bool:
         """Return whether the user holds a key that may sign the list of a folder."""
-        is_client = violation.space != "system" and Path(root).name != spaces.FOLDER
+        is_client = violation.space != "system" and Path(root).name != FOLDER
         origin = Origin(violation.space, violation.bundle, "list", violation.bundle)
         return not is_client and self.signers().option(origin) is not None
 
@@ -327,8 +331,8 @@ def _why_unsignable(item: VerifiedItem, root: str) -> str:
     from rye.spaces.signed import read_item
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
-    client = spaces.client_of(item.path, ItemType(kind), item_id)[1]
-    where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle, client=client)
+    client = client_of(item.path, ItemType(kind), item_id)[1]
+    where = Root(Space(item.space), Path(root), item.bundle, client=client)
     try:
         problems = faults(read_item(where, path, ItemType(kind), item_id), where)
     except ItemError as error:
@@ -340,14 +344,14 @@ def _why_unsignable(item: VerifiedItem, root: str) -> str:
 
 
 def _project_around(root: str) -> str:
-    places = (spaces.FOLDER, *(each.place for each in OF_PROJECTS if each.place))
+    places = (FOLDER, *(each.place for each in OF_PROJECTS if each.place))
     return next((root.removesuffix(f"/{place}") for place in places if root.endswith(f"/{place}")), root)
 
 
 def root_of(ref: str, path: str) -> str:
     """Return the path of the root in which a file is the item ``type:id``."""
     kind, _, item_id = ref.partition(":")
-    if folder := spaces.client_of(path, ItemType(kind), item_id)[0]:
+    if folder := client_of(path, ItemType(kind), item_id)[0]:
         return folder
     at = path.rfind(f"/{ItemType(kind).folder}/{item_id}.")
     return path[:at] if at > 0 else os.path.dirname(path)  # noqa: PTH120 - text, as the path is

@@ -15,10 +15,10 @@ from rye.trust.model import Signature
 
 
 class VerifiedItem(NamedTuple):
-    """The verdict on one file. A named tuple, as :class:`rye.trust.Signature` and for the same reason.
+    """The verdict on one file. A named tuple, as :class:`rye.trust.model.Signature` and for the same reason.
 
     ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on (in a
-    skill, with the list of its files behind them), ``length`` their number, ``note`` that of :class:`rye.items.Item`.
+    skill, with the list of its files behind them), ``length`` their number, ``note`` that of the item.
     """
 
     type: str

@@ -13,11 +13,11 @@ from typing import Any
 from rye.errors import ArgumentError
 from rye.items.clients import SKILL_FILE
 from rye.parameters import COMMANDS, check
-from rye.spaces import Space
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
-from rye.trust import system_clock
+from rye.spaces.model import Space
 from rye.trust.reasons import audience_words
+from rye.trust.trust_store import system_clock
 from rye.verify.advice import Adviser, root_of
 from rye.verify.lists import ListChecks
 from rye.verify.originals import changed_in_skill, skill_folder

@@ -30,7 +30,9 @@ from typing import Any, cast
 import numpy as np
 
 from rye import Registry
-from rye.embedding import Choice, Embedder, open_embedder
+from rye.embedding.choice import Choice
+from rye.embedding.loader import open_embedder
+from rye.embedding.protocol import Embedder
 from rye.index.chunks import Chunk
 from rye.index.reader import Reader
 from rye.index.vectors import RootVectors, VectorFile, Vectors, VectorTable, item_keys, write_vectors

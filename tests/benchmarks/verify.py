@@ -27,16 +27,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from rye._process import cores
 from rye.spaces.layout import Layout
-from rye.trust import (
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    Origin,
-    SigningKey,
-    Verdict,
-    sign_bytes,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes
+from rye.trust.model import EnvelopeFormat, Origin, Verdict
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.report import VerifiedItem
 from rye.verify.stream import stream_outcomes
 

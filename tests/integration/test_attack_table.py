@@ -28,17 +28,13 @@ from rye.cli import main
 from rye.errors import ItemError, SigningError
 from rye.mcp.text import Mark, sections_text
 from rye.spaces.lists import files_below
-from rye.trust import (
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    Revocation,
-    SigningKey,
-    sign_bytes,
-    sign_detached,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes, sign_detached
 from rye.trust.list import add_signature, write_list
+from rye.trust.model import EnvelopeFormat
+from rye.trust.trust_entry import Revocation
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.advice import Adviser, Signers
 from rye.verify.report import Finding
 from rye.verify.run import start_verification
@@ -398,7 +394,7 @@ def signer_fingerprint_forged(arena: Arena) -> Found:
 def signature_from_another_context(arena: Arena) -> Found:
     """Signatures ann made for something else, an endorsement, put into a v2 line."""
     line, _, rest = arena.hello.read_bytes().partition(b"\n")
-    from rye.trust import sign_trust_file
+    from rye.trust.trust_file import sign_trust_file
 
     endorsed = sign_trust_file(rest, stem="hello", key=ANN, now=SIGNED_AT).partition(b"\n")[0]
     assert endorsed != line

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from rye import Registry, spaces
+from rye import Registry
 from rye.errors import ItemError, SigningError
 from rye.index.refresh import SpaceIndex
 from rye.registry import copy_item
-from rye.spaces import Root, stat_items
+from rye.spaces.model import ItemFile, Root
+from rye.spaces.read import read_file
 from rye.spaces.signed import read_item, read_signed
-from rye.trust import DETACHED_SUFFIX
+from rye.spaces.walk import stat_items
+from rye.trust.line import DETACHED_SUFFIX
 from rye.verify.report import Finding, VerifiedItem
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
@@ -169,10 +171,10 @@ def test_a_pair_is_read_as_it_stood_at_one_moment(sim: SpaceSim) -> None:
     def read(where: Root, path: str) -> bytes:
         if path == DATA and next(calls) == 0:
             sim.add("project", DATA, TEXT.replace("Data", "More"))
-        return spaces.read_file(where, path)
+        return read_file(where, path)
 
     data, signature = read_signed(root, DATA, read)
     assert b"More" in data
     assert (data, signature) == read_signed(root, DATA)
-    now = read_item(root, DATA, spaces.ItemFile.at(DATA).item_type, "demo/data")
+    now = read_item(root, DATA, ItemFile.at(DATA).item_type, "demo/data")
     assert (now.data, now.detached, now.evidence.code) == (data, signature, "")

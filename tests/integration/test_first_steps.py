@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 from rye.registry import Layout, Setup
 
 needs_links = pytest.mark.skipif(os.name != "posix", reason="needs links")

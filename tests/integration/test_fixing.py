@@ -14,7 +14,9 @@ import pytest
 
 from rye.cli import main
 from rye.keyring import key_files
-from rye.trust import REASONS, Revocation, Verdict
+from rye.trust.model import Verdict
+from rye.trust.reasons import REASONS
+from rye.trust.trust_entry import Revocation
 from tests.support.signed import (
     ANN,
     DIRECTIVE,

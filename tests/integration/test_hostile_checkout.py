@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.trust import EnvelopeFormat, Origin, sign_bytes
+from rye.trust.line import sign_bytes
+from rye.trust.model import EnvelopeFormat, Origin
 from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import lay

@@ -15,7 +15,9 @@ from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.cli import main
 from rye.keyring.key_files import load_key_file
 from rye.keyring.sign_items import sign_bundle
-from rye.trust import TRUSTED_FOLDER, TrustScope, parse_trust_file
+from rye.trust.trust_entry import TrustScope
+from rye.trust.trust_file import parse_trust_file
+from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.report import Finding, VerifiedItem, VerifyReport
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from rye import Registry, spaces
+from rye import Registry
 from rye.cli.render.machine import FORMATS
 from rye.errors import ArgumentError, RyeError, SigningError
 from rye.items.clients import OF_PROJECTS
-from rye.spaces import Root, Space, stat_items
+from rye.spaces.discover import client_roots
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_signed, skill_files
-from rye.trust import SKILL_SIGNATURE, Origin, sign_skill
-from rye.trust.list import write_rows
+from rye.spaces.walk import stat_items
+from rye.trust.list import SKILL_SIGNATURE, sign_skill, write_rows
+from rye.trust.model import Origin
 from rye.verify.policy import accept_findings
 from rye.verify.report import Finding, VerifiedItem
 from tests.support.signed import EVE, SIGNED_AT
@@ -56,7 +58,7 @@ class Skills:
     @property
     def root(self) -> Root:
         """The folder of the skills."""
-        return next(each for each in spaces.client_roots(Space.PROJECT, self.sim.project, OF_PROJECTS))
+        return next(each for each in client_roots(Space.PROJECT, self.sim.project, OF_PROJECTS))
 
     def registry(self) -> Registry:
         """Return a registry over the same cache each time."""

@@ -12,7 +12,7 @@ import pytest
 from rye import Registry
 from rye.cli.app import main
 from rye.search.succession import MAX_CLAIMS
-from rye.trust import SigningKey
+from rye.trust.keys import SigningKey
 from tests.support.mcp_server import session, text_of
 from tests.support.signed import EVE, NARROW, PAT, key
 from tests.support.spacesim import SpaceSim, no_own_items

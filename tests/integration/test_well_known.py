@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from rye.registry.well_known import PLACE, SCHEMA, _index_of
-from rye.trust import Origin, sign_bytes
+from rye.trust.line import sign_bytes
+from rye.trust.model import Origin
 from tests.support.mcp_server import environment
 from tests.support.signed import EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, ItemType, parse, yaml
+from rye.items import yaml
 from rye.items.front_matter import has_nothing_to_note, load_lines, read_block
 from rye.items.markdown import _blocks, _headings, read_markdown
-from rye.items.model import STATED_KEYS
+from rye.items.model import STATED_KEYS, ItemType
+from rye.items.reader import EXTENSIONS, parse
 from rye.items.values import decode
 from rye.search.section_text import sections_of
 from tests.fuzz.targets import check_item

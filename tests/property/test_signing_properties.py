@@ -10,21 +10,13 @@ from hypothesis import strategies as st
 
 from rye._text import find_envelope
 from rye.errors import SigningError
-from rye.trust import (
-    REASONS,
-    EnvelopeFormat,
-    Evidence,
-    Origin,
-    PublicKey,
-    SigningKey,
-    TrustScope,
-    Verdict,
-    inspect,
-    parse_trust_file,
-    sign_bytes,
-    unsigned_bytes,
-)
-from rye.trust.line import decode_signature, encode_signature, signed_message
+from rye.trust.evidence import inspect
+from rye.trust.keys import PublicKey, SigningKey
+from rye.trust.line import decode_signature, encode_signature, sign_bytes, signed_message, unsigned_bytes
+from rye.trust.model import EnvelopeFormat, Evidence, Origin, Verdict
+from rye.trust.reasons import REASONS
+from rye.trust.trust_entry import TrustScope
+from rye.trust.trust_file import parse_trust_file
 from tests.support.signed import (
     ANN,
     DIRECTIVE,

@@ -22,7 +22,7 @@ from rye.index import parallel_build as runs
 from rye.index.refresh import SpaceIndex
 from rye.index.segment import EXTENSION
 from rye.index.store import Snapshot, Store
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 
 State = dict[str, str]
 """Path of each item and the SHA-256 of its bytes."""

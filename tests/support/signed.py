@@ -15,21 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rye.trust import (
-    EnvelopeFormat,
-    Origin,
-    Revocation,
-    Signature,
-    SigningKey,
-    TrustEntry,
-    TrustScope,
-    TrustSet,
-    inspect,
-    judge,
-    sign_bytes,
-    sign_detached,
-)
-from rye.trust.model import Placement
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes, sign_detached
+from rye.trust.model import EnvelopeFormat, Origin, Placement, Signature
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_set import TrustSet
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "signed"
 

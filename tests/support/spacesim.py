@@ -20,25 +20,18 @@ from typing import Any
 
 import pytest
 
-from rye import Registry, items
-from rye.items import ItemType
-from rye.items.reader import split_name
+from rye import Registry
+from rye.items.model import ItemType
+from rye.items.reader import parse, split_name
 from rye.keyring import key_files
 from rye.spaces.state import SETTINGS, settings_place
-from rye.trust import (
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    Origin,
-    SigningKey,
-    inspect,
-    judge,
-    load_trust,
-    sign_bytes,
-    sign_detached,
-    sign_trust_file,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes, sign_detached
+from rye.trust.model import EnvelopeFormat, Origin
+from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
 from tests.support.naive_docs import NaiveDoc
 from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once
 
@@ -190,7 +183,7 @@ class SpaceSim:
             owner: Whose it is said to be.
             endorsed_by: The user's key that signs the file.
             extra: Lines of TOML to put first.
-            **limits: As :func:`rye.trust.trust_file_bytes` takes them.
+            **limits: As :func:`rye.trust.trust_file.trust_file_bytes` takes them.
         """
         name = trust_file_name(who.public)
         data = extra.encode() + trust_file_bytes(who.public, owner=owner, **limits)
@@ -250,7 +243,7 @@ class SpaceSim:
             for rel in self.rels(source):
                 kind, item_id, suffix = split_path(rel)
                 data = self.path(source, rel).read_bytes()
-                item = items.parse(data, item_type=kind, item_id=item_id, suffix=suffix)
+                item = parse(data, item_type=kind, item_id=item_id, suffix=suffix)
                 origin = Origin(space, bundle, kind, item_id)
                 beside = self.path(source, f"{rel}.sig")
                 evidence = inspect(

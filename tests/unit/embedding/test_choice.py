@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from rye.embedding import Choice, open_embedder
+from rye.embedding.choice import Choice
+from rye.embedding.loader import open_embedder
 from rye.errors import ArgumentError, UnavailableError
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from rye.embedding import GuardedEmbedder
+from rye.embedding.guarded import GuardedEmbedder
 from rye.errors import ArgumentError, UnavailableError
 from tests.support.embedders import Broken, Hashed
 

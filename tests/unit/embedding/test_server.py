@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rye.embedding import Choice, server
+from rye.embedding import server
+from rye.embedding.choice import Choice
 from rye.embedding.server import ServerEmbedder
 from rye.errors import UnavailableError
 from tests.support.embedders import Hashed, answered, serving

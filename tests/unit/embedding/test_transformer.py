@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rye.embedding import Choice, Embedder, open_embedder
+from rye.embedding.choice import Choice
+from rye.embedding.loader import open_embedder
+from rye.embedding.protocol import Embedder
 from rye.errors import ArgumentError, UnavailableError
 
 WIDTH, INNER, HEADS, LAYERS, PLACES = 8, 16, 2, 2, 12

@@ -31,8 +31,8 @@ from rye.index.segment import EXTENSION, Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import Item, ItemId, ItemType
-from rye.spaces import Root, Space
-from rye.trust import Evidence
+from rye.spaces.model import Root, Space
+from rye.trust.model import Evidence
 from tests.support.strategies import as_file
 
 ROOT = Root(Space.PROJECT, Path("/project/.ai"))

@@ -13,7 +13,10 @@ import pytest
 from rye import Registry
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, RyeError, SigningError
 from rye.keyring import key_files
-from rye.trust import TRUSTED_FOLDER, Verdict, sign_bytes, trust_file_bytes
+from rye.trust.line import sign_bytes
+from rye.trust.model import Verdict
+from rye.trust.trust_file import trust_file_bytes
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.signed import ANN, EVE, verdict
 from tests.support.spacesim import SpaceSim
 

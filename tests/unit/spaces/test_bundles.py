@@ -12,8 +12,9 @@ import pytest
 
 from rye._resources import items_root
 from rye.errors import NotFoundError
-from rye.spaces import Root, named_roots, system_roots
+from rye.spaces.bundles import named_roots, system_roots
 from rye.spaces.layout import Layout
+from rye.spaces.model import Root
 from tests.support.files import lay
 
 BUNDLE = '''\

@@ -9,7 +9,10 @@ from itertools import permutations
 import pytest
 
 from rye._text import BOM
-from rye.trust import EnvelopeFormat, inspect, judge, sign_bytes, sign_detached
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.line import sign_bytes, sign_detached
+from rye.trust.model import EnvelopeFormat
 from tests.support.signed import ANN, NOW, SIGNED_AT, TRUST, html, place, unbound, verdict
 
 RYEOS = EnvelopeFormat.RYEOS

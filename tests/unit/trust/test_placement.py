@@ -14,8 +14,12 @@ import pytest
 
 from rye._text import BOM
 from rye.errors import SigningError
-from rye.items import ItemType, parse
-from rye.trust import EnvelopeFormat, Verdict, inspect, judge, sign_detached, unsigned_bytes
+from rye.items.model import ItemType
+from rye.items.reader import parse
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.line import sign_detached, unsigned_bytes
+from rye.trust.model import EnvelopeFormat, Verdict
 from tests.support.independent_checker import verdict_on_v2
 from tests.support.signed import ANN, EVE, NOTE_PLACE, NOW, SIGNED_AT, TRUST, above, place, sign, verdict
 

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from rye.errors import SigningError
-from rye.trust import COMMENT_MARKS, EnvelopeFormat, Verdict, sign_bytes, unsigned_bytes
+from rye.trust.line import COMMENT_MARKS, sign_bytes, unsigned_bytes
+from rye.trust.model import EnvelopeFormat, Verdict
 from tests.support.signed import ANN, EVE, NOTE, SCRIPT, SIGNED_AT, TOOL, WHEN, place, sign, verdict
 
 BOM = b"\xef\xbb\xbf"

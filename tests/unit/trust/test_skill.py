@@ -16,22 +16,23 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from rye.errors import SigningError
-from rye.trust import (
-    EnvelopeFormat,
-    Evidence,
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_detached
+from rye.trust.list import (
+    MAX_LIST_BYTES,
+    MAX_SKILL_FILES,
     ListedFile,
-    Signature,
-    SigningKey,
     Skill,
-    TrustSet,
-    Verdict,
-    inspect,
-    judge,
-    sign_detached,
+    difference,
     sign_skill,
+    uncovered,
     unlistable,
+    write_rows,
 )
-from rye.trust.list import MAX_LIST_BYTES, MAX_SKILL_FILES, difference, uncovered, write_rows
+from rye.trust.model import EnvelopeFormat, Evidence, Signature, Verdict
+from rye.trust.trust_set import TrustSet
 from tests.support.independent_checker import verdict_on_skill
 from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, entry, place, sign
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rye.trust import Coverage, uncovered_lines
-from rye.trust.model import Evidence
+from rye.trust.evidence import uncovered_lines
+from rye.trust.model import Coverage, Evidence
 
 LINE = b"<!-- rye:signed:2026-01-01T00:00:00Z:0:0:0 -->\n"
 

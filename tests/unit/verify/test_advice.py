@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 import rye._text
 from rye._text import Advice, inline, quote
 from rye.cli.app import root
-from rye.trust import REASONS, TrustSet, Verdict
 from rye.trust.list import Change
+from rye.trust.model import Verdict
+from rye.trust.reasons import REASONS
+from rye.trust.trust_set import TrustSet
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS
