@@ -369,11 +369,6 @@ COMMANDS: Mapping[str, _Table] = {
                 metavar="NAME|FILE",
                 completes="key",
             ),
-            form=_format(
-                "Form of the line",
-                *("v2", "v1"),
-                notes="`v1` is for readers that know no better; see `rye/signing`",
-            ),
             audience=_AUDIENCE._replace(help="Sign the project's items for this audience; by default `RYE_AUDIENCE`"),
             dry_run=_flag("Say what would be signed and change nothing"),
             check=_flag("Only say what this key has not validly signed; exit 1 if there is any"),

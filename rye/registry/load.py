@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
@@ -21,7 +21,6 @@ from rye.spaces.model import Root, Space
 from rye.spaces.read import is_detached, read_file
 from rye.spaces.signed import ReadItem, read_item, read_signed
 from rye.spaces.skills_lock import locked_source
-from rye.trust.evidence import uncovered_lines
 from rye.trust.judge import judge
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.trust_set import TrustSet
@@ -67,7 +66,6 @@ def load_item(
         folder=part.root.folder,
         installed_from=_installed_from(part.root, item_id),
         signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
-        uncovered=uncovered_lines(found_item.data, found_item.evidence, PurePosixPath(paths[0]).suffix),
         shadows=shadows,
         shadowed_by=shadowed_by,
         states=withdrawn,

@@ -532,7 +532,6 @@ class Registry:
         *targets: str,
         space: str = "project",
         key: PathLike | None = None,
-        format: str = "v2",  # noqa: A002 - the word callers expect
         dry_run: bool = False,
         check: bool = False,
         force: bool = False,
@@ -547,7 +546,6 @@ class Registry:
             targets: ``type:id``, globs of ids, or paths.
             space: ``project`` or ``user``; system space is read-only.
             key: Name or file of the key; None takes ``RYE_SIGNING_KEY`` or the user space's ``private_key``.
-            format: ``v2``, or ``v1`` for older readers.
             dry_run: Whether to only say what would be signed; the public half of the key is enough.
             check: Whether to only say what this key has not validly signed, without validating metadata.
             force: Whether to sign again what is validly signed.
@@ -568,7 +566,6 @@ class Registry:
             space=space,
             keyring=Keyring(self._layout, passphrase=passphrase, named=self._named_trust),
             key=key if isinstance(key, str) else path,
-            form=format,
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
             expected=expected,

@@ -55,12 +55,6 @@ class Originals:
             return False
         return find_envelope(read_blob(self.root, name), suffix_of(path)) is not None
 
-    def differs(self, path: str) -> bool:
-        """Return whether the last commit has another content for a file, or has files where there is a folder."""
-        if path not in self.committed:
-            return any(name.startswith(f"{path}/") for name in self.committed)
-        return (self.root / path).is_symlink() or not self.is_committed(path)
-
     def _read(self, path: str) -> bytes | None:
         """Return the bytes of a regular file of no unusual size; None for anything else."""
         place = self.root / path

@@ -126,7 +126,7 @@ class Verification:
             return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
-                yield self._found(outcome, *fault, formats=demand.formats)
+                yield self._found(outcome, *fault)
                 return
         yield outcome
 
@@ -159,9 +159,9 @@ class Verification:
         elif held is not item:
             yield item
 
-    def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
+    def _found(self, item: VerifiedItem, code: str, reason: str) -> Finding:
         self.checks.fail(item.path)
-        advice = self.fixes.of_item(item, code, formats=formats) if self.fixes else ("", "")
+        advice = self.fixes.of_item(item, code) if self.fixes else ("", "")
         return self._counted(Finding(item, code, reason, *advice))
 
     def _counted(self, finding: Finding) -> Finding:

@@ -18,7 +18,7 @@ from rye.spaces.model import CACHE, MODULES, ItemFile, Root, Space
 from rye.spaces.read import is_detached
 from rye.spaces.targets import Target, read_targets
 from rye.spaces.tree import MAX_FILES, PLAIN, FileMode, mode_of
-from rye.spaces.uncovered import named_files, notes_warnings, noticed, uncovered_imports
+from rye.spaces.uncovered import named_files, noticed, uncovered_imports
 from rye.spaces.walk import Listing, Walk
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import SKILL_SIGNATURE
@@ -97,7 +97,6 @@ class OutcomeStream:
         outcomes = verify_files(files, roots, self.verifier, processes=self.processes)
         shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
         others = defaultdict[Root, dict[str, None]](dict)
-        notes: list[tuple[str, str]] = []
         done = 0
         for outcome in outcomes:
             if isinstance(outcome, Exposed):
@@ -106,13 +105,11 @@ class OutcomeStream:
                 continue
             if isinstance(outcome, VerifiedItem):
                 shadowing.look(outcome)
-                if outcome.note:
-                    notes.append((outcome.ref, outcome.note))
             yield outcome
             done += 1
             if self.progress is not None:
                 self.progress(done, total, "")
-        self.warnings += (*shadowing.warnings, *notes_warnings(notes))
+        self.warnings += shadowing.warnings
         self.warnings += tuple(filter(None, (files_warning(root, [*found]) for root, found in others.items())))
         yield from self._problems
         if self._all_named and not (self._found or self._problems):

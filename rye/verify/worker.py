@@ -21,7 +21,7 @@ from rye._process import serve, spread, start_workers
 from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
 from rye.items.model import ItemType
-from rye.items.reader import declared, note_on_metadata
+from rye.items.reader import declared
 from rye.spaces.discover import NAMED_OTHERS
 from rye.spaces.model import ItemFile, Root, Space
 from rye.spaces.read import FolderReader, Read, read_file
@@ -34,8 +34,8 @@ from rye.trust.model import EnvelopeFormat, Evidence, Origin, Placement, Signatu
 from rye.trust.trust_set import TrustSet
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 
-_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes, str]
-"""The whole path of a file, its place, its bytes, where these count, what they prove, the list of its skill, a note."""
+_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes]
+"""The whole path of a file, its place, its bytes, where these count, what they prove, the list of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
@@ -76,7 +76,7 @@ class Verifier:
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
     def _judge(self, inspected: _Inspected) -> Outcome:
-        path, file, data, origin, evidence, listed, note = inspected
+        path, file, data, origin, evidence, listed = inspected
         trust, now = self.trust, self.now
         signature = judge(evidence, origin=origin, trust=trust, now=now)
         if signature.code == "signature" or signature.verdict is _UNSIGNED:
@@ -88,7 +88,7 @@ class Verifier:
         space, bundle, kind, item_id, *_ = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
-        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data), note)
+        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data))
 
 
 _Content = tuple[bytes, Detached] | ItemError
@@ -115,8 +115,7 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
         except ItemError as error:
             return _unchecked(error, path)
     listed = _listed(detached.files) if isinstance(detached, Skill) else b""
-    note = note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
-    return path, file, data, origin, evidence, listed, note
+    return path, file, data, origin, evidence, listed
 
 
 @lru_cache(4)

@@ -59,14 +59,6 @@ def test_signing_writes_the_signature_and_leaves_the_file(sim: SpaceSim) -> None
     assert registry.verify("tool:demo/data").items[0].line == 1
 
 
-def test_an_older_format_is_not_detached(sim: SpaceSim) -> None:
-    """It binds neither place nor time, so nothing would tell a pair from another."""
-    with pytest.raises(SigningError) as caught:
-        sim.registry().sign("*", format="v1")
-    assert caught.value.code == "format"
-    assert not sim.path("project", SIG).exists()
-
-
 def test_a_signature_that_is_a_link_is_neither_read_nor_written(sim: SpaceSim) -> None:
     """Where it leads does not matter, nor whether anything is there."""
     for target in (sim.folder / "nothing", sim.path("project", DATA)):

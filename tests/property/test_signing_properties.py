@@ -108,9 +108,9 @@ def test_what_is_signed_is_trusted_where_it_was_signed(
     data: bytes, origin: Origin, form: EnvelopeFormat, suffix: str
 ) -> None:
     """Signing and judging agree on every text, id, type, format and kind of file; the text stays what it was."""
-    signed = sign_bytes(data, suffix=suffix, origin=origin, key=ANN, form=form, now=SIGNED_AT)
+    signed = sign(data, suffix=suffix, origin=origin, form=form)
     assert verdict(signed, origin).verdict is Verdict.TRUSTED
-    assert sign_bytes(signed, suffix=suffix, origin=origin, key=ANN, form=form, now=SIGNED_AT) == signed
+    assert sign(signed, suffix=suffix, origin=origin, form=form) == signed
     rest = unsigned_bytes(signed)
     assert rest == unsigned_bytes(data) or rest.rstrip(b"\r\n") == unsigned_bytes(data)
 

@@ -33,7 +33,7 @@ from rye.trust.model import EnvelopeFormat, Origin
 from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
 from tests.support.naive_docs import NaiveDoc
-from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once
+from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once, sign_v1
 
 __all__ = ["FURNITURE", "LATER", "SpaceSim", "furnish", "no_own_items", "split_path"]
 
@@ -121,11 +121,11 @@ class SpaceSim:
         origin = Origin(space, bundle, kind, item_id)
         data, by = path.read_bytes(), who or self.signer(source)
         if suffix == ".json":
-            path.with_name(f"{path.name}.sig").write_bytes(
-                sign_detached(data, origin=origin, key=by, form=form, now=SIGNED_AT)
-            )
-            return path
-        path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=by, form=form, now=SIGNED_AT))
+            path.with_name(f"{path.name}.sig").write_bytes(sign_detached(data, origin=origin, key=by, now=SIGNED_AT))
+        elif form is EnvelopeFormat.V1:
+            path.write_bytes(sign_v1(data, suffix=suffix, key=by))
+        else:
+            path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=by, now=SIGNED_AT))
         return path
 
     def add(self, source: str, rel: str, content: str | bytes, who: SigningKey | None = None) -> Path:
