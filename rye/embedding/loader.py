@@ -35,11 +35,11 @@ def open_embedder(choice: Choice, by: str = "") -> Embedder:
         case "none":
             hint = f"name an embedder {'there' if by else f'with {VARIABLE}'}"
             raise UnavailableError("embedder-off", f"searching by meaning is turned off{by and f' by {by}'}", hint=hint)
-        case "wordllama" | "model2vec":
+        case "wordllama":
             from rye.embedding.static import StaticEmbedder
 
             return StaticEmbedder(choice)
-        case "minilm" | "sentence-transformers":
+        case "minilm":
             from rye.embedding.transformer import TransformerEmbedder
 
             return TransformerEmbedder(choice)

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 Tensors = dict[str, npt.NDArray[Any]]
 
 
-def require(is_met: object, message: str) -> None:
-    """Raise a ``ValueError`` unless a condition is met that makes a model usable."""
-    if not is_met:
-        raise ValueError(message)
-
-
 @contextmanager
 def reading(choice: Choice, folder: Path) -> Iterator[None]:
     """Turn every error of reading a model into one of rye's.

@@ -95,8 +95,7 @@ _PLACES = _named(
         metavar="SECONDS",
     ),
     embedder=Parameter(
-        "What turns texts into vectors: `wordllama`, `minilm`, `none`, `sentence-transformers:DIR`, "
-        "`model2vec:DIR`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
+        "What turns texts into vectors: `wordllama`, `minilm`, `none`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
         notes="see `rye/embedding`",
         metavar="NAME",
     ),

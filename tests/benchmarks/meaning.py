@@ -84,7 +84,7 @@ def large(embedder: Embedder, number: int, folder: Path) -> Vectors:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     reader = cast("Reader", Documents(number))
     chunks = [Chunk(0, 0, "text")] * number
-    table = VectorTable.of(item_keys(reader).tolist(), chunks, rows, np.zeros(number, bool))
+    table = VectorTable.of(item_keys(reader).tolist(), chunks, rows)
     path = write_vectors(folder, "benchmark", embedder.embed(["probe"])[0], table)
     return Vectors([RootVectors(reader, VectorFile(path).table)])
 

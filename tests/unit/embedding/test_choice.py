@@ -58,8 +58,6 @@ def test_a_line_that_names_none_is_refused(line: str) -> None:
     assert caught.value.details["valid"] == [
         "wordllama",
         "minilm",
-        "sentence-transformers",
-        "model2vec",
         "ollama",
         "openai",
         "none",
