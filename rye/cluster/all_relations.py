@@ -20,13 +20,13 @@ from rye.cluster.conditions import AT_HOME, Clause, cannot, filter_clause, none_
 from rye.cluster.faults import reading
 from rye.cluster.published import Published
 from rye.index.arrays import Arrays, Ints
-from rye.index.docvalues import CompressedStrings
 from rye.index.edges import EdgeColumns, EdgeWriter
 from rye.index.file_list import FileList, Files, SegmentRow
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NUMBER
 from rye.index.segment import Segment
 from rye.index.store import LiveSegment, Snapshot
+from rye.index.terms import Strings
 from rye.search import bound
 from rye.search.graph import Graph
 from rye.search.predicates import related
@@ -154,5 +154,5 @@ class _WholeGraph(Graph):
             )
 
 
-def _texts(arrays: Arrays, name: str) -> CompressedStrings:
-    return CompressedStrings(name, arrays.__getitem__, lambda part: arrays[part].data)
+def _texts(arrays: Arrays, name: str) -> Strings:
+    return Strings(arrays[f"{name}.offsets"], arrays[f"{name}.buffer"].data)

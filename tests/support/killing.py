@@ -35,7 +35,7 @@ def held(snapshot: Snapshot | None) -> State | None:
     found = {}
     for listed in snapshot.segments:
         segment = listed.segment
-        keys, _ = segment.occurrences(slice(0, len(segment.posting_doc)))
+        keys, _ = segment.occurrences(slice(None))
         assert len(keys) >= segment.docs
         assert len(segment.keywords.everything) > 0
         for doc in listed.live.nonzero()[0].tolist():

@@ -167,11 +167,12 @@ def test_workers_do_not_run_the_main_program(root: Root, tmp_path: Path) -> None
         f"""
 import pathlib, sys
 with open({os.fspath(tmp_path / "times")!r}, "a") as log: log.write("ran ")
-from rye import spaces
+from rye.spaces.model import Root, Space
+from rye.spaces.walk import list_items
 from rye.index import parallel_build as runs
-root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
+root = Root(Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})
-files = [file.rel_path for file in spaces.list_items(root)[0]]
+files = [file.rel_path for file in list_items(root)[0]]
 work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None, runs.Thresholds(alone_below=8))
 with runs.build(work, processes=3) as found:
     found.write(folder / "segment")
