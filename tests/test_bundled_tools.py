@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / "items" / "tools" / "rye"

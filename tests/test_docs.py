@@ -30,7 +30,8 @@ from rye import Registry, errors
 from rye.cli.app import main
 from rye.cli.app import root as command_line
 from rye.errors import QueryError, RyeError
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 from rye.mcp import CLIENTS
 from rye.mcp.tools import TOOLS
 from rye.mcp.tools.tool import Tool
@@ -41,7 +42,8 @@ from rye.query.flaws import FLAWS
 from rye.search.explain import MISS_REASONS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
-from rye.trust import REASONS, Signature, Verdict
+from rye.trust.model import Signature, Verdict
+from rye.trust.reasons import REASONS
 from tests.support.error_codes import read_codes
 from tests.support.mcp_server import text_of, with_client
 from tests.support.parameter_tables import stale

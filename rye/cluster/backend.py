@@ -43,7 +43,8 @@ from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
-from rye.trust import TrustSet, Verdict
+from rye.trust.model import Verdict
+from rye.trust.trust_set import TrustSet
 
 MOST_REACHED = 100_000
 _MOST_VALUES = 10_000

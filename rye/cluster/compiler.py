@@ -19,7 +19,7 @@ from rye.search import bound
 from rye.search.bound import TermQuery
 from rye.search.expand import How, Pattern, automatic_distance
 from rye.search.fields import K1, Weights
-from rye.trust import TrustSet
+from rye.trust.trust_set import TrustSet
 
 UNIT = 10_000
 """Scores are whole numbers of this unit on the cluster: the four decimals of a response."""

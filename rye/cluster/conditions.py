@@ -12,7 +12,7 @@ from rye.index.terms import escape
 from rye.items.scope import Scope
 from rye.search import bound
 from rye.search.expand import automatic_distance
-from rye.trust import TrustSet
+from rye.trust.trust_set import TrustSet
 
 Clause: TypeAlias = dict[str, Any]
 

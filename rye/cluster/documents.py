@@ -173,7 +173,7 @@ def _texts(segment: Segment, docs: Ints) -> dict[int, list[tuple[int, list[str]]
     """Return the fields of some documents, by number, and the values of each as the cluster splits them."""
     wanted = np.zeros(segment.docs, bool)
     wanted[docs] = True
-    chosen = np.flatnonzero(wanted[segment.posting_doc[:]])
+    chosen = np.flatnonzero(wanted[segment.places(slice(None))[0]])
     if not len(chosen):
         return {}
     owners = np.searchsorted(segment.term_postings, chosen.astype(segment.term_postings.dtype), side="right") - 1
@@ -267,12 +267,13 @@ def word_counts(segment: Segment, docs: Bools) -> dict[str, Word]:
         segment: The segment.
         docs: Shape ``(docs,)``: which documents.
     """
-    chosen = docs[segment.posting_doc[:]]
+    owners, fields = segment.places(slice(None))
+    chosen = docs[owners]
     if not chosen.any():
         return {}
     bounds: Ints = segment.term_postings.astype(np.int64)
     terms = np.repeat(np.arange(len(segment.terms)), bounds[1:] - bounds[:-1])[chosen]
-    owners, fields = segment.posting_doc[chosen], 1 << segment.posting_field[chosen].astype(np.int64)
+    owners, fields = owners[chosen], 1 << fields[chosen]
     is_first = np.diff(terms, prepend=-1) != 0
     starts = np.flatnonzero(is_first)
     # postings are in the order of term, document and field: a pair of term and document begins where either changes

@@ -17,8 +17,8 @@ from rye.index.references import BY_NAME, TYPE_BITS, TYPED, Lookup, beside, key_
 from rye.index.relations import Edge, edges_of
 from rye.index.schema import TYPE_NUMBER
 from rye.index.segment import Segment
-from rye.items import Item
-from rye.spaces import Root
+from rye.items.model import Item
+from rye.spaces.model import Root
 from rye.spaces.signed import ReadItem
 
 FIELDS: dict[str, Any] = {

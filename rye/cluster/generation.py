@@ -31,7 +31,8 @@ from rye.search.bound import TermQuery, patterns
 from rye.search.expand import INFLECTION_WEIGHT, MAX_EXPANSIONS, How, Pattern
 from rye.search.fields import Overrides, Weights, plain_weights, weight_row
 from rye.search.relax import Dictionary
-from rye.trust import Evidence, TrustSet
+from rye.trust.model import Evidence
+from rye.trust.trust_set import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _MOST_NAMED = 1_000

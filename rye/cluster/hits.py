@@ -31,14 +31,14 @@ from rye.index.schema import SEPARATOR, TYPE_NAMES, ItemPlace, clean
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
-from rye.items import MAX_BYTES
+from rye.items.reader import MAX_BYTES
 from rye.items.scope import spellings
 from rye.search import bound
 from rye.search.expand import Terms
 from rye.search.fields import Weights
 from rye.search.predicates import States
 from rye.search.score import Evaluation, Scored
-from rye.spaces import Root
+from rye.spaces.model import Root
 from rye.spaces.signed import ReadItem
 
 TIES = ("priority", "id", "type", "path", "root")

@@ -26,7 +26,6 @@ from rye.cluster.published import ListNote, Published
 from rye.cluster.roots import ClusterRoot, RootFacts
 from rye.errors import EnvironmentFault, SigningError
 from rye.index.reader import Reader
-from rye.spaces import Root, Space
 from rye.spaces.lists import (
     ListedItem,
     Seen,
@@ -39,12 +38,11 @@ from rye.spaces.lists import (
     rows_of,
     space_of,
 )
-from rye.spaces.model import is_skipped
+from rye.spaces.model import Root, Space, is_skipped
 from rye.spaces.signed import ReadItem
 from rye.spaces.state import read_record, record_path, save_record
-from rye.trust import TrustSet
 from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, SpaceList, parse_list
-from rye.trust.trust_set import ListedSpace
+from rye.trust.trust_set import ListedSpace, TrustSet
 
 MOST_LISTS = 1_000
 """Lists of one registry that are read and remembered."""

@@ -23,9 +23,10 @@ from rye.index.reader import Part, Reader
 from rye.index.store import Snapshot
 from rye.items.scope import EVERY_SCOPE, Scope
 from rye.search.predicates import States, in_scope
-from rye.spaces import FolderReader, Root
-from rye.spaces.read import Read, is_detached, skill_of
-from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE
+from rye.spaces.model import Root
+from rye.spaces.read import FolderReader, Read, is_detached, skill_of
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import SKILL_SIGNATURE
 
 STATES = ("shadowed", "shadowing", "signed")
 """States of items that a cluster is told, as it cannot find them itself."""

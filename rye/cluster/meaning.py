@@ -20,9 +20,8 @@ from rye.cluster.frequency import script_id
 from rye.cluster.generation import Found, Generation
 from rye.cluster.hits import HitEvaluation, Row
 from rye.cluster.vectors import Model, vectors_of
-from rye.embedding import Embedder
-from rye.embedding import Floats as Rows
-from rye.embedding.protocol import query_vector
+from rye.embedding.protocol import Embedder, query_vector
+from rye.embedding.protocol import Floats as Rows
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index.arrays import Ints
 from rye.index.reader import Reader

@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 from rye._text import may_name_item
 from rye.items.clients import FIXED_FILES, OF_BUNDLES, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS, ClientFolder
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, parse_item
-from rye.trust import Coverage, ListedFile, Origin, Skill
-from rye.trust.list import read_rows
+from rye.trust.list import ListedFile, Skill, read_rows
+from rye.trust.model import Coverage, Origin
 
 NOWHERE: Final = Path(os.devnull) / "cluster"
 """The place of the roots of a cluster: no file can be there."""
@@ -36,9 +36,9 @@ class RootFacts(NamedTuple):
 
     Attributes:
         owner: Whose items they are.
-        space, bundle: As of :class:`rye.spaces.Root`.
+        space, bundle: As of :class:`rye.spaces.model.Root`.
         place, format: The folder of a client and the format of its files; empty for one with the three folders.
-        prefix: As of :class:`rye.spaces.Root`.
+        prefix: As of :class:`rye.spaces.model.Root`.
     """
 
     owner: str

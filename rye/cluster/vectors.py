@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rye.embedding import Floats
-from rye.embedding.protocol import is_same_model
+from rye.embedding.protocol import Floats, is_same_model
 from rye.index.arrays import Array, Bools
 from rye.index.reader import Reader
 from rye.index.vectors import WHOLE, RootVectors, Vectors, VectorTable, file_stem, item_keys
@@ -196,7 +195,7 @@ def vectors_of(reader: Reader, of_hits: Mapping[tuple[str, str], HitVectors]) ->
 
 def _table(pairs: list[tuple[np.uint64, HitVectors]]) -> VectorTable:
     if not pairs:
-        return VectorTable.of([], [], np.empty((0, 0), np.float32), np.empty(0, np.bool_))
+        return VectorTable.of([], [], np.empty((0, 0), np.float32))
     keys = np.repeat(np.asarray([key for key, _ in pairs], np.uint64), [len(hit.vectors) for _, hit in pairs])
     places = np.concatenate([hit.places for _, hit in pairs])
     vectors = np.concatenate([hit.vectors for _, hit in pairs])

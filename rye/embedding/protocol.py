@@ -12,7 +12,6 @@ from rye._text import inline
 from rye.errors import UnavailableError
 
 Floats = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
 
 PROBE: Final = "What is this for, and how is it used?"
 """A text that is embedded with others, to notice another model behind the same name."""
@@ -41,9 +40,9 @@ class ModelChangedError(_FailedError):
 class Embedder(Protocol):
     """Turns texts into vectors.
 
-    It may also have ``embed_query(text)``, if it reads queries differently; ``embed_shortened(texts)``, which returns
-    also which texts were shortened; ``is_token(word)``; ``batch``, how many texts a request should have; and
-    ``chunk_chars`` and ``overlap_chars``, the characters of a text and those that two neighbours share.
+    It may also have ``embed_query(text)``, if it reads queries differently; ``is_token(word)``; ``batch``, how many
+    texts a request should have; and ``chunk_chars`` and ``overlap_chars``, the characters of a text and those that two
+    neighbours share.
     """
 
     @property
@@ -101,24 +100,19 @@ def query_vector(embedder: Embedder, text: str) -> Floats:
     return vector
 
 
-def embed_with_probe(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats, Bools]:
+def embed_with_probe(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats]:
     """Embed texts, and :data:`PROBE` in the same request.
 
     Returns:
-        The vector of the probe, shape ``(dimensions,)``; those of the texts, shape ``(len(texts), dimensions)``; which
-        texts the embedder shortened, shape ``(len(texts),)``.
+        The vector of the probe, shape ``(dimensions,)``; those of the texts, shape ``(len(texts), dimensions)``.
 
     Raises:
         UnavailableError: The model cannot be used now, or answers the probe with zeros.
     """
-    request = [PROBE, *texts]
-    if embed_shortened := getattr(embedder, "embed_shortened", None):
-        rows, shortened = embed_shortened(request)
-    else:
-        rows, shortened = embedder.embed(request), np.zeros(len(request), np.bool_)
+    rows = embedder.embed([PROBE, *texts])
     if not rows[0].any():
         raise failed(embedder.model, "answers with zeros")
-    return rows[0], rows[1:], shortened[1:]
+    return rows[0], rows[1:]
 
 
 def is_same_model(probe: Floats, other: Floats) -> bool:

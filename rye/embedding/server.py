@@ -18,7 +18,7 @@ import numpy as np
 from rye._text import inline
 from rye.embedding.choice import Choice
 from rye.embedding.http import OK, post
-from rye.embedding.protocol import Bools, Floats, RefusedError, failed, unit_rows
+from rye.embedding.protocol import Floats, RefusedError, failed, unit_rows
 from rye.errors import UnavailableError
 
 THRESHOLD: Final = 0.35
@@ -37,9 +37,6 @@ _MAX_SHOWN: Final = 200
 _AGAIN: Final = frozenset({429, 500, 502, 503, 504})
 _REFUSES: Final = frozenset({400, 413, 422, 500})
 """How servers answer a text that is too long for them, or that they cannot embed: llama.cpp and Ollama with 500."""
-
-_SHORT: Final = 64
-"""Characters of a text that is not shortened any more."""
 
 
 def _read_openai(answer: Any) -> Any:
@@ -85,34 +82,30 @@ class ServerEmbedder:
     @property
     def dimensions(self) -> int:
         """Length of a vector, as in the server's first answer."""
-        return self._dimensions or int(self.embed(["dimensions"]).shape[1])
+        if not self._dimensions:
+            self._dimensions = self._ask(["dimensions"], is_patient=False).shape[1]
+        return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`; the texts are those of items.
+        """See :class:`rye.embedding.protocol.Embedder`; the texts are those of items.
 
         Raises:
             UnavailableError: ``embedder-unreachable``, ``model-missing`` or ``embedder-failed``.
         """
-        return self.embed_shortened(texts)[0]
-
-    def embed_shortened(self, texts: Sequence[str]) -> tuple[Floats, Bools]:
-        """Embed texts as :meth:`embed`; return also which of the rows are of the beginning of a text alone."""
-        prefixed, shortened = [self._choice.document_prefix + text for text in texts], set[str]()
-        rows = self._embed_all(prefixed, shortened)
-        return rows, np.asarray([text in shortened for text in prefixed], np.bool_)
+        return self._embed_all([self._choice.document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a query, shape ``(dimensions,)``; otherwise as :meth:`embed`."""
-        vector: Floats = self._embed_all([self._choice.query_prefix + text], set())[0]
+        vector: Floats = self._embed_all([self._choice.query_prefix + text])[0]
         if not vector.any():
             raise failed(self._name, "refuses the query, or answers it with zeros")
         return vector
 
-    def _embed_all(self, texts: Sequence[str], shortened: set[str]) -> Floats:
+    def _embed_all(self, texts: Sequence[str]) -> Floats:
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
         starts = range(0, len(texts), self.batch)
-        rows = self._joined([self._embed_some(texts[start : start + self.batch], shortened) for start in starts])
+        rows = self._joined([self._embed_some(texts[start : start + self.batch]) for start in starts])
         self._dimensions = rows.shape[1]
         return rows
 
@@ -121,31 +114,27 @@ class ServerEmbedder:
             raise failed(self._name, "answered with vectors of different lengths")
         return np.concatenate(parts)
 
-    def _embed_some(self, texts: Sequence[str], shortened: set[str], width: int = 0) -> Floats:
-        """Return vectors; where the server refuses, by halves, then of the beginning of a text, at last zeros.
+    def _embed_some(self, texts: Sequence[str]) -> Floats:
+        """Return vectors; where the server refuses a request, of each text by itself: zeros if it is refused again.
 
-        Args:
-            texts: Those of one request.
-            shortened: The texts of which only the beginning was embedded are added to it.
-            width: Length of a vector, once the server has refused something.
+        A server that refuses a short text too refuses everything: that is an error.
         """
         try:
-            return self._ask(texts, is_patient=not width)
+            return self._ask(texts, is_patient=True)
         except RefusedError as refused:
-            width = width or self._width(refused)
-            if half := len(texts) // 2:
-                return self._joined([self._embed_some(part, shortened, width) for part in (texts[:half], texts[half:])])
-            if len(texts[0]) > _SHORT:
-                shortened.add(texts[0])
-                return self._embed_some([texts[0][: len(texts[0]) // 2]], shortened, width)
-            return np.zeros((1, width), np.float32)
-
-    def _width(self, refused: RefusedError) -> int:
-        """Return the length of a vector; raise the refusal where a short text is refused as well."""
-        try:
-            return int(self._ask(["dimensions"], is_patient=False).shape[1])
-        except RefusedError:
-            raise refused from None
+            try:
+                none = np.zeros((1, self.dimensions), np.float32)
+            except RefusedError:
+                raise refused from None
+        if len(texts) == 1:
+            return none
+        rows = []
+        for text in texts:
+            try:
+                rows.append(self._ask([text], is_patient=False))
+            except RefusedError:
+                rows.append(none)
+        return self._joined(rows)
 
     def _ask(self, texts: Sequence[str], *, is_patient: bool) -> Floats:
         """Send one request and return the vectors; if patient, send it again also where that may be a refusal."""

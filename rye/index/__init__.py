@@ -8,5 +8,3 @@ in through :class:`rye.index.refresh.SpaceIndex`; what queries read comes out th
     snapshot = index.refresh().snapshot
     tools = Reader([(root, snapshot)]).having("type", "tool")
 """
-
-__all__ = ["reader", "refresh"]  # modules, each loaded when it is first needed

@@ -18,9 +18,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rye.embedding import Embedder
-from rye.items import Item
-from rye.items.model import Documented, Section
+from rye.embedding.protocol import Embedder
+from rye.items.model import Documented, Item, Section
 
 RECIPE = 9
 """Raised with every change of what is embedded, or of how vectors are stored; older files are not read."""

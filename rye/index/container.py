@@ -3,51 +3,40 @@
 Layout: 8 bytes magic, then little-endian ``u32`` header length and ``u32`` CRC-32 of the header, the header (JSON:
 format version, meta, and per array its dtype, shape, offset, CRC-32), then the arrays, each on a 64-byte border.
 
-Small files are compared with their checksums whenever they are opened. That would read all of a large one, so the file
-``checked`` in the same folder notes when each large file, with this inode, size and times, was last found whole; the
-note counts for a day.
+Small files are compared with their checksums whenever they are opened. Of a large one, which that would read whole, the
+header is checked, and the arrays when segments are merged or an index is repaired.
 """
 
 from __future__ import annotations
 
 import errno
 import json
-import logging
 import math
 import mmap
 import os
 import stat
 import struct
-import time
 import weakref
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rye._process import check_cancelled
 from rye.index.arrays import Array
 from rye.index.terms import Strings
 
-logger = logging.getLogger(__name__)
-
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 20
+FORMAT_VERSION = 21
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked whole whenever they are opened."""
-
-CHECKED_NAME = "checked"
-CHECK_EVERY = 86_400.0
-"""Seconds for which a check of a large file counts."""
 
 IN_MEMORY = 1 << 20
 """Bytes of an array made piece by piece that stay in memory."""
 
-_MOST_BYTES = 1 << 20
 _ALIGN = 64
 _PREFIX = struct.Struct("<8sII")
 _KINDS = frozenset("biuf")
@@ -82,64 +71,50 @@ def opener(path: str, flags: int) -> int:
     raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
-def remember_check(path: Path) -> None:
-    """Note that a file was found whole; drop the notes of files that are gone."""
-    try:
-        checks = {name: row for name, row in _checks(path.parent).items() if (path.parent / name).exists()}
-        checks[path.name] = [*_identity(path.stat()), time.time()]
-        with open(path.parent / CHECKED_NAME, "w", encoding="utf-8", opener=opener) as file:
-            file.write(json.dumps(checks))
-    except (OSError, ValueError) as error:
-        logger.info("check of %s not kept: %s", path.name, error)
-
-
-def _identity(status: os.stat_result) -> list[float]:
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def _checks(folder: Path) -> dict[str, list[float]]:
-    """Return identity and time of the last check of each file; nothing where the note cannot be read."""
-    try:
-        with open(folder / CHECKED_NAME, "rb", opener=opener) as file:
-            found = json.loads(file.read(_MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    rows = found.items() if isinstance(found, dict) else ()
-    return {
-        name: row
-        for name, row in rows
-        if isinstance(row, list) and row and all(isinstance(number, (int, float)) for number in row)
-    }
-
-
 class Pieces:
-    """An array that is made piece by piece, and so may be larger than memory: a file without a name holds it.
+    """Whole numbers that are added piece by piece: more than memory holds, as a file without a name has them.
+
+    Attributes:
+        shape: How many there are, as the shape of an array.
 
     Args:
-        dtype: What it is stored as.
         folder: Where the file is; it is gone when the process ends.
     """
 
-    def __init__(self, dtype: npt.DTypeLike, folder: Path) -> None:
-        self.dtype = np.dtype(dtype)
+    def __init__(self, folder: Path) -> None:
         self.shape = (0,)
-        self.nbytes = self.checksum = 0
+        self._most = 0
         self._file = SpooledTemporaryFile(IN_MEMORY, prefix="run-", dir=str(folder))  # noqa: SIM115 - closed with this
         weakref.finalize(self, self._file.close)
 
-    def append(self, values: Array) -> None:
-        """Add a piece."""
-        data = _bytes(np.ascontiguousarray(values, self.dtype))
-        self._file.write(data)
-        self.checksum = zlib.crc32(data, self.checksum)
-        self.shape = (self.shape[0] + len(values),)
-        self.nbytes += len(data)
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest one that holds all numbers."""
+        return np.dtype(np.min_scalar_type(self._most))
 
-    def blocks(self) -> Iterator[bytes]:
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take."""
+        return self.shape[0] * self.dtype.itemsize
+
+    def append(self, values: Array) -> None:
+        """Add a piece, of numbers from 0.
+
+        Raises:
+            OverflowError: One has more than 32 bits.
+        """
+        self._most = max(self._most, int(values.max(initial=0)))
+        if self._most >> 32:
+            message = f"{self._most} has more than 32 bits"
+            raise OverflowError(message)
+        self._file.write(_bytes(np.ascontiguousarray(values, np.uint32)))
+        self.shape = (self.shape[0] + len(values),)
+
+    def blocks(self) -> Iterator[memoryview]:
         """Yield all of its bytes."""
         self._file.seek(0)
         while block := self._file.read(IN_MEMORY):
-            yield block
+            yield _bytes(np.frombuffer(block, np.uint32).astype(self.dtype))
 
 
 Parts = Mapping[str, Array | Pieces]
@@ -149,18 +124,17 @@ Parts = Mapping[str, Array | Pieces]
 def write(path: Path, arrays: Parts, meta: Mapping[str, Any], *, lasting: bool = True) -> None:
     """Write arrays and JSON-able ``meta`` to a new file.
 
-    A large one is flushed to disk before this returns, if it is a lasting one, and counts as checked: after a loss of
-    power, what is missing of a smaller one is noticed.
+    A large one is flushed to disk before this returns, if it is a lasting one; what a loss of power leaves of a smaller
+    one is noticed.
     """
     # the header comes first, so places and checksums are computed before anything is written
     table: dict[str, Any] = {}
     offset = 0
-    ready = {
-        name: array if isinstance(array, Pieces) else np.ascontiguousarray(array) for name, array in arrays.items()
-    }
-    for name, array in ready.items():
+    for name, array in arrays.items():
         check_cancelled()
-        checksum = array.checksum if isinstance(array, Pieces) else zlib.crc32(_bytes(array))
+        checksum = 0
+        for block in _blocks(array):
+            checksum = zlib.crc32(block, checksum)
         table[name] = [array.dtype.str, list(array.shape), offset, checksum]
         offset += -(-array.nbytes // _ALIGN) * _ALIGN
     header = json.dumps({"version": FORMAT_VERSION, "meta": meta, "arrays": table, "bytes": offset}).encode()
@@ -168,16 +142,17 @@ def write(path: Path, arrays: Parts, meta: Mapping[str, Any], *, lasting: bool =
         handle.write(_PREFIX.pack(MAGIC, len(header), zlib.crc32(header)))
         handle.write(header)
         handle.write(b"\0" * (_data_start(len(header)) - handle.tell()))
-        for array in ready.values():
+        for array in arrays.values():
             check_cancelled()
-            handle.writelines(array.blocks() if isinstance(array, Pieces) else [_bytes(array)])
+            handle.writelines(_blocks(array))
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
-        large = lasting and handle.tell() > FULL_CHECK_BYTES
-        if large:
+        if lasting and handle.tell() > FULL_CHECK_BYTES:
             handle.flush()
             os.fsync(handle.fileno())
-    if large:
-        remember_check(path)
+
+
+def _blocks(array: Array | Pieces) -> Iterable[memoryview]:
+    return array.blocks() if isinstance(array, Pieces) else [_bytes(np.ascontiguousarray(array))]
 
 
 def _bytes(array: Array) -> memoryview:
@@ -203,7 +178,6 @@ class Container:
         self._name = path.name
         try:
             with open(path, "rb", opener=opener) as handle:
-                status = os.fstat(handle.fileno())
                 self._map = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
@@ -215,11 +189,6 @@ class Container:
             raise self._damaged("its header cannot be read") from error
         if len(self._map) <= FULL_CHECK_BYTES:
             self.check()
-            return
-        *identity, when = _checks(path.parent).get(path.name, [0.0])
-        if identity != _identity(status) or not 0 <= time.time() - when < CHECK_EVERY:
-            self.check()
-            remember_check(path)
 
     def _damaged(self, how: str) -> DamagedError:
         return DamagedError(f"{self._name} is damaged: {how}")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rye.embedding import Floats
+from rye.embedding.protocol import Floats
 from rye.index import container
 from rye.index.cache_folder import try_remove
 from rye.index.container import Container, DamagedError

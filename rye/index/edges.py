@@ -7,7 +7,7 @@ edge.doc       R        document that refers, ascending
 edge.kind      R        number of the kind of edge (:data:`rye.index.relations.KINDS`), plus 128 where not sure
 edge.line      R        1-based line of the file
 edge.target    R        number of what is referred to, among
-target.*       T        the texts as written, in byte order (a compressed table), each with its lookups
+target.*       T        the texts as written, in byte order, each with its lookups
 target.lookups T + 1    lookups of target t are ``[target.lookups[t], target.lookups[t + 1])``, best first
 lookup.how     L        bits of :class:`rye.index.references.Lookup`
 lookup.key     L        its key
@@ -25,10 +25,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import Array, Arrays, Ints, pack, smallest
-from rye.index.docvalues import CompressedStrings, compress_strings
+from rye.index.arrays import Array, Arrays, Ints, pack_strings, smallest
 from rye.index.references import keys_of, name_of
 from rye.index.relations import KIND_NUMBER, Edge
+from rye.index.terms import Strings
 
 Keys = npt.NDArray[np.uint64]
 
@@ -48,9 +48,9 @@ _Target = tuple[str, bytes, bytes]
 class EdgeColumns:
     """The edges of one segment: views of its arrays, which the table above explains; ``N`` counts its documents."""
 
-    def __init__(self, array_of: Callable[[str], Array], blocks_of: Callable[[str], CompressedStrings]) -> None:
+    def __init__(self, array_of: Callable[[str], Array], strings_of: Callable[[str], Strings]) -> None:
         self.docs, self.kinds, self.lines = array_of("edge.doc"), array_of("edge.kind"), array_of("edge.line")
-        self.targets, self.texts, self.ends = array_of("edge.target"), blocks_of("target"), array_of("target.lookups")
+        self.targets, self.texts, self.ends = array_of("edge.target"), strings_of("target"), array_of("target.lookups")
         self.hows, self.keys = array_of("lookup.how"), array_of("lookup.key")
         self.id_keys, self.name_keys = array_of("key.id"), array_of("key.name")
         self.left_out = int(array_of("edge.left_out")[0])
@@ -92,7 +92,7 @@ class EdgeWriter:
         kept = docs >= 0
         used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
         # a target is copied once, however many edges lead to it
-        texts = edges.texts.unpacked().everything if len(used) else []
+        texts = edges.texts.everything if len(used) else []
         bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
         targets = ((texts[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds)
         numbers = np.asarray([_number(self._targets, each) for each in targets], np.int64)
@@ -142,7 +142,7 @@ def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> 
         "edge.kind": kinds.astype(np.uint8),
         "edge.line": smallest(lines),
         "edge.target": smallest(rank[numbers]),
-        **compress_strings("target", pack(texts)),
+        **pack_strings("target", texts),
         **lookups,
         "edge.left_out": np.asarray([left_out], np.int64),
     }

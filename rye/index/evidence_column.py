@@ -20,7 +20,7 @@ from rye.errors import SigningError
 from rye.index.arrays import Array, Arrays, Ints, pack_table
 from rye.index.container import Container, DamagedError
 from rye.index.terms import Strings
-from rye.trust import Evidence
+from rye.trust.model import Evidence
 
 _DIGEST, _SIGNATURE = 32, 64
 _NO_DIGEST, _NO_SIGNATURE = bytes(_DIGEST), bytes(_SIGNATURE)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rye.index import container
 from rye.index.arrays import smallest
 from rye.index.container import SYMPTOMS, Container, DamagedError
-from rye.spaces import FileStat
+from rye.spaces.model import FileStat
 
 INDEX_NAME = "MAIN"
 """The name that Whoosh gives the index in its folder."""

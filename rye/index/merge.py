@@ -23,7 +23,7 @@ from rye._process import check_cancelled, release_memory
 from rye.index.arrays import Arrays, Bools, Ints, Numbers, Packed, ends_of, ranges, smallest, unique, united
 from rye.index.docvalues import pack_keywords
 from rye.index.edges import EdgeWriter
-from rye.index.postings import Piece, TermPiece, Totals, pack_terms, slot_keys
+from rye.index.postings import TermPiece, pack_terms, slot_keys
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Segment
 from rye.index.segment_builder import Columns, derived_arrays, write_segment
@@ -83,8 +83,8 @@ def merge(
     references = edges.arrays()
     release_memory()
     check_cancelled()
-    ordered, pieces, totals = merge_postings(segments, renumber)
-    arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=docs, folder=path.parent)
+    ordered, pieces = merge_postings(segments, renumber)
+    arrays = pack_terms(ordered, pieces, path.parent)
     release_memory()
     arrays |= references | (keywords() or merge_keywords(segments, renumber))
     release_memory()
@@ -94,7 +94,7 @@ def merge(
     lengths = [segment.lengths[:, keep] for segment, keep in zip(segments, keeps, strict=True)]
     arrays |= columns.arrays() | derived_arrays(ordered, columns)
     arrays |= {"doc.lengths": smallest(np.concatenate(lengths, axis=1))}
-    write_segment(path, arrays, docs, tf_bits)
+    write_segment(path, arrays, docs)
     return docs
 
 
@@ -125,7 +125,7 @@ class _Source(NamedTuple):
     def of(cls, file: Segment, docs: Ints) -> _Source:
         """Return it, given the new numbers of its documents."""
         live = docs >= 0
-        chosen = None if live.all() else live[file.posting_doc[:]]
+        chosen = None if live.all() else live[file.places(slice(None))[0]]
         bounds = file.term_postings.astype(np.int64)
         sizes = np.diff(bounds if chosen is None else ends_of(chosen)[bounds])
         used = None if chosen is None else np.flatnonzero(sizes)
@@ -135,31 +135,21 @@ class _Source(NamedTuple):
         """Return its used terms."""
         return self.file.terms if self.used is None else self.file.terms.chosen(self.used)
 
-    def totals(self) -> Totals:
-        """Return the totals of its live postings."""
-        if self.live is None:
-            return self.file.totals()
-        found = Totals()
-        for start in range(0, len(self.live), BLOCK):
-            _, tf, positions = self._read(slice(start, min(start + BLOCK, len(self.live))))
-            found = found.plus(Totals.of(tf, positions))
-        return found
-
-    def postings(self, begin: int, end: int) -> Piece:
+    def postings(self, begin: int, end: int) -> tuple[Ints, Ints, Ints]:
         """Return the live postings of some of its used terms."""
         first, last = (begin, end - 1) if self.used is None else self.used[[begin, end - 1]].tolist()
         return self._read(slice(self.file.run(first).start, self.file.run(last).stop))
 
-    def _read(self, run: slice) -> Piece:
+    def _read(self, run: slice) -> tuple[Ints, Ints, Ints]:
         tf, positions = self.file.frequencies(run), self.file.positions(run)
         if self.live is None:  # its documents follow each other
             return self.file.slots(run) + (self.docs[0] << FIELD_BITS), tf, positions
         live = self.live[run]  # per posting of the run
-        slots = slot_keys(self.docs[self.file.posting_doc[run][live]], self.file.posting_field[run][live])
-        return slots, tf[live], positions[np.repeat(live, tf)]
+        docs, fields = self.file.places(run)
+        return slot_keys(self.docs[docs[live]], fields[live]), tf[live], positions[np.repeat(live, tf)]
 
 
-def merge_postings(files: Sequence[Segment], renumber: Sequence[Ints]) -> tuple[Packed, Iterator[TermPiece], Totals]:
+def merge_postings(files: Sequence[Segment], renumber: Sequence[Ints]) -> tuple[Packed, Iterator[TermPiece]]:
     """Return the terms of segments, and the postings of their live documents, made as they are asked for.
 
     Args:
@@ -169,12 +159,10 @@ def merge_postings(files: Sequence[Segment], renumber: Sequence[Ints]) -> tuple[
     sources = [_Source.of(*row) for row in zip(files, renumber, strict=True)]
     ordered, maps = _united([source.words() for source in sources])
     check_cancelled()
-    counts, totals = np.zeros(len(ordered[0]) - 1, np.int64), Totals()
+    counts = np.zeros(len(ordered[0]) - 1, np.int64)
     for source, terms in zip(sources, maps, strict=True):
         counts[terms] += source.sizes
-        totals = totals.plus(source.totals())
-        source.file.let_go()
-    return ordered, _pieces(sources, maps, counts), totals
+    return ordered, _pieces(sources, maps, counts)
 
 
 def _united(tables: Sequence[Strings]) -> tuple[Packed, list[Numbers]]:
@@ -248,7 +236,7 @@ def merge_keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arr
         used = np.bincount(owner, minlength=len(segment.keywords)) > 0
         owners.append((np.cumsum(used) - 1)[owner])
         documents.append(docs[docs >= 0])
-        tables.append(segment.keywords.unpacked().chosen(np.flatnonzero(used)))
+        tables.append(segment.keywords.chosen(np.flatnonzero(used)))
     ordered, maps = _united(tables)
     check_cancelled()
     numbers = np.concatenate([new[owner] for new, owner in zip(maps, owners, strict=True)])

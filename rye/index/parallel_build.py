@@ -32,7 +32,7 @@ from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import RUNS
-from rye.spaces import Root
+from rye.spaces.model import Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item
 from rye.trust.list import ListedFile

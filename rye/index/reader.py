@@ -19,7 +19,7 @@ import numpy.typing as npt
 from rye.index.arrays import Bools, Ints, unique
 from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.index.store import LiveSegment, Snapshot
-from rye.spaces import Root
+from rye.spaces.model import Root
 
 Floats = npt.NDArray[np.float64]
 

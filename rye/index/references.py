@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
-from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType
 from rye.items.clients import ClientFolder
-from rye.items.model import Item
+from rye.items.model import TYPE_OF_FOLDER, Item, ItemType
+from rye.items.reader import EXTENSIONS, PLAIN_EXTENSIONS
 
 TYPED, BY_NAME = 1, 2
 """Bits of :attr:`Lookup.how`: only items of the type that the key holds, and by the name instead of the id."""

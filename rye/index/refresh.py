@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rye import spaces
 from rye._process import check_cancelled
 from rye.errors import EnvironmentFault
 from rye.index.cache_folder import write_faults
 from rye.index.container import SYMPTOMS, DamagedError, OutdatedError, damage_text
 from rye.index.file_list import FileList, Files, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Snapshot, Store
-from rye.spaces import Root
+from rye.spaces.model import Root
+from rye.spaces.walk import stat_items
 
 if TYPE_CHECKING:
     from rye.index.parallel_build import Thresholds
@@ -366,7 +366,7 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
 
 def _walk(root: Root) -> _Walked:
     check_cancelled()
-    paths, stats, problems = spaces.stat_items(root)
+    paths, stats, problems = stat_items(root)
     check_cancelled()
     found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
     return _Walked(Files(paths, stats_of(stats)), found)

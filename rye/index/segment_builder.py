@@ -40,7 +40,7 @@ from rye.index.container import Pieces
 from rye.index.docvalues import pack_keywords, pack_paths, rank_arrays
 from rye.index.edges import EdgeWriter
 from rye.index.evidence_column import EvidenceWriter
-from rye.index.postings import TermPiece, Totals, pack_terms
+from rye.index.postings import TermPiece, pack_terms
 from rye.index.relations import Edge
 from rye.index.schema import (
     FIELD_BITS,
@@ -60,7 +60,7 @@ from rye.index.segment import Segment
 from rye.index.stems import stem_arrays
 from rye.index.terms import Strings, signature_arrays
 from rye.items.model import Item
-from rye.trust import Evidence
+from rye.trust.model import Evidence
 
 BATCH = 1 << 21
 """Characters of text that are analyzed at a time."""
@@ -112,9 +112,9 @@ def derived_arrays(ordered: Packed, columns: Columns) -> Arrays:
     return stem_arrays(terms) | signature_arrays(terms) | ranks
 
 
-def write_segment(path: Path, arrays: container.Parts, docs: int, tf_bits: int, *, lasting: bool = True) -> None:
+def write_segment(path: Path, arrays: container.Parts, docs: int, *, lasting: bool = True) -> None:
     """Write a segment to a new file."""
-    container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS), "tf_bits": tf_bits}, lasting=lasting)
+    container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS)}, lasting=lasting)
 
 
 _NOT_DERIVED = derived_arrays(pack([]), Columns())
@@ -180,8 +180,8 @@ class PostingWriter:
         self._tokens.append(_Tokens(words, np.repeat(owners.astype(np.int32), widths), positions))
         return np.bincount(slots, value_parts, docs * _SLOTS).astype(np.int64)
 
-    def arrays(self, folder: Path) -> tuple[Packed, dict[str, Array | Pieces], int]:
-        """Return the terms, the arrays of their postings and of lengths, and the bits that tf has; nothing is kept."""
+    def arrays(self, folder: Path) -> tuple[Packed, dict[str, Array | Pieces]]:
+        """Return the terms, and the arrays of their postings and of lengths; nothing is kept."""
         check_cancelled()
         words, tokens = list(self._vocabulary.terms), self._tokens
         self._vocabulary, self._tokens = Vocabulary(), []  # both take much memory
@@ -189,18 +189,18 @@ class PostingWriter:
         del words
         check_cancelled()
         width = (self._docs << FIELD_BITS).bit_length()
-        pieces, totals = [], Totals()
-        for keys, positions in _sorted_tokens(tokens, ranks << width, width):
-            check_cancelled()
-            first = np.flatnonzero(fresh(keys))  # a posting begins wherever term or slot changes
-            posting, tf = keys[first], np.diff(first, append=len(keys))
-            terms = posting >> width
-            counts = np.diff(np.flatnonzero(fresh(terms)), append=len(terms))
-            piece = TermPiece(counts, smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions))
-            pieces.append(piece)
-            totals = totals.plus(Totals.of(piece.tf, piece.positions))
-        arrays, tf_bits = pack_terms(ordered, pieces, totals, docs=self._docs, folder=folder)
-        return ordered, arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
+        arrays = pack_terms(ordered, _pieces(tokens, ranks << width, width), folder)
+        return ordered, arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}
+
+
+def _pieces(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[TermPiece]:
+    """Yield the postings of tokens, some terms at a time; the arguments are those of :func:`_sorted_tokens`."""
+    for keys, positions in _sorted_tokens(tokens, starts, width):
+        first = np.flatnonzero(fresh(keys))  # a posting begins wherever term or slot changes
+        posting, tf = keys[first], np.diff(first, append=len(keys))
+        terms = posting >> width
+        counts = np.diff(np.flatnonzero(fresh(terms)), append=len(terms))
+        yield TermPiece(counts, posting & ((1 << width) - 1), tf, positions)
 
 
 def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
@@ -333,10 +333,10 @@ class SegmentBuilder:
         are made of the merged one.
         """
         self._analyze()
-        terms, texts, tf_bits = self._postings.arrays(path.parent)
+        terms, texts = self._postings.arrays(path.parent)
         check_cancelled()
         columns = self._documents.columns
         arrays = texts | self._documents.keywords_and_edges() | columns.arrays()
         arrays |= _NOT_DERIVED if interim else derived_arrays(terms, columns)
-        write_segment(path, arrays, len(self), tf_bits, lasting=not interim)
+        write_segment(path, arrays, len(self), lasting=not interim)
         return len(self)

@@ -26,12 +26,10 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from rye import items, spaces
 from rye._process import check_cancelled, stoppable
 from rye._report import Report
 from rye._text import inline
-from rye.embedding import Embedder, Floats
-from rye.embedding.protocol import ModelChangedError, embed_with_probe, failed, is_same_model
+from rye.embedding.protocol import Embedder, Floats, ModelChangedError, embed_with_probe, failed, is_same_model
 from rye.errors import ItemError
 from rye.index import container
 from rye.index.arrays import Array, Bools, Ints, ends_of, ranges, unique
@@ -41,7 +39,9 @@ from rye.index.container import Container, DamagedError
 from rye.index.reader import Reader
 from rye.index.segment import EXTENSION
 from rye.index.store import Snapshot
-from rye.spaces import Root
+from rye.items.reader import parse
+from rye.spaces.model import Root
+from rye.spaces.read import read_file
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +51,9 @@ SCALE = 32_767
 BLOCK = 512
 """Rows multiplied at a time: as floats they stay in the processor's cache."""
 
-WHOLE, EMPTY, SHORTENED = 0, 1, 2**32 - 1
-"""States of a row: its vector is that of the whole text; the text has no letter or digit, and so no vector; the vector
-is that of the text's beginning. Any other number: when the model gave no vector for it, in seconds since 1970."""
+WHOLE, EMPTY = 0, 1
+"""States of a row: it has a vector; its text has no letter or digit, and so no vector. Any other number: when the model
+gave no vector for it, in seconds since 1970."""
 
 RETRY_SECONDS = 3_600.0
 """After this time, a search embeds an item again if the model gave no vector for a text of it."""
@@ -74,7 +74,6 @@ VECTOR_FILES = f"vectors-*{EXTENSION}"
 """A glob for the files of all models."""
 
 NO_VECTOR = "no vector for a text of {}: the embedder refuses it or answers with zeros; words alone find it"
-CUT_OFF = "a text of {} is embedded up to where the embedder took it; rye index vectors sends all of it again"
 _NAMED_ITEMS = 5
 
 Keys = npt.NDArray[np.uint64]
@@ -97,9 +96,9 @@ class VectorTable(NamedTuple):
     vector: Array
 
     @classmethod
-    def of(cls, keys: Sequence[int], chunks: Sequence[Chunk], vectors: Floats, shortened: Bools) -> VectorTable:
-        """Return a row for each chunk, given the key of its item, its vector, and whether its text was shortened."""
-        states = np.where(shortened, SHORTENED, WHOLE).astype(np.uint32)
+    def of(cls, keys: Sequence[int], chunks: Sequence[Chunk], vectors: Floats) -> VectorTable:
+        """Return a row for each chunk, given the key of its item and its vector."""
+        states = np.full(len(chunks), WHOLE, np.uint32)
         for row in np.flatnonzero(~vectors.any(axis=1)).tolist():
             states[row] = int(time.time()) if any(map(str.isalnum, chunks[row].text)) else EMPTY
         places = np.asarray([chunk[:2] for chunk in chunks], np.uint32).reshape(-1, 2)
@@ -116,7 +115,7 @@ class VectorTable(NamedTuple):
         return VectorTable(*(column[rows] for column in self))
 
 
-_NO_ROWS = VectorTable.of([], [], np.empty((0, 0), np.float32), np.empty(0, np.bool_))
+_NO_ROWS = VectorTable.of([], [], np.empty((0, 0), np.float32))
 
 
 def item_keys(reader: Reader) -> Keys:
@@ -195,7 +194,6 @@ class RootVectors:
         rows, docs: Shape ``(n,)``: the rows with a vector of a live document, and the document; documents ascend.
         missing: Live documents that were not embedded yet.
         without: Those of which the model gave no vector for a text.
-        shortened: Those of which a text was shortened, as far as the model gave a vector for all.
     """
 
     def __init__(self, reader: Reader, table: VectorTable) -> None:
@@ -205,28 +203,28 @@ class RootVectors:
         starts, stops = (np.searchsorted(table.key, self.keys[live], side, order) for side in ("left", "right"))
         rows, docs = order[ranges(starts, stops)], np.repeat(live, stops - starts)
         states = table.state[rows]
-        has_vector = (states == WHOLE) | (states == SHORTENED)
+        has_vector = states == WHOLE
         self.rows, self.docs = rows[has_vector], docs[has_vector].astype(np.int32)
         self.missing: Ints = live[starts == stops]
         self._states, self._owners = states[states > EMPTY], docs[states > EMPTY]
-        self.without = unique(self._owners[self._states < SHORTENED])
-        self.shortened = np.setdiff1d(self._owners, self.without)
+        self.without = unique(self._owners)
 
     def to_embed(self, *, retry: bool) -> Ints:
         """Return the documents to embed: those missing, and those to be embedded again.
 
         Args:
-            retry: Also those that were embedded less than :data:`RETRY_SECONDS` ago, or shortened.
+            retry: Also those that were tried less than :data:`RETRY_SECONDS` ago.
         """
-        latest = SHORTENED if retry else time.time() - RETRY_SECONDS
+        latest = np.inf if retry else time.time() - RETRY_SECONDS
         return unique(self.missing, self._owners[self._states <= latest])
 
-    def warnings(self, problem: str, docs: Ints) -> tuple[str, ...]:
-        """Return the warning that names documents with a problem, if there are any."""
+    def warnings(self) -> tuple[str, ...]:
+        """Return the warning that names documents of which a text has no vector, if there are any."""
+        docs = self.without
         names = ", ".join(inline(":".join(self.reader.key_of(doc))) for doc in docs[:_NAMED_ITEMS].tolist())
         names += f" and {len(docs) - _NAMED_ITEMS:,} more" if len(docs) > _NAMED_ITEMS else ""
         source = self.reader.snapshots[0][0].source if names else ""
-        return (f"{source}: {problem.format(names)}",) if names else ()
+        return (f"{source}: {NO_VECTOR.format(names)}",) if names else ()
 
 
 class Vectors:
@@ -331,7 +329,7 @@ class Effort(NamedTuple):
         wait: Seconds to wait for another process that makes them.
         until: When to leave the rest to the next call, by the monotonic clock, after one item at least; 0: make none.
         most: If more items than this have to be embedded, none is.
-        retry: Whether texts that have no vector, or were shortened, are embedded again at once.
+        retry: Whether texts that have no vector are embedded again at once.
     """
 
     wait: float = SEARCH_WAIT
@@ -386,7 +384,7 @@ class SpaceVectors:
                     self._embed_missing(vectors, probe, effort)
                     self._remove_unused()
                     vectors = self._read(snapshot)
-        warnings, missing = vectors.warnings(NO_VECTOR, vectors.without), len(vectors.missing)
+        warnings, missing = vectors.warnings(), len(vectors.missing)
         if missing and (not is_held or missing > effort.most or time.monotonic() >= effort.until):
             later = "" if missing > effort.most else "the next search goes on, "
             rest = f"{later}rye index vectors makes all" if is_held else "another process is making them"
@@ -415,7 +413,7 @@ class SpaceVectors:
 
     def _remove_other_model(self, probe: Floats, *, is_held: bool) -> None:
         """Remove the file, which is not of the model that ``probe`` is of, if that is the one that answers now."""
-        now, *_ = embed_with_probe(self._embedder)
+        now, _ = embed_with_probe(self._embedder)
         if not is_held or not is_same_model(now, probe):
             raise self._model_changed()
         self.renewed.append("the model is another one now, under the same name")
@@ -440,10 +438,10 @@ class SpaceVectors:
             while (not complete or time.monotonic() < effort.until) and (request := list(islice(texts, size))):
                 check_cancelled()
                 keys, chunks, is_last = zip(*request, strict=True)
-                now, rows, shortened = embed_with_probe(self._embedder, [chunk.text for chunk in chunks])
+                now, rows = embed_with_probe(self._embedder, [chunk.text for chunk in chunks])
                 if not is_same_model(now, probe):
                     raise self._model_changed()
-                made.append(VectorTable.of(keys, chunks, rows, shortened))
+                made.append(VectorTable.of(keys, chunks, rows))
                 complete += compress(keys, is_last)
                 self._report(len(complete), len(docs))
                 if time.monotonic() - saved > SAVE_SECONDS:
@@ -459,10 +457,10 @@ class SpaceVectors:
             path = part.segment.paths[local]
             file = self.root.file(path)
             try:
-                data = spaces.read_file(self.root, path)
+                data = read_file(self.root, path)
                 if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
                     continue
-                item = items.parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=path)
+                item = parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=path)
             except ItemError as error:
                 logger.info("not embedded: %s", error)
                 continue
@@ -502,7 +500,7 @@ class VectorReport(Report):
         items: How many items have any.
         missing: How many have none yet.
         bytes: The size of their files.
-        warnings: Vectors that had to be made anew, could not be made, or are of shortened texts.
+        warnings: Vectors that had to be made anew, or could not be made.
     """
 
     model: str
@@ -531,6 +529,5 @@ def vector_reports(root: Root, folder: Path, snapshot: Snapshot | None) -> tuple
             vectors = RootVectors(reader, file.table)
             embedded = len(unique(vectors.docs))
             counts = len(file.probe), len(vectors.docs), embedded, reader.count - embedded, size
-            named = vectors.warnings(NO_VECTOR, vectors.without), vectors.warnings(CUT_OFF, vectors.shortened)
-            reports.append(VectorReport(file.model, *counts, named[0] + named[1]))
+            reports.append(VectorReport(file.model, *counts, vectors.warnings()))
     return tuple(sorted(reports, key=lambda report: report.model))

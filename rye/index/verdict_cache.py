@@ -24,9 +24,10 @@ from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.terms import Strings
-from rye.spaces import Root
-from rye.trust import Evidence, TrustSet, Verdict, judge
-from rye.trust.trust_set import ListedSpace
+from rye.spaces.model import Root
+from rye.trust.judge import judge
+from rye.trust.model import Evidence, Verdict
+from rye.trust.trust_set import ListedSpace, TrustSet
 
 logger = logging.getLogger(__name__)
 

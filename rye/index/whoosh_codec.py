@@ -25,7 +25,6 @@ from rye.index.file_list import INDEX_NAME, SegmentRow
 from rye.index.postings import POSITION_BITS
 from rye.index.schema import FIELD_NUMBER, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.index.segment import EXTENSION, Segment
-from rye.index.terms import SortedStrings
 
 
 class ColumnarSegment(base.Segment):  # type: ignore[misc]
@@ -114,8 +113,9 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
             if term < 0:
                 return none, none
             postings, _ = segment.postings(np.asarray([term]))
-            postings = postings[segment.posting_field[postings] == FIELD_NUMBER[fieldname]]
-            return segment.posting_doc[postings].astype(np.int64), postings
+            docs, fields = segment.places(postings)
+            kept = fields == FIELD_NUMBER[fieldname]
+            return docs[kept], postings[kept]
         found = segment.keywords.find(word if fieldname == "entry" else f"key{SEPARATOR}{word}")
         return (segment.keyword_docs(np.asarray([found])) if found >= 0 else none), none
 
@@ -126,7 +126,7 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
         return [*FIELD_NUMBER, "entry", "key"]
 
     def _texts(self, fieldname: str, start: bytes = b"") -> Iterator[bytes]:
-        table: SortedStrings = self._segment.terms if fieldname in FIELD_NUMBER else self._segment.keywords
+        table = self._segment.terms if fieldname in FIELD_NUMBER else self._segment.keywords
         prefix = f"key{SEPARATOR}".encode() if fieldname == "key" else b""
         for at in range(table.lower_bound(prefix + start), len(table)):
             raw = table.raw(at)

@@ -4,39 +4,9 @@ A directive, tool or knowledge entry is read for its metadata, body, sections an
 signature line it is handed on unread. The only exception that leaves this room is :class:`rye.errors.ItemError`, and
 it is about that one file: too large, not UTF-8, or with metadata that cannot be read.
 
-    >>> from rye.items import ItemType, parse
+    >>> from rye.items.model import ItemType
+    >>> from rye.items.reader import parse
     >>> item = parse(b"# Deploy\n\nShip it.", item_type=ItemType.KNOWLEDGE, item_id="ops/deploy", suffix=".md")
     >>> item.name, item.title, item.description, item.category
     ('deploy', 'Deploy', 'Ship it.', 'ops')
 """
-
-from __future__ import annotations
-
-from rye.items.model import TYPE_OF_FOLDER, Item, ItemId, ItemType, Section, Symbol
-from rye.items.reader import (
-    EXTENSIONS,
-    MAX_BYTES,
-    PLAIN_EXTENSIONS,
-    declared,
-    is_item_file,
-    note_on_metadata,
-    parse,
-    split_name,
-)
-
-__all__ = [
-    "EXTENSIONS",
-    "MAX_BYTES",
-    "PLAIN_EXTENSIONS",
-    "TYPE_OF_FOLDER",
-    "Item",
-    "ItemId",
-    "ItemType",
-    "Section",
-    "Symbol",
-    "declared",
-    "is_item_file",
-    "note_on_metadata",
-    "parse",
-    "split_name",
-]

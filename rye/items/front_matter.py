@@ -65,22 +65,6 @@ def read_block(text: str, start: int = 0) -> FrontMatter | None:
     return FrontMatter(values, closing.end(), note) if isinstance(values, dict) else None
 
 
-_NOTABLE = (b" #", b"\t#", b"&", b"*", b"\n...")
-
-
-def has_nothing_to_note(data: bytes) -> bool:
-    """Return whether the front matter of a file is plain YAML, so that its :attr:`FrontMatter.note` is empty.
-
-    Verification asks of every file, and reading the values takes as long as half an Ed25519 check. False where only
-    :func:`read_block` can tell.
-    """
-    end = data.find(b"\n---\n", 3)
-    if not data.startswith(b"---\n") or not 0 <= end < yaml.MAX_CHARS:
-        return False
-    block = data[4 : end + 1]
-    return not any(sign in block for sign in _NOTABLE) and yaml.can_be_parsed(block)
-
-
 def _values(source: str, first_line: int) -> tuple[Any, str]:
     """Return what a metadata block says, and a note where that is not all that its author wrote."""
     try:

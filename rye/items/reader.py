@@ -100,23 +100,6 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, pat
         return declared_by(read_metadata(text, item_type)[1].values)
 
 
-def note_on_metadata(data: bytes, *, item_type: ItemType, suffix: str) -> str:
-    """Return :attr:`Item.note` as :func:`parse` gives it, reading no more of the file than that needs."""
-    try:
-        if suffix == ".json" and b'"mcpServers"' in data:
-            return parse(data, item_type=item_type, item_id="", suffix=suffix).note
-        if suffix == ".md":
-            from rye.items.front_matter import has_nothing_to_note
-            from rye.items.markdown import read_metadata
-
-            if has_nothing_to_note(data):
-                return ""
-            return read_metadata(_text(data, item_type, suffix)[0], item_type)[1].note
-    except ItemError:
-        pass  # there is no item, so no note on it
-    return ""
-
-
 @contextmanager
 def _located(path: str) -> Iterator[None]:
     """Name the file in errors."""

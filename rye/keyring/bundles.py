@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from rye import spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.keyring.changes import TrustChange, change_all, write_changes
 from rye.keyring.trust import Trust
-from rye.spaces import Root, Space
+from rye.spaces.bundles import is_own, named_bundle
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
-from rye.trust import TrustEntry, TrustScope, TrustSet, judge, load_trust
-from rye.trust.trust_entry import bundle_of
+from rye.spaces.walk import list_items_of
+from rye.trust.judge import judge
+from rye.trust.trust_entry import TrustEntry, TrustScope, bundle_of
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import load_trust
 
 _UNPROVEN = frozenset({"unknown-key", "signature"})
 """Codes of signatures that no key of the bundle is known to have made, though the line names one."""
@@ -76,14 +79,14 @@ def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
     system = layout.in_space(Space.SYSTEM)
     roots = tuple(root for root in system if root.bundle == name)
     if not roots and Path(name).is_dir():
-        given = spaces.named_bundle(Path(name))
+        given = named_bundle(Path(name))
         known = next((root.bundle for root in system if root.path == given[0].path), None)
         roots = tuple(root for root in system if root.bundle == known) or given
     if not roots:
-        ids = ", ".join(root.bundle for root in system if not spaces.is_own(root))
+        ids = ", ".join(root.bundle for root in system if not is_own(root))
         hint = f"{f'there are {ids}; ' if ids else ''}name its folder, here or in RYE_BUNDLES or by --bundle"
         raise NotFoundError("bundle-not-found", f"there is no bundle {name!r}", hint=hint)
-    if spaces.is_own(roots[0]):
+    if is_own(roots[0]):
         hint = "they are part of the program: trust it, or do not run it"
         raise ArgumentError("bad-target", f"{name!r} are rye's own items", hint=hint)
     return roots
@@ -101,7 +104,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
-    files, missed = spaces.list_items_of(roots)
+    files, missed = list_items_of(roots)
     for root, file in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rye._files import write_atomically
 from rye._report import Report
 from rye.errors import EnvironmentFault, RyeError, SigningError
-from rye.trust import TrustEntry, read_trust_bytes, write_atomically
+from rye.trust.trust_entry import TrustEntry
+from rye.trust.trust_store import read_trust_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 from rye._files import sweep, sync_folder, write_atomically
 from rye._text import quote
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
-from rye.trust import PublicKey, SigningKey
+from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.trust_file import MAX_TRUST_FILE
 
 SIGNING_FOLDER: Final = Path("config", "keys", "signing")

@@ -13,11 +13,13 @@ from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring.changes import write_file
 from rye.parameters import ParameterError
-from rye.spaces import Root, Space, check_writable, named_bundle
+from rye.spaces.bundles import named_bundle
+from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, find_signers, last_seen, list_folder, read_list, save_seen
+from rye.spaces.model import Root, Space
 from rye.spaces.tree import FOLDER, is_listable
-from rye.trust import SigningKey, TrustSet, system_clock
+from rye.trust.keys import SigningKey
 from rye.trust.list import (
     LIST_FILE,
     Change,
@@ -28,6 +30,8 @@ from rye.trust.list import (
     parse_list,
     write_list,
 )
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import system_clock
 
 DAYS = 90
 MAX_DAYS = 3650

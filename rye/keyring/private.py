@@ -41,19 +41,11 @@ from rye.keyring.key_files import (
 )
 from rye.keyring.trust import Trust, is_path
 from rye.spaces.layout import Layout
-from rye.trust import (
-    TRUSTED_FOLDER,
-    Clock,
-    PublicKey,
-    SigningKey,
-    TrustEntry,
-    TrustScope,
-    refuse_key_text,
-    system_clock,
-    trust_file_bytes,
-    trust_file_name,
-)
-from rye.trust.trust_file import restate
+from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
+from rye.trust.model import Clock
+from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.trust_file import restate, trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER, system_clock
 
 Passphrase = bytes | Callable[[str], bytes] | None
 """A passphrase, or a function that asks for one (given the purpose, in words), or None for neither."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,53 +12,40 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar, Unpack
 
-from rye import spaces
+from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import write_file
 from rye.keyring.private import Keyring
 from rye.keyring.validate import faults, program_problems
 from rye.parameters import COMMANDS, check
-from rye.spaces import ItemFile, Root
+from rye.spaces.bundles import named_bundle
+from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
 from rye.spaces.lists import keys_of_list
+from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
 from rye.spaces.state import SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
 from rye.spaces.tree import PLAIN, is_listable
-from rye.spaces.uncovered import notes_warnings
-from rye.trust import (
-    DETACHED_SUFFIX,
-    SKILL_SIGNATURE,
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    PublicKey,
-    SigningKey,
-    TrustEntry,
-    TrustScope,
-    TrustSet,
-    Verdict,
-    judge,
-    leads_out,
-    load_trust,
-    read_trust_bytes,
-    sign_bytes,
-    sign_detached,
-    sign_skill,
-    sweep,
-    system_clock,
-    trust_file_bytes,
-    trust_file_name,
-    unlistable,
-    write_atomically,
-)
-from rye.trust.line import SigningTerms
-from rye.trust.list import ListedFile, Skill, write_rows
+from rye.spaces.uncovered import named_files
+from rye.spaces.walk import list_items_of
+from rye.trust.judge import judge
+from rye.trust.keys import PublicKey, SigningKey
+from rye.trust.line import DETACHED_SUFFIX, SigningTerms, sign_bytes, sign_detached
+from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, sign_skill, unlistable, write_rows
+from rye.trust.model import EnvelopeFormat, Verdict
+from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import TRUSTED_FOLDER, leads_out, load_trust, read_trust_bytes, system_clock
 
 Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
 _T = TypeVar("_T")
-_FORMAT = COMMANDS["sign"]["form"]._replace(name="format")
+_LINE = re.compile(r"line (\d+): ")
+_CAUSES = 10
+"""Causes of notes that are told from each other."""
 
 
 class SignMode(StrEnum):
@@ -113,11 +101,11 @@ class _Job:
     signer: str = ""
     code: str = ""
 
-    def judge(self, trust: TrustSet, form: EnvelopeFormat) -> None:
+    def judge(self, trust: TrustSet) -> None:
         """Judge the signature that the file has."""
         found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
         is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
-        self.signer, self.code = found.signer, "" if is_whole and found.format == form else found.code
+        self.signer, self.code = found.signer, "" if is_whole and found.format == EnvelopeFormat.V2 else found.code
 
     @property
     def path(self) -> str:
@@ -163,7 +151,6 @@ def sign_targets(
     space: str,
     keyring: Keyring,
     key: str | Path | None = None,
-    form: str = "v2",
     mode: SignMode = SignMode.WRITE,
     force: bool = False,
     expected: Mapping[str, str] | None = None,
@@ -177,7 +164,6 @@ def sign_targets(
         space: ``project`` or ``user``.
         keyring: Where the key is.
         key: Its name or file; None takes the environment's, else the default one.
-        form: ``v2`` or ``v1``.
         mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
         force: Whether to sign again what the key has validly signed.
         expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any. Of a skill that is
@@ -185,14 +171,13 @@ def sign_targets(
         progress: Called while it goes on.
 
     Raises:
-        ArgumentError: ``bad-space``, ``bad-format``, ``bad-target`` or ``nothing-to-sign``.
+        ArgumentError: ``bad-space``, ``bad-target`` or ``nothing-to-sign``.
         SigningError: ``invalid-items`` with every problem of every file, or ``changed-meanwhile`` where they are not
             those expected; nothing has been written then.
         NotFoundError: There is no key.
         ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
     """
     check(COMMANDS["sign"]["space"], space)
-    envelope = EnvelopeFormat(check(_FORMAT, form))
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
@@ -205,14 +190,14 @@ def sign_targets(
     trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
     audience = layout.audience if space == "project" else ""
     for job in jobs:
-        job.judge(trust, envelope)
+        job.judge(trust)
     if expected is not None:
         _check_expected([job for job in jobs if force or job.code], expected)
     fingerprint = str(public.fingerprint) if public else ""
     if secret is None:
         rows = [job.row(changed=force or bool(job.code)) for job in jobs]
         return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs)))
-    rows = _write(_sign(jobs, secret, envelope, audience=audience, force=force), progress)
+    rows = _write(_sign(jobs, secret, audience=audience, force=force), progress)
     doubts = _not_counting(_counted(jobs, progress, "(checking)"), keyring)
     return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *doubts))
 
@@ -229,13 +214,13 @@ def _refuse_others(jobs: Iterable[_Job]) -> None:
     """Refuse to sign what others may have written, or in a space that is theirs.
 
     Raises:
-        EnvironmentFault: As :func:`rye.spaces.check_writable`.
+        EnvironmentFault: As :func:`rye.spaces.discover.check_writable`.
     """
     below = defaultdict[Root, list[str]](list)
     for job in jobs:
         below[job.root] += [job.file.rel_path, *(f"{job.skill}/{file.path}" for file in job.files)]
     for root, paths in below.items():
-        spaces.check_writable(root, paths)
+        check_writable(root, paths)
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
@@ -253,7 +238,6 @@ def sign_bundle(
     *,
     owner: str,
     key: SigningKey | None = None,
-    format: str = "v2",  # noqa: A002 - the word callers expect
     force: bool = False,
     progress: Progress = None,
 ) -> SignReport:
@@ -267,22 +251,21 @@ def sign_bundle(
         root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``; or one with skills.
         owner: Who the trust file says the key belongs to.
         key: What signs; None for a key made for it and thrown away.
-        format: ``v2`` or ``v1``; what is signed in another is signed anew.
         force: Whether to sign every item anew.
         progress: Called while it goes on.
 
     Raises:
-        ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
+        ArgumentError: ``bad-target`` when there is no bundle.
         SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
         ItemError: ``changed-meanwhile``.
         EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the list.
     """
-    envelope, roots = EnvelopeFormat(check(_FORMAT, format)), spaces.named_bundle(root)
+    roots = named_bundle(root)
     bundle, home = roots[0].bundle, roots[0].trust_root
     trusted, inside = home / TRUSTED_FOLDER, home if roots[0].client is None else roots[0].around
     if leads_out(trusted, inside):
         raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
-    files, missed = spaces.list_items_of(roots)
+    files, missed = list_items_of(roots)
     named = whole_skills([(*each, False) for each in files])
     jobs = _read_all(named, [fault.message for fault in missed], progress)
     _refuse_others(jobs)
@@ -290,7 +273,7 @@ def sign_bundle(
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     load, needed = load_trust(bundles={bundle: home}, built_in=home), keys_of_list(home)
     for job in jobs:
-        job.judge(load.trust, envelope)
+        job.judge(load.trust)
     fingerprint = trust_file = ""
     rows = [job.row(changed=False) for job in jobs]
     settings = read_trust_bytes(home / SETTINGS) if (home / SETTINGS).is_file() else b""
@@ -299,7 +282,7 @@ def sign_bundle(
     if force or stale or any(job.code for job in jobs):
         secret = key or SigningKey.generate()
         entry = trust_file_bytes(secret.public, owner=owner, short=True)
-        signed = _sign(jobs, secret, envelope, force=force)
+        signed = _sign(jobs, secret, force=force)
         # before the items, so that whatever is signed when this is interrupted is trusted too
         if not load.trust.named(secret.public.fingerprint):
             trust_file = str(trusted / trust_file_name(secret.public))
@@ -353,7 +336,24 @@ def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
     own = [job for job in jobs if job.root.client is None and not job.read.item.description]
     bare = [(job.file.rel_path, "there is no description; a search has only its name to show") for job in own]
     not_yaml = [(job.file.rel_path, job.read.item.note) for job in jobs if job.read.item.note]
-    return notes_warnings([*not_yaml, *bare])
+    return _notes_warnings([*not_yaml, *bare])
+
+
+def _notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return a sentence for each cause of notes on metadata, with the number of files and the first of them.
+
+    Args:
+        notes: The name of each file and its note.
+    """
+    causes = defaultdict[str, list[str]](list)
+    for name, note in notes:
+        found = _LINE.search(note)
+        cause = note.replace(found[0], "", 1) if found else note
+        if cause not in causes and len(causes) == _CAUSES:
+            cause = "the metadata is not YAML for other causes, and was read line by line"
+        causes[cause].append(f"{name} (line {found[1]})" if found else name)
+    counts = {cause: "1 file" if len(names) == 1 else f"{len(names):,} files" for cause, names in causes.items()}
+    return tuple(f"{cause}: {counts[cause]}, {named_files(names)}" for cause, names in causes.items())
 
 
 def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
@@ -373,16 +373,14 @@ def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
     return tuple(reasons.values())
 
 
-def _sign(
-    jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, audience: str = "", force: bool
-) -> list[tuple[_Job, bytes | None]]:
+def _sign(jobs: Sequence[_Job], key: SigningKey, *, audience: str = "", force: bool) -> list[tuple[_Job, bytes | None]]:
     """Return each file with the bytes that the one with its signature is to have: as now where that is valid."""
     now, signed = system_clock(), list[tuple[_Job, bytes | None]]()
     inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)  # of a skill: path in it → signature of one inside
     for job in jobs:
         after = job.held
         if (job.skill and job.take(inside[job.root, job.skill])) or force or job.code:
-            after = job.sign(origin=job.read.origin, key=key, form=form, audience=audience, now=now)
+            after = job.sign(origin=job.read.origin, key=key, audience=audience, now=now)
         if job.skill and after is not None:
             for folder in PurePosixPath(job.skill).parents:
                 inside[job.root, str(folder)][job.path.removeprefix(f"{folder}/")] = after

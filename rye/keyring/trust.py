@@ -19,31 +19,16 @@ from rye.keyring.changes import TrustChange, planned
 from rye.keyring.key_files import public_keys
 from rye.keyring.trust_list import TrustReport, list_entry
 from rye.parameters import COMMANDS, check
-from rye.spaces import FOLDER, check_writable, project_root
+from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
-from rye.trust import (
-    ANYWHERE,
-    TRUSTED_FOLDER,
-    Clock,
-    PublicKey,
-    Revocation,
-    SigningKey,
-    Standing,
-    TrustEntry,
-    TrustLoad,
-    TrustScope,
-    last_moment,
-    leads_out,
-    parse_trust_file,
-    reach_of,
-    read_trust_bytes,
-    refuse_key_text,
-    sign_trust_file,
-    system_clock,
-    trust_file_name,
-)
-from rye.trust.trust_entry import bundle_of
-from rye.trust.trust_file import restate
+from rye.spaces.model import FOLDER
+from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
+from rye.trust.model import Clock
+from rye.trust.reasons import reach_of
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope, bundle_of
+from rye.trust.trust_file import last_moment, parse_trust_file, restate, sign_trust_file, trust_file_name
+from rye.trust.trust_set import ANYWHERE, Standing
+from rye.trust.trust_store import TRUSTED_FOLDER, TrustLoad, leads_out, read_trust_bytes, system_clock
 
 FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _PREFIX = "ed25519:"

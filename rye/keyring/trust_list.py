@@ -8,16 +8,19 @@ from datetime import datetime
 from typing import Any
 
 from rye._report import Report
-from rye.trust import ANYWHERE, REASONS, Origin, Revocation, TrustEntry, TrustScope, TrustSet, reach_of
-from rye.trust.reasons import why_in_effect
+from rye.trust.model import Origin
+from rye.trust.reasons import REASONS, reach_of, why_in_effect
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_set import ANYWHERE, TrustSet
 
 
 @dataclass(frozen=True, slots=True)
 class TrustedKey(Report):
     """One trust file: its key, the limits of that key, whether the key counts, and why.
 
-    ``patterns`` is ``for`` in the file and in JSON. ``code`` is ``counts`` or a code of :data:`rye.trust.REASONS`. The
-    key of a file of the user is judged anywhere, that of a project's or bundle's file in that project or bundle.
+    ``patterns`` is ``for`` in the file and in JSON.
+    ``code`` is ``counts`` or a code of :data:`rye.trust.reasons.REASONS`. The key of a file of the user is judged
+    anywhere, that of a project's or bundle's file in that project or bundle.
     """
 
     fingerprint: str

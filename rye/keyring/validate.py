@@ -10,11 +10,12 @@ from typing import Any, Final
 from rye._text import has_invisible, inline
 from rye.index.relations import references_in
 from rye.index.schema import version
-from rye.spaces import Root
+from rye.spaces.model import Root
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import ReadItem
 from rye.spaces.tree import PROGRAM
-from rye.trust import COMMENT_MARKS, disagreements, unsigned_bytes
+from rye.trust.evidence import disagreements
+from rye.trust.line import COMMENT_MARKS, unsigned_bytes
 from rye.trust.list import ListedFile
 
 _TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")

@@ -95,8 +95,7 @@ _PLACES = _named(
         metavar="SECONDS",
     ),
     embedder=Parameter(
-        "What turns texts into vectors: `wordllama`, `minilm`, `none`, `sentence-transformers:DIR`, "
-        "`model2vec:DIR`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
+        "What turns texts into vectors: `wordllama`, `minilm`, `none`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
         notes="see `rye/embedding`",
         metavar="NAME",
     ),
@@ -352,11 +351,6 @@ COMMANDS: Mapping[str, _Table] = {
                 "The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user",
                 metavar="NAME|FILE",
                 completes="key",
-            ),
-            form=_format(
-                "Form of the line",
-                *("v2", "v1"),
-                notes="`v1` is for readers that know no better; see `rye/signing`",
             ),
             audience=_AUDIENCE._replace(help="Sign the project's items for this audience; by default `RYE_AUDIENCE`"),
             dry_run=_flag("Say what would be signed and change nothing"),

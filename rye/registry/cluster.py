@@ -23,7 +23,7 @@ from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
 from rye.cluster.published import model_beside, read_snapshot
 from rye.cluster.vectors import ItemVectors, Model
-from rye.embedding import Embedder
+from rye.embedding.protocol import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
 from rye.index.reader import Reader
 from rye.items.scope import parse_scope
@@ -37,7 +37,7 @@ from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchWarning
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
-from rye.trust import TrustLoad, system_clock
+from rye.trust.trust_store import TrustLoad, system_clock
 
 if TYPE_CHECKING:
     from rye.registry.relations import Relations

@@ -16,7 +16,7 @@ from rye.registry.watch import Watch
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
-    from rye.spaces import Root
+    from rye.spaces.model import Root
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 1.0

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import PurePosixPath
 
-from rye import items, spaces
 from rye.errors import ItemError
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
+from rye.items.model import ItemType
 from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
 from rye.search.predicates import States
-from rye.spaces import Root
 from rye.spaces.lists import warn_beside
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, read_item
 from rye.spaces.skills_lock import locked_source
-from rye.trust import TrustSet, judge, system_clock, uncovered_lines
+from rye.trust.judge import judge
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import system_clock
 
 
 def load_item(
@@ -43,7 +44,7 @@ def load_item(
         message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
         hint = "keep one of them; it is not clear which one is meant"
         raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
-    found_item = read(part.root, paths[0], items.ItemType(kind), item_id)
+    found_item = read(part.root, paths[0], ItemType(kind), item_id)
     now = system_clock()
     states = States(reader, reader, lambda: trust, now)
     shadows, shadowed_by = states.sharing(states.sources_of(kind, item_id, part), part.root.source)
@@ -58,7 +59,6 @@ def load_item(
         folder=part.root.folder,
         installed_from=_installed_from(part.root, item_id),
         signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
-        uncovered=uncovered_lines(found_item.data, found_item.evidence, PurePosixPath(paths[0]).suffix),
         shadows=shadows,
         shadowed_by=shadowed_by,
         states=withdrawn,
@@ -74,7 +74,7 @@ def load_item(
 
 
 def _installed_from(root: Root, item_id: str) -> str:
-    is_installed = root.has_skills and root.space is spaces.Space.PROJECT
+    is_installed = root.has_skills and root.space is Space.PROJECT
     return locked_source(root.around, item_id) if is_installed else ""
 
 

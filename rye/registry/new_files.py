@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rye import spaces
 from rye._report import Report
 from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
-from rye.items import ItemType, parse, split_name
 from rye.items.clients import OF_PROJECTS, OF_USERS
-from rye.items.reader import MAX_BYTES
-from rye.spaces import FOLDER, Root, Space
+from rye.items.model import ItemType
+from rye.items.reader import MAX_BYTES, parse, split_name
+from rye.spaces.discover import check_writable, project_root, user_root
 from rye.spaces.layout import Layout
-from rye.trust import disagreements
+from rye.spaces.model import FOLDER, Root, Space
+from rye.spaces.read import read_file
+from rye.trust.evidence import disagreements
 from rye.trust.model import Origin
 
 SKILL = "skill"
@@ -104,7 +105,7 @@ def _base(layout: Layout, space: str) -> Root:
         EnvironmentFault: ``unsafe-owner``, ``project-elsewhere`` or ``unusable-project``.
     """
     folder = layout.user.parent if space == Space.USER else project_folder(layout)
-    spaces.check_writable(spaces.user_root(folder) if space == Space.USER else spaces.project_root(folder))
+    check_writable(user_root(folder) if space == Space.USER else project_root(folder))
     return Root(Space(space), folder)
 
 
@@ -116,7 +117,7 @@ def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) 
         EnvironmentFault: ``unsafe-owner``, or a file cannot be written.
     """
     there = {each: os.path.lexists(base.path / each.rel_path) for each in files}
-    spaces.check_writable(base, (each.rel_path for each, exists in there.items() if not exists))
+    check_writable(base, (each.rel_path for each, exists in there.items() if not exists))
     for each in there:
         check_place(base, each.rel_path)
     for each, exists in there.items():
@@ -149,7 +150,7 @@ def _write(root: Root, file: NewFile) -> None:
         with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
             stream.write(file.data)
     except FileExistsError:
-        if not place.is_file() or spaces.read_file(root, file.rel_path) != file.data:
+        if not place.is_file() or read_file(root, file.rel_path) != file.data:
             message = f"{root.source} has another file {file.rel_path}"
             raise ItemError("copy-exists", message, hint="remove or rename it first; nothing is overwritten") from None
     except OSError as error:

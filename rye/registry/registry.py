@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from rye._process import Cancelled
-from rye.embedding import Embedder
+from rye.embedding.protocol import Embedder
 from rye.errors import NotFoundError, RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
@@ -45,9 +45,9 @@ from rye.search.context import SearchContext
 from rye.search.local import LocalSearch
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
-from rye.spaces import Root
 from rye.spaces.layout import Layout, as_path, as_paths
-from rye.trust import system_clock
+from rye.spaces.model import Root
+from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
     from rye.cluster.publish import PublishReport
@@ -510,7 +510,6 @@ class Registry:
         *targets: str,
         space: str = "project",
         key: PathLike | None = None,
-        format: str = "v2",  # noqa: A002 - the word callers expect
         dry_run: bool = False,
         check: bool = False,
         force: bool = False,
@@ -525,7 +524,6 @@ class Registry:
             targets: ``type:id``, globs of ids, or paths.
             space: ``project`` or ``user``; system space is read-only.
             key: Name or file of the key; None takes ``RYE_SIGNING_KEY`` or the user space's ``private_key``.
-            format: ``v2``, or ``v1`` for older readers.
             dry_run: Whether to only say what would be signed; the public half of the key is enough.
             check: Whether to only say what this key has not validly signed, without validating metadata.
             force: Whether to sign again what is validly signed.
@@ -546,7 +544,6 @@ class Registry:
             space=space,
             keyring=Keyring(self._layout, passphrase=passphrase, named=self._named_trust),
             key=key if isinstance(key, str) else path,
-            form=format,
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
             expected=expected,
@@ -599,7 +596,7 @@ class Registry:
         """
         check_space(space)
         from rye.spaces.lists import check_list, has_list, list_folder
-        from rye.trust import system_clock
+        from rye.trust.trust_store import system_clock
 
         trust, now = self._layout.load_trust(self._named_trust).trust, system_clock()
         roots = {list_folder(root): root for root in reversed(self._layout.in_space(space)) if has_list(root)}

@@ -13,12 +13,14 @@ from rye._report import Report
 from rye.errors import ItemError
 from rye.index.reader import Part, Reader
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
-from rye.items import ItemType
+from rye.items.model import ItemType
 from rye.registry.lookup import find_item, reading
 from rye.search.graph import Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
 from rye.spaces.signed import ReadItem, read_item
-from rye.trust import TrustSet, judge, system_clock
+from rye.trust.judge import judge
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import system_clock
 
 MAX_RELATIONS: Final = 1_000
 """Relations in one answer."""

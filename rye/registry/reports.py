@@ -19,9 +19,7 @@ _METADATA = (
 class LoadedItem(Report):
     """One item with its content and the verdict on exactly that content.
 
-    ``uncovered`` are the ``[first, last]`` lines of the content with text that the signature does not cover, where it
-    covers others. ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the
-    same id.
+    ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
     ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is
     hidden, and what of its successor is not trusted or not believed. ``installed_from`` is where ``skills-lock.json``
     says that a skill came from; nobody has signed that.
@@ -38,7 +36,6 @@ class LoadedItem(Report):
     states: tuple[str, ...] = ()
     successor: str = ""
     warnings: tuple[str, ...] = ()
-    uncovered: tuple[tuple[int, int], ...] = ()
     folder: str = ""
     installed_from: str = ""
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rye import spaces
+from rye._files import write_atomically
 from rye._report import Report
 from rye._resources import items_root
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
-from rye.items import ItemType
 from rye.items.clients import SKILL_FILE, ClientFolder
+from rye.items.model import ItemType
 from rye.keyring.private import Keyring, Passphrase
 from rye.registry.new_files import (
     SKILL,
@@ -29,12 +29,12 @@ from rye.registry.new_files import (
     write_files,
 )
 from rye.registry.registry import Registry
-from rye.spaces import FOLDER, Root, Space
+from rye.spaces.discover import check_writable, client_of, project_root
 from rye.spaces.layout import Layout
+from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.signed import skill_files
 from rye.spaces.targets import files_to_sign
-from rye.trust import unlistable, write_atomically
-from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, write_rows
+from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, unlistable, write_rows
 
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
@@ -112,7 +112,7 @@ class Setup:
         progress: Progress | None = None,
     ) -> None:
         self.folder = project_folder(layout)
-        spaces.check_writable(spaces.project_root(self.folder))
+        check_writable(project_root(self.folder))
         self._base = Root(Space.PROJECT, self.folder)
         self._signs, self._passphrase = signs, passphrase
         self._keyring = Keyring(layout, passphrase=passphrase)
@@ -226,7 +226,7 @@ class Setup:
 
 
 def _client(item: VerifiedItem) -> tuple[str, ClientFolder | None]:
-    return spaces.client_of(item.path, ItemType(item.type), item.id)
+    return client_of(item.path, ItemType(item.type), item.id)
 
 
 def _source(item: VerifiedItem) -> str:

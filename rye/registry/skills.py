@@ -21,27 +21,20 @@ from urllib.parse import quote, unquote
 
 from rye._text import has_invisible, inline
 from rye.errors import ItemError, NotFoundError
-from rye.items import ItemType
 from rye.items.clients import SKILL_FILE
 from rye.items.front_matter import read_front_matter
+from rye.items.model import ItemType
 from rye.items.values import decode
-from rye.spaces import Root
-from rye.spaces.model import is_skipped
+from rye.spaces.model import Root, is_skipped
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import parse_item, read_item
 from rye.spaces.tree import FOLDER, PLAIN, PROGRAM, mode_of, tree
-from rye.trust import (
-    DETACHED_SUFFIX,
-    SKILL_SIGNATURE,
-    Evidence,
-    Origin,
-    Signature,
-    Skill,
-    Verdict,
-    inspect,
-    judge,
-    system_clock,
-)
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import SKILL_SIGNATURE, Skill
+from rye.trust.model import Evidence, Origin, Signature, Verdict
+from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
     from rye.index.reader import Part

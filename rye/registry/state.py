@@ -22,10 +22,11 @@ from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
 from rye.search.settings import Ranking, read_ranking
-from rye.spaces import Root
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
-from rye.trust import TrustLoad, TrustSet, system_clock
+from rye.spaces.model import Root
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import TrustLoad, system_clock
 
 if TYPE_CHECKING:
     from rye.registry.reports import SpaceStatus

@@ -10,7 +10,7 @@ from rye._report import Report
 from rye.index.reader import Reader
 from rye.search.facets import Wanted, count_all
 from rye.search.predicates import States
-from rye.trust import system_clock
+from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
     from rye.registry.state import State

@@ -12,9 +12,10 @@ from itertools import chain
 from pathlib import Path
 
 from rye._process import Cancelled, stoppable
-from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, has_minilm, is_there, open_embedder
-from rye.embedding.choice import URLS, VARIABLE
-from rye.embedding.protocol import ModelChangedError, embed_with_probe
+from rye.embedding.choice import URLS, VARIABLE, Choice
+from rye.embedding.guarded import GuardedEmbedder
+from rye.embedding.loader import has_minilm, is_there, open_embedder
+from rye.embedding.protocol import Embedder, Floats, ModelChangedError, embed_with_probe
 from rye.errors import UnavailableError
 from rye.index.cache_folder import files_in
 from rye.index.digest_vectors import DigestVectors
@@ -34,9 +35,9 @@ from rye.search.meaning import Meaning
 from rye.search.modes import AUTO_MISSING
 from rye.search.rerank import RECIPE, Reranker
 from rye.search.settings import ignored_choices, read_choice
-from rye.spaces import Root
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
+from rye.spaces.model import Root
 from rye.spaces.state import SETTINGS
 
 PROBE_SECONDS = 60.0

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rye.errors import CancelledError, RyeError
-from rye.items import TYPE_OF_FOLDER
-from rye.spaces import FOLDER
+from rye.items.model import TYPE_OF_FOLDER
+from rye.spaces.model import FOLDER
 
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport

@@ -10,7 +10,7 @@ from rye.index.arrays import Bools
 from rye.items.scope import Scope
 from rye.query import ast
 from rye.search.expand import How, Pattern
-from rye.trust import Verdict
+from rye.trust.model import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from rye.index.reader import Reader
 from rye.search.fields import Overrides
 from rye.search.meaning import Meaning, no_meaning
 from rye.search.rerank import Reranker
-from rye.trust import TrustSet
+from rye.trust.trust_set import TrustSet
 
 
 @dataclass(frozen=True, slots=True)

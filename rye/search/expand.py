@@ -18,9 +18,6 @@ MAX_EXPANSIONS = 1_024
 
 INFLECTION_WEIGHT = 0.6
 
-_RARE = 8
-"""Most terms occur in no more documents."""
-
 Choice = tuple[Ints, Floats]
 """Term numbers of one segment, ascending, and their weights."""
 
@@ -80,16 +77,12 @@ class Terms:
         return sum(int(document_frequencies(part, ids, fields).sum()) for part, (ids, _) in pairs)
 
 
-def expand(reader: Reader, pattern: Pattern, fields: Bools | None, most: int = MAX_EXPANSIONS) -> Terms:
-    """Return the terms a pattern stands for, the most frequent if there are more than ``most``.
-
-    ``fields``, shape ``(fields,)``, are those in which a term's document frequency counts when terms must be left out;
-    None leaves out none.
-    """
+def expand(reader: Reader, pattern: Pattern, most: int | None = MAX_EXPANSIONS) -> Terms:
+    """Return the terms a pattern stands for; those in most documents if there are more than ``most``, None for all."""
     choices = tuple([_choose(part, pattern) for part in reader.parts])
-    if fields is None or sum([len(ids) for ids, _ in choices]) <= most:
+    if most is None or sum([len(ids) for ids, _ in choices]) <= most:
         return Terms(reader, choices)
-    return _cut(reader, choices, pattern.text, fields, most=most)
+    return _cut(reader, choices, pattern.text, most=most)
 
 
 def _choose(part: Part, pattern: Pattern) -> Choice:
@@ -142,18 +135,18 @@ def _fuzzy(part: Part, pattern: Pattern) -> Choice:
     return ids[weights > 0], weights[weights > 0]
 
 
-def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: Bools, *, most: int) -> Terms:
-    """Keep the word itself and the terms of greatest live document frequency over all segments; ties by term."""
+def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, *, most: int) -> Terms:
+    """Keep the word itself and the terms in most documents, deleted ones included, in any field; ties by term."""
     numbers, own = _numbered(reader, choices, itself)
-    rows = [(part, ids, of) for part, (ids, _), of in zip(reader.parts, choices, numbers, strict=True)]
-    counts = _greatest(rows, own, fields, most=most)
-    if np.count_nonzero(counts) <= most:
+    counts = np.zeros(1 + max(int(of.max(initial=-1)) for of in numbers), np.int64)
+    for part, (ids, _), of in zip(reader.parts, choices, numbers, strict=True):
+        counts[of] += part.segment.term_docs[ids]
+    if len(counts) <= most:
         return Terms(reader, choices)
-    if own >= 0 and counts[own]:
+    if own >= 0:
         counts[own] = counts.max() + 1
-    least = _kth_largest(counts, most)
-    keep = counts > least  # then of those that are equal to it the first by word, as many as there is room for
-    keep[np.flatnonzero(counts == least)[: most - np.count_nonzero(keep)]] = True
+    keep = np.zeros(len(counts), bool)
+    keep[np.argsort(-counts, kind="stable")[:most]] = True
     cut = [(ids[keep[of]], weights[keep[of]]) for (ids, weights), of in zip(choices, numbers, strict=True)]
     return Terms(reader, tuple(cut), cut=True)
 
@@ -171,50 +164,13 @@ def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple
     return numbers, number_of.get(itself, -1)
 
 
-def _greatest(rows: list[tuple[Part, Ints, Ints]], own: int, fields: Bools, *, most: int) -> Ints:
-    """Return the live document frequency of each term that may be among the greatest, of others 0.
-
-    The idea: the documents that have a term in any field, deleted or not, are known without reading a posting, so the
-    terms with most of them are counted first. The invariant: they bound the frequency from above: once as many counts
-    as are kept reach the greatest bound of those left out, none of these can be among the greatest. The source: the
-    threshold algorithm (Fagin, Lotem and Naor, Optimal Aggregation Algorithms for Middleware, 2003).
-
-    Each row is a segment, its terms, and their numbers among those of all segments.
-    """
-    size = 1 + max(int(of.max(initial=-1)) for _, _, of in rows)
-    bounds = np.zeros(size, np.int64)
-    for part, ids, of in rows:
-        bounds[of] += part.segment.term_docs[ids]
-    if fields.all() and all(part.intact for part, _, _ in rows):
-        return bounds
-    wanted = most + 1
-    taken = 2 * wanted
-    while True:
-        floor = _kth_largest(bounds, taken) if taken < size else 0
-        asked = bounds >= floor
-        asked[own] |= own >= 0
-        counts = np.zeros(size, np.int64)
-        for part, ids, of in rows:
-            these = asked[of]
-            counts[of[these]] += document_frequencies(part, ids[these], fields)
-        if floor == 0 or _kth_largest(counts, wanted) >= floor:
-            return counts
-        taken *= 4
-
-
-def _kth_largest(counts: Ints, k: int) -> int:
-    """Return the k-th largest count (k ≥ 1). Counts up to :data:`_RARE` are skipped where enough are greater."""
-    great = counts[counts > _RARE]
-    return int(np.partition(great if len(great) >= k else counts, -k)[-k])
-
-
 def document_frequencies(part: Part, ids: Ints, fields: Bools) -> Ints:
     """Return in how many live documents of one segment each term occurs in any of the fields."""
     if part.intact and fields.all():
         return part.segment.term_docs[ids].astype(np.int64)
     postings, owner = part.segment.postings(ids)
-    docs = part.segment.posting_doc[postings]
-    keep = fields[part.segment.posting_field[postings]] & part.live[docs]
+    docs, numbers = part.segment.places(postings)
+    keep = fields[numbers] & part.live[docs]
     docs, owner = docs[keep], owner[keep]  # by term, document and field; one with several counts once
     counts: Ints = np.bincount(owner[fresh(docs) | fresh(owner)], minlength=len(ids))
     return counts

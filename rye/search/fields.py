@@ -13,7 +13,6 @@ import numpy as np
 
 from rye.index import schema
 from rye.index.arrays import Numbers
-from rye.index.postings import NormCodes
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS, TYPE_NAMES, fold_value
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
@@ -255,27 +254,20 @@ class Weights:
     first_rows: Mapping[str, int] = field(default_factory=dict)
     _tables: WeakKeyDictionary[Segment, Floats] = field(default_factory=WeakKeyDictionary, init=False)
 
-    def normalized(self, part: Part, slots: Numbers, codes: NormCodes | None = None) -> Floats:
+    def normalized(self, part: Part, slots: Numbers) -> Floats:
         """Return ``w / (1 − b + b · length / average length)`` for some documents and fields of a segment.
 
         Args:
             part: The segment.
             slots: As :func:`rye.index.postings.slot_keys` gives them.
-            codes: Those of their norms, where they are at hand.
         """
         norms = part.segment.norms
-        if norms is None:
-            docs, fields = slots >> FIELD_BITS, slots & FIELD_MASK
-            return self._normalized(part, part.segment.types[docs], fields, part.segment.lengths[fields, docs])
         table = self._tables.get(part.segment)
         if table is None:
-            table = self._tables[part.segment] = self._normalized(part, *norms[1:])
-        return table.take(norms.by_slot.take(slots) if codes is None else codes)
-
-    def _normalized(self, part: Part, types: Numbers, fields: Numbers, lengths: Numbers) -> Floats:
-        rows = types.astype(np.int64) + self.first_rows.get(part.root.source, 0)
-        norm: Floats = (1.0 - self.b)[fields] + (self.b / self.average)[fields] * lengths
-        return self.w[rows, fields] / norm
+            rows = norms.types + self.first_rows.get(part.root.source, 0)
+            table = (1.0 - self.b)[norms.fields] + (self.b / self.average)[norms.fields] * norms.lengths
+            table = self._tables[part.segment] = self.w[rows, norms.fields] / table
+        return table.take(norms.by_slot.take(slots))
 
 
 def plain_weights(average: Floats) -> Weights:

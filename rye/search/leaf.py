@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from rye.index.arrays import Bools, Ints, Numbers, fresh, ranges, unique
-from rye.index.postings import NormCodes
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.search.bound import Phrase, TermQuery
@@ -72,7 +71,6 @@ class Leaf:
         self._part, self._query, self._choices, self._effort = part, query, choices, effort
         self._limits = query.fields if False in query.fields.tolist() else None
         self._dense, self._ordered = False, True
-        self._norms: NormCodes | None = None
         self._slots: Numbers
         self._tf: Floats | Numbers
         if plain := plain_pattern(query):
@@ -91,13 +89,10 @@ class Leaf:
         """Read the postings of some terms: of live documents, in the fields of the query."""
         segment, (terms, weights) = self._part.segment, choice
         slots, tf = segment.slots_and_tf(terms, weights if set(weights.tolist()) != {1.0} else None)
-        keep = None
         if self._limits is not None or not self._part.intact:
             keep = counting(self._part, slots, self._limits)
             slots, tf = slots.take(keep), tf.take(keep)
         if len(slots) * DENSE > segment.docs:
-            norms = segment.norms_of(terms)
-            self._norms = norms if norms is None or keep is None else norms.take(keep)
             self._dense, self._ordered = True, len(terms) == 1
         elif len(terms) > 1:
             order = slots.argsort(kind="stable")  # merges the terms, each of which is in order
@@ -159,7 +154,7 @@ class Leaf:
 
     def add(self, total: Floats, weights: Weights) -> None:
         """Add tf~ to a total for every document of the segment."""
-        np.add.at(total, self._docs, weights.normalized(self._part, self._slots, self._norms) * self._tf)
+        np.add.at(total, self._docs, weights.normalized(self._part, self._slots) * self._tf)
 
     def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> None:
         """Add the contributions to a total for every document of the segment."""

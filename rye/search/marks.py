@@ -1,20 +1,19 @@
 """Where words stand in texts: the character ranges to mark.
 
-The idea: all texts of a page are one text. Its ASCII words are cut into parts by comparing neighbouring bytes, as for
-indexing, and only those parts are read whose first letters are those of a term. What stands around a letter or mark
-that is not ASCII is read by :mod:`rye.index.analysis`, and so is a chunk that is too long for a term.
-
-It pays where terms or texts are many; few terms are searched for literally in short texts.
+The idea: all texts of a page are one text, in whose ASCII words terms are searched for literally. What stands around a
+letter or mark that is not ASCII is read by :mod:`rye.index.analysis`, and so is a chunk that is too long for a term.
 """
 
 from __future__ import annotations
 
+import heapq
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
-from string import ascii_lowercase, ascii_uppercase, digits
+from operator import itemgetter
+from string import ascii_letters, digits
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from rye._text import has_invisible
 from rye.index import analysis
-from rye.index.arrays import Bools, Ints, Numbers, ranges, unique
+from rye.index.arrays import Ints, unique
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
@@ -30,20 +29,10 @@ Ranges = tuple[Range, ...]
 MOST = 10_000
 """Words that are marked in one text, the first ones."""
 
-_LOWER, _DIGIT, _UPPER, _JOINER, _SLASH, _BREAK = (1 << bit for bit in range(6))
-"""Classes of characters; the greatest one between two parts says what they are parts of."""
-
-_WORD, _BETWEEN = _LOWER | _DIGIT | _UPPER, _SLASH | _BREAK
-_MEMBERS = {_LOWER: ascii_lowercase, _DIGIT: digits, _UPPER: ascii_uppercase, _SLASH: "/", _JOINER: analysis.JOINERS}
-_CLASSES = bytes(next((kind for kind, of in _MEMBERS.items() if chr(code) in of), _BREAK) for code in range(256))
-
 _JOINERS = analysis.JOINERS.encode()
-_JOINING = re.compile(f"[{re.escape(analysis.JOINERS)}]+")
-_SHORT = 1 << 16
-"""Characters, times terms, below which terms are searched for literally: that takes less than arrays do."""
-
-_FEW = 256
-"""Parts that are counted one by one, to find those at positions."""
+_IN_CHUNK = frozenset(f"{ascii_letters}{digits}/{analysis.JOINERS}".encode())
+_LONG = re.compile(rb"[A-Za-z0-9/%b]{%d,}" % (re.escape(_JOINERS), analysis.MAX_TERM + 1))
+"""A chunk that is too long for a term."""
 
 _PART = re.compile(
     r"[A-Z]+(?=[A-Z][a-z])"
@@ -93,34 +82,6 @@ def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
     return [tuple(marks[:MOST]) for marks in several]
 
 
-class _Parts(NamedTuple):
-    """The parts of a text in order.
-
-    Attributes:
-        starts, ends: Where each begins and ends.
-        gaps: The class of what follows each: joiners or nothing, with a slash, or the end of its chunk.
-    """
-
-    starts: Ints
-    ends: Ints
-    gaps: Numbers
-
-    def runs(self, border: int) -> tuple[Ints, Ints]:
-        """Return the numbers of the first and last part of each run up to a border of a class or a greater one."""
-        lasts = (self.gaps >= border).nonzero()[0]
-        firsts = np.empty_like(lasts)
-        firsts[:1] = 0
-        firsts[1:] = lasts[:-1] + 1
-        return firsts, lasts
-
-    def joined(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the numbers of the first and last part of what is joined: chunks, and segments, of several parts."""
-        for border in (_BREAK, _SLASH) if (self.gaps == _SLASH).any() else (_BREAK,):
-            firsts, lasts = self.runs(border)
-            several = lasts > firsts
-            yield firsts[several], lasts[several]
-
-
 class _Whole:
     """All texts of a page as one, in which what is read elsewhere is blank.
 
@@ -132,7 +93,6 @@ class _Whole:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._parts: _Parts | None = None
         self.tokens: list[Hit] = []
         self.located: list[tuple[int, int, int]] = []
         if text.isascii():
@@ -142,22 +102,24 @@ class _Whole:
             odd = (codes > 0x7F).nonzero()[0]
             self._bytes = bytearray(codes.astype(np.uint8).tobytes())
             np.frombuffer(self._bytes, np.uint8)[odd] = ord("?")
-            self._read_around(_strange(codes[odd], odd))
+            self._read_around(_strange(codes[odd], odd).tolist())
+        self._read_around([match.start() for match in _LONG.finditer(self._bytes)])
         self.raw = self._bytes.decode()
         self.lowered = self.raw.lower()
 
-    def _read_around(self, places: Ints) -> None:
+    def _read_around(self, places: Sequence[int]) -> None:
         """Read the chunks at some places, ascending, one by one, and blank them."""
         read, end = self._bytes, 0
-        np.frombuffer(read, np.uint8)[places] = ord("a")  # no sign, as a question mark is
-        for place in places.tolist():
+        for place in places:
+            read[place] = ord("a")  # no sign, as a question mark is
+        for place in places:
             if place < end:
                 continue
             # from the sign before, which a mark may compose with, to the one behind
             start = end = place
-            while start and _CLASSES[read[start]] < _BREAK:
+            while start and read[start] in _IN_CHUNK:
                 start -= 1
-            while _CLASSES[read[end]] < _BREAK:
+            while read[end] in _IN_CHUNK:
                 end += 1
             locate = _located_short if end - start <= analysis.MAX_TERM else _located
             tokens, located = locate(self._text[start:end])
@@ -165,42 +127,15 @@ class _Whole:
             self.located += [(start + chunk, start + a, start + b) for chunk, a, b in located]
             read[start:end] = b" " * (end - start)
 
-    def _cut(self) -> _Parts:
-        """Cut words at their borders, and at those of camelCase."""
-        classes = np.frombuffer(self._bytes.translate(_CLASSES), np.uint8)
-        word, upper = classes & _WORD > 0, classes & _UPPER > 0
-        begins = word.copy()
-        begins[1:] = (word[1:] > word[:-1]) | (upper[1:] > upper[:-1])
-        begins[1:-1] |= upper[1:-1] & upper[:-2] & (classes[2:] & _LOWER > 0)
-        begins[2:] |= _numbers(classes)
-        word[:-1] &= begins[1:] >= word[1:]
-        starts, ends = begins.nonzero()[0], word.nonzero()[0] + 1
-        between = classes & _BETWEEN
-        gaps = between[ends]  # of their first characters; behind a joiner the greatest counts
-        gaps[-1:] = _BREAK
-        if len(rows := (gaps < _BREAK).nonzero()[0]):
-            bounds = np.stack([ends[rows], starts[rows + 1]], 1).ravel()
-            gaps[rows] = np.maximum.reduceat(between, bounds)[::2]
-        return _Parts(starts, ends, gaps)
-
-    def parts(self) -> _Parts:
-        """Return the parts of the text; chunks that are too long for a term are read elsewhere."""
-        if self._parts is None:
-            self._parts = self._cut()
-            firsts, lasts = self._parts.runs(_BREAK)
-            long = self._parts.ends[lasts] - self._parts.starts[firsts] > analysis.MAX_TERM
-            if long.any():
-                self._read_around(self._parts.starts[firsts[long]])
-                self._parts = self._cut()
-        return self._parts
-
     def of_terms(self, terms: frozenset[str]) -> list[Hit]:
         """Return where terms stand."""
         plain = [term for term in terms if term.isascii() and term.isalnum()]
-        cut = any(len(term) == analysis.MAX_TERM for term in plain)
-        find = self._among_parts if cut or len(plain) * len(self.raw) > _SHORT else self._literally
         signs = [term for term in terms if analysis.is_lone(term) or (term.isascii() and not term.isalnum())]
-        return [*find(plain, terms), *self._with_signs(signs), *[token for token in self.tokens if token[2] in terms]]
+        return [
+            *self._literally(plain, terms),
+            *self._with_signs(signs),
+            *[token for token in self.tokens if token[2] in terms],
+        ]
 
     def _with_signs(self, terms: Sequence[str]) -> list[Hit]:
         """Return where terms with signs stand, such as ``c++``: these are few."""
@@ -223,8 +158,8 @@ class _Whole:
         """
         raw, found = self.raw, list[Hit]()  # the sign at the end also stands before the first character
         joined = self._bytes.translate(None, _JOINERS).lower().decode()
-        classes = np.frombuffer(self._bytes.translate(_CLASSES), np.uint8)
-        places = (classes & (_JOINER | _SLASH) == 0).nonzero()[0]  # of each character of that
+        units = np.frombuffer(self._bytes, np.uint8)
+        places = np.flatnonzero(~np.isin(units, np.frombuffer(_JOINERS, np.uint8)))  # of each character of that
         for term in plain:
             done, at = 0, joined.find(term)
             while at >= 0:
@@ -241,63 +176,20 @@ class _Whole:
                 at = joined.find(term, at + 1)
         return found
 
-    def _among_parts(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
-        """Return where terms stand, by arrays: only what is as long and begins and ends as a term is read."""
-        parts, wanted = self.parts(), np.zeros(1 << 16, bool)
-        like = [(len(term), ord(term[0]), ord(term[-1])) for term in plain]
-        wanted[_key(*np.asarray(like, np.int64).reshape(-1, 3).T)] = True
-        sizes = parts.ends - parts.starts
-        letters = sizes.cumsum()
-        found = self._alike(wanted, parts.starts, parts.ends, sizes)
-        for firsts, lasts in parts.joined():
-            total = letters[lasts] - letters[firsts] + sizes[firsts]
-            several = self._alike(wanted, parts.starts[firsts], parts.ends[lasts], total)
-            found += [(start, end, _JOINING.sub("", text)) for start, end, text in several]
-        return [hit for hit in found if hit[2] in terms]
-
-    def _alike(self, wanted: Bools, starts: Ints, ends: Ints, sizes: Ints) -> list[Hit]:
-        """Return what of some pieces of the text has length, first and last letter of a term, and what stands there."""
-        letter, text = np.frombuffer(self.lowered.encode(), np.uint8), self.lowered
-        rows = wanted[_key(sizes, letter[starts], letter[ends - 1])].nonzero()[0]
-        several = zip(starts[rows].tolist(), ends[rows].tolist(), strict=True)
-        return [(start, end, text[start:end]) for start, end in several]
-
     def at(self, positions: Sequence[Range], start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
-        if not self.located and max(positions)[1] < _FEW:
-            inside = {at for first, last in positions for at in range(first, last + 1)}
-            parts = enumerate(_PART.finditer(self.raw, start, end))
-            return [(*part.span(), "") for at, part in islice(parts, max(inside) + 1) if at in inside]
-        starts, ends, _ = self.parts()
-        first, last = starts.searchsorted([start, end])
-        starts, ends = starts[first:last], ends[first:last]
+        inside = {at for first, last in positions for at in range(first, last + 1)}
         located = [row for row in self.located if start <= row[0] < end]
-        rows = np.concatenate([np.stack([starts, starts, ends], 1), np.asarray(located, np.int64).reshape(-1, 3)])
-        rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        firsts, lasts = np.minimum(np.asarray(positions) + np.asarray([0, 1]), len(rows)).T
-        return [(a, b, "") for _, a, b in rows[unique(ranges(firsts, lasts))].tolist() if a < b]
+        parts = (match.span() for match in _PART.finditer(self.raw, start, end))
+        rows = heapq.merge(((a, a, b) for a, b in parts), located, key=itemgetter(0))
+        found = enumerate(islice(rows, max(inside) + 1))
+        return [(a, b, "") for at, (_, a, b) in found if at in inside and a < b]
 
 
 def _may_begin(text: str, at: int) -> bool:
     """Return whether a part may begin at a place of ASCII text: at a capital or number, or where no word goes on."""
     here, before = text[at], text[at - 1]
     return here.isupper() or not (here.isalnum() and before.isalnum()) or (here.isdigit() and before.isalpha())
-
-
-def _numbers(classes: npt.NDArray[np.uint8]) -> Bools:
-    """Return of each character from the third on whether a number begins there that ends a piece, behind letters."""
-    letter, digit = classes & (_LOWER | _UPPER) > 0, classes & _DIGIT > 0
-    begins: Bools = letter[:-2] & letter[1:-1] & digit[2:]
-    if len(places := begins.nonzero()[0]):
-        others = (~digit).nonzero()[0]
-        ends = others[np.minimum(np.searchsorted(others, places + 2), len(others) - 1)]
-        begins[places[letter[ends]]] = False
-    return begins
-
-
-def _key(size: Ints, first: Numbers, last: Numbers) -> Ints:
-    """Return a number of 16 bits for the length and two letters of a term; those of others may be the same."""
-    return size << 8 | (first ^ last << 3) & 0xFF
 
 
 def _strange(codes: npt.NDArray[np.uint32], places: Ints) -> Ints:
@@ -316,17 +208,17 @@ def _is_sign(char: str) -> bool:
 
 
 def _located(text: str) -> tuple[list[Hit], list[tuple[int, int, int]]]:
-    """Return the tokens of a text with their places, and its parts, as :class:`_Parts` holds them.
+    """Return the tokens of a text with their places, and of each part the place of its chunk and its own.
 
-    In a text that normalization changes, all of it but a sign at its beginning is the place of each.
+    Where normalization changes the text, the place of each is all of it but for the sign that it may begin with.
     """
-    normalized = analysis.normalize(text)
-    whole = (int(text[0].isascii() and _CLASSES[ord(text[0])] == _BREAK), len(text))
+    normalized, first = analysis.normalize(text), int(_is_sign(text[0]))
     tokens, parts = list[Hit](), list[tuple[int, int, int]]()
     for base, chunk in analysis.locate_chunks(normalized):
-        begin, before = base if normalized == text else whole[0], len(parts)
+        before = len(parts)
+        begin = base if normalized == text else first
         for token in analysis.locate(chunk):
-            start, end = (base + token.start, base + token.end) if normalized == text else whole
+            start, end = (base + token.start, base + token.end) if normalized == text else (first, len(text))
             tokens.append((start, end, token.term))
             if not token.joined:
                 parts.append((begin, start, end))

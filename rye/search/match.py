@@ -54,9 +54,8 @@ class Matcher:
     def terms(self) -> dict[Pattern, Terms]:
         """Return the terms of the dictionary that each part of the query stands for."""
         if self._terms is None:
-            fields = None if self.excluded else self.query.fields
-            several, most = {*patterns(self.query.pattern)}, self._effort.terms
-            self._terms = {pattern: expand(self.reader, pattern, fields, most) for pattern in several}
+            most = None if self.excluded else self._effort.terms
+            self._terms = {each: expand(self.reader, each, most) for each in {*patterns(self.query.pattern)}}
         return self._terms
 
     def _choices(self) -> list[dict[Pattern, Choice]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rye.embedding import Embedder, Floats
-from rye.embedding.protocol import failed, query_vector
+from rye.embedding.protocol import Embedder, Floats, failed, query_vector
 from rye.errors import UnavailableError
 from rye.index.vectors import Vectors
 

@@ -15,7 +15,7 @@ from rye.errors import ItemError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
-from rye.items import ItemType
+from rye.items.model import ItemType
 from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.match import Matcher
 from rye.search.predicates import States
@@ -23,11 +23,14 @@ from rye.search.rerank import text_of
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.search.semantic import HitScores
-from rye.spaces import FolderReader, Root, read_file
-from rye.spaces.read import Read
+from rye.spaces.model import Root
+from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import cut_short
 from rye.spaces.signed import ReadItem, parse_item, read_signed
-from rye.trust import Signature, TrustSet, judge, remembering_verify
+from rye.trust.judge import judge
+from rye.trust.keys import remembering_verify
+from rye.trust.model import Signature
+from rye.trust.trust_set import TrustSet
 
 KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20

@@ -285,7 +285,7 @@ class PositionLeaf:
         counts = np.zeros(self._segment.docs)
         for pattern, held in self._postings.items():
             chosen, _ = held.picked(held.within(wanted))
-            docs, tf = self._segment.posting_doc[chosen], self._segment.frequencies(chosen)
+            docs, tf = self._segment.places(chosen)[0], self._segment.frequencies(chosen)
             counts += self._times[pattern] * np.bincount(docs, tf, len(counts))
         return counts.astype(np.int64)
 
@@ -319,7 +319,7 @@ class PositionLeaf:
         for pattern, held in self._postings.items():
             own, _ = held.picked((held.slots >> FIELD_BITS == doc).nonzero()[0])
             terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
-            fields, tfs = segment.posting_field[own].tolist(), segment.frequencies(own).tolist()
+            fields, tfs = segment.places(own)[1].tolist(), segment.frequencies(own).tolist()
             terms_in[pattern] = {}
             for field, term, tf in zip(fields, segment.terms.take(terms), tfs, strict=True):
                 terms_in[pattern].setdefault(field, {})[term] = tf

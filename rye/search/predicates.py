@@ -25,7 +25,10 @@ from rye.search.fields import between
 from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
 from rye.spaces.shadowing import foreign_copy
-from rye.trust import Signature, TrustSet, Verdict, judge, remembering_verify
+from rye.trust.judge import judge
+from rye.trust.keys import remembering_verify
+from rye.trust.model import Signature, Verdict
+from rye.trust.trust_set import TrustSet
 
 _FEW = 8
 """Up to this many different numbers, comparing with each is faster than :func:`numpy.bincount`."""

@@ -126,7 +126,7 @@ class Dictionary:
 
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part stands, added up over the terms it expands to."""
-        return expand(self._reader, Pattern(part, how), self._fields).frequency(self._fields)
+        return expand(self._reader, Pattern(part, how)).frequency(self._fields)
 
     def within(self, field: str) -> Dictionary:
         """Return the words of one text field."""
@@ -162,7 +162,7 @@ class Dictionary:
         the edits for each letter; 0 where there is no such term.
         """
         rows: dict[str, tuple[float, int]] = {}
-        found = expand(self._reader, Pattern(part, How.FUZZY, start=start), self._fields)
+        found = expand(self._reader, Pattern(part, How.FUZZY, start=start))
         for one, (ids, _) in zip(self._reader.parts, found.choices, strict=True):
             counts = document_frequencies(one, ids, self._fields)
             for term, df in zip(one.segment.terms.take(ids), counts.tolist(), strict=True):

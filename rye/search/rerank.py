@@ -22,9 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.embedding import Embedder
-from rye.embedding import Floats as Rows
-from rye.embedding.protocol import query_vector
+from rye.embedding.protocol import Embedder, query_vector
+from rye.embedding.protocol import Floats as Rows
 from rye.index.arrays import Ints
 from rye.index.digest_vectors import DigestVectors
 from rye.index.reader import Floats

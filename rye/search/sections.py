@@ -44,7 +44,7 @@ from rye.search.section_text import SectionText, keyword_scores, sections_of
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.spaces.shadowing import cut_short
 from rye.spaces.signed import read_item
-from rye.trust import Verdict
+from rye.trust.model import Verdict
 
 _CUT_BELOW = 200
 """A text is not cut to fewer characters than these; it and the sections after it are left out."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.embedding import Embedder
-from rye.embedding import Floats as Rows
+from rye.embedding.protocol import Embedder
+from rye.embedding.protocol import Floats as Rows
 from rye.errors import EnvironmentFault, RyeError, UnavailableError
 from rye.index import analysis
 from rye.index.arrays import Bools, Ints, unique

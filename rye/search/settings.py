@@ -24,16 +24,17 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from rye._text import inline
-from rye.embedding import Choice
-from rye.embedding.choice import MAX_BATCH, MAX_CHUNK, MAX_TIMEOUT, MIN_CHUNK
+from rye.embedding.choice import MAX_BATCH, MAX_CHUNK, MAX_TIMEOUT, MIN_CHUNK, Choice
 from rye.errors import ArgumentError, ItemError, UnavailableError
 from rye.index.schema import TYPE_NAMES
 from rye.items.yaml import load as load_yaml
 from rye.parameters import BoostParts, Parameter, ParameterError, check_all, parameters_of
 from rye.search.fields import TEXT_FIELDS, Overrides
-from rye.spaces import Root, is_own
+from rye.spaces.bundles import is_own
+from rye.spaces.model import Root
 from rye.spaces.state import SETTINGS, judge_settings
-from rye.trust import TrustSet, Verdict
+from rye.trust.model import Verdict
+from rye.trust.trust_set import TrustSet
 
 MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16

@@ -17,7 +17,6 @@ import numpy as np
 
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index.arrays import Ints
-from rye.index.postings import slot_keys
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
 from rye.query import ast
@@ -77,9 +76,8 @@ def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
 def _term_shares(weights: Weights, part: Part, local: int) -> tuple[Ints, Floats]:
     """Return the terms of a document, ascending, and ``tf~ / (k1 + tf~)`` of each."""
     segment = part.segment
-    postings = np.flatnonzero(segment.posting_doc[:] == local)
-    slots = slot_keys(np.full(len(postings), local), segment.posting_field[postings])
-    tf = segment.frequencies(postings) * _alike(weights).normalized(part, slots)
+    postings = np.flatnonzero(segment.places(slice(None))[0] == local)
+    tf = segment.frequencies(postings) * _alike(weights).normalized(part, segment.slots(postings))
     # Postings are ordered by term: the term of a posting is the last one whose postings begin at or before it.
     numbers = np.searchsorted(segment.term_postings, postings.astype(segment.term_postings.dtype), side="right") - 1
     terms, which = np.unique(numbers, return_inverse=True)

@@ -13,7 +13,7 @@ import numpy as np
 from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.search.graph import graph_of
-from rye.trust import Signature, Verdict
+from rye.trust.model import Signature, Verdict
 
 _SUPERSEDED_BY = KIND_NUMBER["superseded_by"]
 

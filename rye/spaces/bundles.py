@@ -13,14 +13,14 @@ from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 
+from rye._files import real_path
 from rye._resources import items_root
 from rye.errors import ArgumentError, NotFoundError
-from rye.items import ItemType
 from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
+from rye.items.model import ItemType
 from rye.spaces import packages
 from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into
-from rye.trust import real_path
 from rye.trust.trust_entry import OWN
 
 # ruff: noqa: PTH112 - Path.is_dir() and is_file() raise where a folder may not be entered

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from rye._files import SAFE_FOLDERS, Ownership, others_below, others_control, ownership_of, real_path
 from rye._text import quote
 from rye.errors import EnvironmentFault
-from rye.items import ItemType
 from rye.items.clients import (
     CLIENTS,
     COVERED_IN_GITHUB,
@@ -26,8 +26,8 @@ from rye.items.clients import (
     is_obeyed,
     is_weak_mark,
 )
+from rye.items.model import ItemType
 from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
-from rye.trust import SAFE_FOLDERS, Ownership, others_below, others_control, ownership_of, real_path
 
 _PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
 
@@ -221,7 +221,7 @@ def files_warning(root: Root, others: Sequence[str]) -> str:
 
     Args:
         root: The root. A bundle is its publisher's, whoever installed it.
-        others: A phrase for each file, as of :func:`rye.trust.others_below`.
+        others: A phrase for each file, as of :func:`rye._files.others_below`.
     """
     if not others or root.space is Space.SYSTEM or owner_warning(root):
         return ""

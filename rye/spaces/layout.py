@@ -9,14 +9,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rye import spaces
+from rye._files import real_path
 from rye._resources import OWN_KEY
 from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
-from rye.spaces import Root, Space
+from rye.spaces.bundles import is_own, named_roots, system_roots
+from rye.spaces.discover import (
+    check_project,
+    client_roots,
+    find_project,
+    owner_warning,
+    project_root,
+    user_root,
+    user_space,
+)
+from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.state import checkouts_around, organisation_folder, user_fault
-from rye.trust import TrustLoad, check_audience, load_trust, real_path
+from rye.trust.line import check_audience
+from rye.trust.trust_entry import OWN
+from rye.trust.trust_store import TrustLoad, load_trust
 
 AUDIENCE: Final = "RYE_AUDIENCE"
 """Environment variable that names the audience where the caller does not."""
@@ -77,34 +89,34 @@ class Layout(NamedTuple):
         name = os.environ.get(AUDIENCE, "") if audience is None else audience
         name = "" if name == "" else check_audience(name)
         chosen = _check_clients(clients)
-        home = spaces.user_space() if user is None else user
+        home = user_space() if user is None else user
         if project is None:
-            project = spaces.find_project(Path.cwd(), user=home)
+            project = find_project(Path.cwd(), user=home)
         elif not os.path.isdir(project):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
             message = f"there is no project folder {project}"
             raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai", path=str(project))
         else:
-            spaces.check_project(project, user=home)
+            check_project(project, user=home)
         roots: list[Root] = []
         if project is not None:
             roots += [
-                spaces.project_root(project),
-                *spaces.client_roots(Space.PROJECT, project, OF_PROJECTS, clients=chosen),
+                project_root(project),
+                *client_roots(Space.PROJECT, project, OF_PROJECTS, clients=chosen),
             ]
-        roots += [spaces.user_root(home), *spaces.client_roots(Space.USER, home, OF_USERS, clients=chosen)]
-        found, warnings = spaces.system_roots(bundles)
-        given, faults = spaces.named_roots(more, known=found)
+        roots += [user_root(home), *client_roots(Space.USER, home, OF_USERS, clients=chosen)]
+        found, warnings = system_roots(bundles)
+        given, faults = named_roots(more, known=found)
         others = tuple(root for root in given if root not in found)
-        named = given if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
-        unsafe = filter(None, map(spaces.owner_warning, roots))
+        named = given if bundles is None else (*(root for root in found if root.bundle != OWN), *others)
+        unsafe = filter(None, map(owner_warning, roots))
         faults = (*unsafe, *warnings, *faults)
         left: tuple[str, ...] = ()
         if len(chosen) < len(CLIENTS):
             unchosen = frozenset(CLIENTS) - chosen
-            known = spaces.client_roots(Space.PROJECT, project, OF_PROJECTS, clients=unchosen) if project else ()
-            known += spaces.client_roots(Space.USER, home, OF_USERS, clients=unchosen)
+            known = client_roots(Space.PROJECT, project, OF_PROJECTS, clients=unchosen) if project else ()
+            known += client_roots(Space.USER, home, OF_USERS, clients=unchosen)
             left = tuple(root.source for root in known)
-        return cls((*roots, *found, *others), project, home / spaces.FOLDER, faults, named, name, left)
+        return cls((*roots, *found, *others), project, home / FOLDER, faults, named, name, left)
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; those ``named`` count as the user's own.
@@ -116,10 +128,10 @@ class Layout(NamedTuple):
         others = {
             root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle and not root.client
         }
-        checkouts, own = self._checkouts(), [root for root in self.roots if spaces.is_own(root)]
+        checkouts, own = self._checkouts(), [root for root in self.roots if is_own(root)]
         load = load_trust(
             user=self.user,
-            project=None if self.project is None else self.project / spaces.FOLDER,
+            project=None if self.project is None else self.project / FOLDER,
             others=others,
             checkouts=checkouts,
             user_fault=user_fault(self.user, checkouts),
@@ -137,7 +149,7 @@ class Layout(NamedTuple):
     def _checkouts(self) -> list[str]:
         """Return the folders in which no part of the user space may lie: those worked in, and those verified."""
         home = real_path(self.user.parent)
-        named = [root for root in self.roots if root.space != Space.USER and not spaces.is_own(root)]
+        named = [root for root in self.roots if root.space != Space.USER and not is_own(root)]
         places = [_place(root) for root in named if real_path(_place(root)) != home]
         projects = [_place(root) for root in named if root.space == Space.PROJECT]
         if self.project is not None:
@@ -158,19 +170,17 @@ class Layout(NamedTuple):
             filled: Sources that have items.
         """
         roots = self.in_space(space)
-        if space == Space.SYSTEM or any(root.source in filled and not spaces.is_own(root) for root in roots):
+        if space == Space.SYSTEM or any(root.source in filled and not is_own(root) for root in roots):
             return ""
         looked = []
         if space != Space.USER:
             where = f"in {quote(str(self.project or Path.cwd()))}"
             above = "" if self.project else " and the folders above it"
-            looked.append(
-                f"for {spaces.FOLDER}, {', '.join(FIXED_NAMES[:2])}, .claude/skills and the like {where}{above}"
-            )
+            looked.append(f"for {FOLDER}, {', '.join(FIXED_NAMES[:2])}, .claude/skills and the like {where}{above}")
         looked += [
             f"in {quote(str(root.path))}"
             for root in roots
-            if root.client is None and root.space != Space.PROJECT and not spaces.is_own(root)
+            if root.client is None and root.space != Space.PROJECT and not is_own(root)
         ]
         whose = "of your own" if space == "all" else f"in {space} space"
         advice = "rye init takes in what a folder holds, rye new writes a first one, --project DIR names another folder"
@@ -186,7 +196,7 @@ class Layout(NamedTuple):
 
 def _place(root: Root) -> Path:
     """Return the folder that a root stands for: the one around its ``.ai`` or its client's folder, else itself."""
-    return root.around if root.client or root.path.name == spaces.FOLDER else root.path
+    return root.around if root.client or root.path.name == FOLDER else root.path
 
 
 def _check_clients(clients: Sequence[str] | None) -> frozenset[str]:

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from rye._files import real_path
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.bundles import is_own
@@ -23,10 +24,12 @@ from rye.spaces.read import read_chunks
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.tree import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
 from rye.spaces.uncovered import beside_warning, runnable_beside
-from rye.trust import DETACHED_SUFFIX, Origin, TrustLoad, TrustSet, real_path, system_clock
+from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, Change, ListedFile, SpaceList, compare, parse_list
+from rye.trust.model import Origin
 from rye.trust.reasons import audience_words
-from rye.trust.trust_set import ListedSpace
+from rye.trust.trust_set import ListedSpace, TrustSet
+from rye.trust.trust_store import TrustLoad, system_clock
 
 _KIND: Final = "lists"
 _FIRST: Final = "list-first-use"
@@ -292,7 +295,7 @@ class ListedItem(NamedTuple):
 
     Attributes:
         root, file: Where it lies.
-        sha256, mode: As of :class:`rye.trust.ListedFile`.
+        sha256, mode: As of :class:`rye.trust.list.ListedFile`.
         is_detached: Whether its signature file is on the list: where that is taken away, the list stands not in for it.
     """
 

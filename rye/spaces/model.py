@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye._text import visible
-from rye.items import EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.items.clients import ClientFolder
-from rye.trust import Origin
+from rye.items.model import TYPE_OF_FOLDER, ItemType
+from rye.items.reader import EXTENSIONS, is_item_file
+from rye.trust.model import Origin
 
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""

@@ -15,13 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from rye._files import real_path
 from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.items.clients import FIXED_FILES, FIXED_NAMES, MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS_FOLDER, is_obeyed
 from rye.spaces.bundles import RootCollector, has_items, identify
 from rye.spaces.discover import check_project, client_roots
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_within, spelled_as
 from rye.spaces.uncovered import named_files
-from rye.trust import real_path
 
 # ruff: noqa: PTH116, PTH118, PTH119, PTH120 - paths are text here, for there may be many
 

@@ -7,7 +7,6 @@ same, but takes longer to load than a search takes.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -78,29 +77,9 @@ def read_text(path: Path, most: int = _MAX_BYTES) -> str:
 def package_folders(info: Path, module: str) -> Iterator[Path]:
     """Yield the folders of the package that an entry point names, and of the packages around it, the nearest first."""
     parts = module.split(".")
-    for base in _places_of(info, parts[0]):
-        for length in range(len(parts), 0, -1):
-            if os.path.isdir(folder := base.joinpath(*parts[:length])):
-                yield folder
-
-
-def _places_of(info: Path, package: str) -> Iterator[Path]:
-    """Yield where a distribution has its packages: beside its metadata, or where an editable installation points.
-
-    Beside its metadata only if it lists files of that package, as another distribution may have one of that name.
-    """
-    site = info.parent
+    # only if the distribution lists files of the package, as another one may have a package of that name
     files = [line.partition(",")[0] for line in read_text(info / "RECORD", _MAX_RECORD).splitlines()]
-    if not files or any(name.startswith(f"{package}/") for name in files):
-        yield site
-    for name in files:
-        if name.endswith(".pth") and "/" not in name:
-            lines = read_text(site / name).splitlines()
-            yield from (site / line for line in lines if line and os.path.isdir(site / line))
-    with suppress(ValueError, AttributeError, TypeError):
-        source = json.loads(read_text(info / "direct_url.json") or "{}")
-        if source.get("dir_info", {}).get("editable") and source["url"].startswith("file:"):
-            from urllib.request import url2pathname
-
-            project = Path(url2pathname(source["url"].removeprefix("file:").removeprefix("//")))
-            yield from (project / "src", project)
+    if not files or any(name.startswith(f"{parts[0]}/") for name in files):
+        for length in range(len(parts), 0, -1):
+            if os.path.isdir(folder := info.parent.joinpath(*parts[:length])):
+                yield folder

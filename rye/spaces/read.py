@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from posixpath import splitext
 
+from rye._files import Ownership, others_control, ownership_of, real_path
 from rye.errors import ItemError
-from rye.items import MAX_BYTES
 from rye.items.clients import SKILL_FILE
+from rye.items.reader import MAX_BYTES
 from rye.spaces.model import FileStat, Root, Space, stat_of
-from rye.trust import COMMENT_MARKS, SKILL_SIGNATURE, Ownership, others_control, ownership_of, real_path
+from rye.trust.line import COMMENT_MARKS
+from rye.trust.list import SKILL_SIGNATURE
 
 MAX_OTHER = 268_435_456
 """How long a file that is no item may be where a list covers it, in bytes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rye.trust import Signature, Verdict
+from rye.trust.model import Signature, Verdict
 
 MAX_HIDING_WARNINGS: Final = 20
 """Items named for hiding another signer's; the rest are counted."""

@@ -13,15 +13,18 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
-from rye import items
 from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
+from rye.items.model import Item, ItemType
+from rye.items.reader import parse
 from rye.spaces.model import FileStat, Root, stat_of
 from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
 from rye.spaces.tree import PLAIN, PROGRAM, mode_of, tree
-from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, Evidence, ListedFile, Origin, Skill, inspect
-from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES
+from rye.trust.evidence import inspect
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_SIGNATURE, ListedFile, Skill
+from rye.trust.model import Evidence, Origin
 
 _ATTEMPTS = 5
 
@@ -180,7 +183,7 @@ class ReadItem(NamedTuple):
     """One file as it is on disk at this moment: bytes, item, what they prove, and its detached signature or skill."""
 
     data: bytes
-    item: items.Item
+    item: Item
     evidence: Evidence
     origin: Origin
     suffix: str
@@ -190,7 +193,7 @@ class ReadItem(NamedTuple):
 def read_item(
     root: Root,
     path: str,
-    item_type: items.ItemType,
+    item_type: ItemType,
     item_id: str,
     *,
     read: Read = read_file,
@@ -232,8 +235,8 @@ def parse_item(
         ItemError: The file is no item.
     """
     suffix = suffix_of(path)
-    item_type = items.ItemType(origin.item_type)
-    item = items.parse(data, item_type=item_type, item_id=origin.item_id, suffix=suffix, path=path)
+    item_type = ItemType(origin.item_type)
+    item = parse(data, item_type=item_type, item_id=origin.item_id, suffix=suffix, path=path)
     evidence = inspect(
         data,
         origin=origin,

@@ -35,7 +35,11 @@ from rye._files import (
 )
 from rye.errors import EnvironmentFault
 from rye.spaces.model import FOLDER
-from rye.trust import TRUSTED_FOLDER, Origin, Signature, TrustSet, inspect, judge
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.model import Origin, Signature
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import TRUSTED_FOLDER
 
 VARIABLE: Final = "RYE_STATE_DIR"
 MAX_RECORD: Final = 1 << 26

@@ -14,17 +14,18 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from rye import spaces
+from rye._files import real_path
 from rye.errors import ArgumentError, ItemError, RyeError
-from rye.items import TYPE_OF_FOLDER
 from rye.items.clients import SKILL_FILE
+from rye.items.model import TYPE_OF_FOLDER
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
-from rye.spaces import ItemFile, ProjectsBelow, Root
 from rye.spaces.layout import Layout
-from rye.spaces.model import is_within, spelled_as
+from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within, spelled_as
+from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import skill_of
-from rye.spaces.walk import aliased, own_path
-from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, real_path
+from rye.spaces.walk import aliased, list_items, own_path
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import SKILL_SIGNATURE
 
 NamedFile = tuple[Root, ItemFile, str]
 """A file to sign, and the folder of the skill that is signed as a whole with it; empty for that file alone."""
@@ -97,7 +98,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
             lambda _root, file: kind in ("", file.item_type) and fnmatchcase(file.item_id, item_id),
             lambda root, rel: root.client is not None or (kind in ("", _type_of(rel)) and _may_match(rel, item_id)),
         )
-    if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
+    if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
@@ -202,7 +203,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
 
     @cache
     def walk(root: Root) -> tuple[Mapping[str, ItemFile], list[str], Sequence[ItemError]]:
-        listed, faults = spaces.list_items(root)
+        listed, faults = list_items(root)
         by_path = {str(root.path / file.rel_path): file for file in listed}
         return by_path, sorted(by_path), faults
 
@@ -287,7 +288,7 @@ def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
         for each in without:
             _check_excluded(each, folder, layout.in_space(space))
         known = set(map(_place, layout.roots))
-        found = spaces.look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
+        found = look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
         new = (root for root in found.roots if root.space == "project" and _place(root) not in known)
         found = found._replace(roots=tuple(new))
     elif without:
@@ -334,6 +335,6 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
         for root in known
         if is_within(os.path.abspath(root.path), written) or is_within(real_path(root.path), real)
     }
-    found = spaces.look_below(path, taken={root.bundle for root in known})
+    found = look_below(path, taken={root.bundle for root in known})
     new = [root for root in found.roots if _place(root) not in around.values()]
     return found._replace(roots=(*around, *new))

@@ -8,18 +8,17 @@ named, whatever it is, because a client may read it tomorrow.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import struct
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from rye.errors import ItemError
-from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file, parse
 from rye.items.clients import CODE, OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
+from rye.items.model import ItemType
+from rye.items.reader import PLAIN_EXTENSIONS, is_item_file, parse
 from rye.spaces.model import CACHE, FOLDER, MODULES, ItemFile, Root, Space, is_within, spelled_as
 from rye.spaces.read import OPEN_FILE, read_file, skill_of
 from rye.spaces.tree import PROGRAM, mode_of
@@ -237,25 +236,3 @@ def named_files(paths: Sequence[str]) -> str:
     """Return the first few paths, and how many more there are."""
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     return ", ".join(paths[:_NAMED]) + more
-
-
-_LINE = re.compile(r"line (\d+): ")
-_CAUSES = 10
-"""Causes of notes that are told from each other."""
-
-
-def notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return a sentence for each cause of notes on metadata, with the number of files and the first of them.
-
-    Args:
-        notes: The name of each file and its :attr:`rye.items.Item.note`.
-    """
-    causes = defaultdict[str, list[str]](list)
-    for name, note in notes:
-        found = _LINE.search(note)
-        cause = note.replace(found[0], "", 1) if found else note
-        if cause not in causes and len(causes) == _CAUSES:
-            cause = "the metadata is not YAML for other causes, and was read line by line"
-        causes[cause].append(f"{name} (line {found[1]})" if found else name)
-    counts = {cause: "1 file" if len(names) == 1 else f"{len(names):,} files" for cause, names in causes.items()}
-    return tuple(f"{cause}: {counts[cause]}, {named_files(names)}" for cause, names in causes.items())

@@ -26,9 +26,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from rye._files import Ownership, others_below, own, ownership_of, real_path
 from rye._text import may_name_item
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, TYPE_OF_FOLDER, ItemType, is_item_file
 from rye.items.clients import (
     COVERED_IN_GITHUB,
     FIXED_FOLDERS,
@@ -41,11 +41,14 @@ from rye.items.clients import (
     is_covered,
     is_obeyed,
 )
+from rye.items.model import TYPE_OF_FOLDER, ItemType
+from rye.items.reader import EXTENSIONS, PLAIN_EXTENSIONS, is_item_file
 from rye.spaces.discover import files_warning, has_skills
 from rye.spaces.model import FileStat, ItemFile, Root, Space, is_skipped, is_within, spelled_as, stat_of
 from rye.spaces.read import is_detached, linked_skill
 from rye.spaces.signed import skill_status
-from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, Ownership, others_below, own, ownership_of, real_path
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import SKILL_SIGNATURE
 
 # ruff: noqa: PTH112, PTH114, PTH116, PTH118 - paths are text here: a walk may handle ten thousand
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Final
 
 from rye._text import RawEnvelope, composed, find_envelope
@@ -78,29 +77,6 @@ def _below_front_matter(rest: bytes, digest: str) -> Coverage | None:
         return None
     body = rest[close + 3 :].decode("utf-8", "surrogateescape").strip()
     return Coverage.BELOW_FRONT_MATTER if _matches(body.encode("utf-8", "surrogateescape"), digest) else None
-
-
-def uncovered_lines(data: bytes, evidence: Evidence, suffix: str) -> tuple[tuple[int, int], ...]:
-    """Return the ``[first, last]`` lines of a file, from 1 on, with text that its signature does not cover.
-
-    Nothing where it covers all of them, or none: then the verdict says so. The line of the signature does not count.
-    """
-    envelope = find_envelope(data, suffix)
-    if envelope is None or evidence.code or evidence.coverage in {Coverage.WHOLE, Coverage.SKILL_FILE}:
-        return ()
-    rest, start, end = data[envelope.end :], envelope.end, len(data)
-    if evidence.coverage is Coverage.DIRECTIVE:
-        start, end = envelope.end + rest.find(_OPEN), envelope.end + rest.rfind(_CLOSE) + len(_CLOSE)
-    elif evidence.coverage is Coverage.BELOW_FRONT_MATTER:
-        start += rest.find(b"---", 3) + 3
-    lines, at = list[int](), 0
-    for number, line in enumerate(data.splitlines(keepends=True), start=1):
-        outside = line[: max(start - at, 0)] + line[max(end - at, 0) :]
-        if outside.strip(_BLANK) and not at <= envelope.start < at + len(line):
-            lines.append(number)
-        at += len(line)
-    borders = [at for at, line in enumerate(lines) if at == 0 or line != lines[at - 1] + 1]
-    return tuple((lines[first], lines[last - 1]) for first, last in pairwise([*borders, len(lines)]))
 
 
 def line_end_change(data: bytes, envelope: RawEnvelope, digest: str) -> str:

@@ -43,7 +43,7 @@ def judge(
     trusted yet: its items in a wrong place, or signed in part, would be so after trusting it as well, and say that.
 
     Args:
-        evidence: What :func:`rye.trust.inspect` found in its bytes, for this origin.
+        evidence: What :func:`rye.trust.evidence.inspect` found in its bytes, for this origin.
         origin: Where the file is.
         trust: The keys of this run.
         now: The moment of judging, which decides what has expired.

@@ -70,7 +70,7 @@ _ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[
 class ParsedLine(NamedTuple):
     """What a well-formed signature line states; ``signature`` is still text. A ``|provider@user`` suffix is dropped.
 
-    A named tuple, as :class:`rye.spaces.ItemFile` and for the same reason: one is made for each of ten thousand files.
+    A named tuple, as ``ItemFile`` and for the same reason: one is made for each of ten thousand files.
     """
 
     format: EnvelopeFormat
@@ -259,16 +259,14 @@ class SigningTerms(TypedDict):
     """The keyword arguments of everything that signs.
 
     Attributes:
-        origin: Type and id that a v2 signature binds.
+        origin: Type and id that the signature binds.
         key: Who signs.
-        form: v2, or v1 for readers that know no better; v2 by default.
-        audience: The registry that the file is signed for, which only v2 can say; empty for none, as by default.
+        audience: The registry that the file is signed for; empty for none, as by default.
         now: The time to write, to the second.
     """
 
     origin: Origin
     key: SigningKey
-    form: NotRequired[EnvelopeFormat]
     audience: NotRequired[str]
     now: datetime
 
@@ -276,19 +274,19 @@ class SigningTerms(TypedDict):
 def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> bytes:
     """Return the file with a signature line over all the rest of it; one that is there is replaced.
 
-    In format v2 the line of a Markdown file that begins with front matter is the first comment in that, where it hides
-    nothing from other readers. Else it stands first, or below a shebang; a byte order mark stays in front, and the line
+    The line of a Markdown file that begins with front matter is the first comment in that, where it hides nothing from
+    other readers. Else it stands first, or below a shebang; a byte order mark stays in front, and the line
     ends as the first line of the file does. Signing twice with the same arguments gives the same bytes.
 
     Args:
         data: All bytes of the file.
         suffix: The extension, which gives the comment mark. But for Markdown, whose place for the line is its own,
-            format v2 names and binds it: files of several languages begin a comment alike.
+            the line names and binds it: files of several languages begin a comment alike.
         **terms: As in :class:`SigningTerms`.
 
     Raises:
-        SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``format`` when the
-            format is only read or cannot name the audience; ``not-utf-8`` when the file is not text.
+        SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``not-utf-8`` when the
+            file is not text.
         ArgumentError: ``bad-audience``.
     """
     suffix = suffix.lower()
@@ -303,7 +301,7 @@ def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> by
         data.decode("utf-8")
     except UnicodeDecodeError:
         raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
-    inside = front_matter(data, suffix) if terms.get("form", _V2) is _V2 else 0
+    inside = front_matter(data, suffix)
     head, rest, line_break = _split(data, inside)
     before, after = _HASH if inside else COMMENT_MARKS[suffix]
     bound = "" if suffix == ".md" else suffix
@@ -320,11 +318,8 @@ def sign_detached(data: bytes, *, placement: Placement = Placement.DETACHED, **t
         **terms: As in :class:`SigningTerms`.
 
     Raises:
-        SigningError: ``format``: there is no detached form of it.
         ArgumentError: ``bad-audience``.
     """
-    if (form := terms.get("form", _V2)) is not _V2:
-        raise SigningError("format", f"a detached signature has no format {form}", hint="use v2")
     return f"{_sign(data, placement, **terms)}\n".encode()
 
 
@@ -335,13 +330,10 @@ def _sign(
     suffix: str = "",
     origin: Origin,
     key: SigningKey,
-    form: EnvelopeFormat = _V2,
     audience: str = "",
     now: datetime,
 ) -> str:
-    """Return an envelope over all of a content."""
-    if audience and form is not _V2:
-        raise SigningError("format", f"a {form} line cannot name the audience {audience!r}", hint="use v2")
+    """Return a signature line of format v2, without its comment mark, over all of a content."""
     digest = hashlib.sha256(content).hexdigest()
     signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
     names = {"suffix": suffix, "audience": check_audience(audience) if audience else ""}
@@ -351,13 +343,8 @@ def _sign(
         "signed_at": signed_at,
         **names,
     }
-    signature = encode_signature(key.sign(signed_message(form, digest, **facts, placement=placement)))
-    if form is _V2:
-        parts = (CONTEXT, signed_at, digest, signature, key.public.fingerprint, *filter(None, names.values()))
-        return ":".join(parts)
-    if form is EnvelopeFormat.V1:
-        return f"rye:signed:{signed_at}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
-    raise SigningError("format", f"the {form} format is read, not written", hint="use v2 or v1")
+    signature = encode_signature(key.sign(signed_message(_V2, digest, **facts, placement=placement)))
+    return ":".join((CONTEXT, signed_at, digest, signature, key.public.fingerprint, *filter(None, names.values())))
 
 
 def unsigned_bytes(data: bytes, suffix: str = "") -> bytes:

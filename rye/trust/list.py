@@ -148,7 +148,7 @@ def read_rows(rows: bytes) -> dict[str, ListedFile]:
 def sign_skill(files: Iterable[ListedFile], **terms: Unpack[SigningTerms]) -> bytes:
     """Return the content of ``SKILL.sig``: one signature line, and the list of the files.
 
-    Arguments and errors as for :func:`rye.trust.sign_detached`; ``origin`` is that of the skill's directive.
+    Arguments and errors as for :func:`rye.trust.line.sign_detached`; ``origin`` is that of the skill's directive.
     """
     rows = write_rows(files)
     return sign_detached(rows, placement=Placement.SKILL, **terms) + rows

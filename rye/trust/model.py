@@ -101,7 +101,7 @@ class Signature(NamedTuple):
 
     Attributes:
         verdict: One of six.
-        code: Stable reason code, one of :data:`rye.trust.REASONS`.
+        code: Stable reason code, one of :data:`rye.trust.reasons.REASONS`.
         reason: The same in words.
         signer: 64-hex fingerprint of the key when known, else the one in the line, else empty.
         owner: Owner named by the trust file of that key, else empty. Never taken from the line.

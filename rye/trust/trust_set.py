@@ -54,7 +54,7 @@ class Standing(NamedTuple):
     """Whether a key counts at a place and a moment.
 
     Attributes:
-        code: Empty if it counts, else the reason code (:data:`rye.trust.REASONS`) that says why not.
+        code: Empty if it counts, else the reason code (:data:`rye.trust.reasons.REASONS`) that says why not.
         entry: The trust file that decided; None for a key that no trust file names.
         detail: Words that go with the code.
     """

@@ -32,7 +32,7 @@ TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 
 
 def system_clock() -> datetime:
-    """Return the present moment in UTC; the :class:`rye.trust.Clock` of a real run."""
+    """Return the present moment in UTC; the :class:`rye.trust.model.Clock` of a real run."""
     return datetime.now(UTC)
 
 

@@ -4,5 +4,3 @@ A search needs none of it, so nothing is imported here::
 
     from rye.verify.policy import load_policy
 """
-
-__all__ = ()

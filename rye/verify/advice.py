@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -19,43 +19,38 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rye import spaces
 from rye._text import Advice, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items import ItemType
 from rye.items.clients import OF_PROJECTS
-from rye.spaces import Root
-from rye.spaces.read import is_detached
-from rye.trust import DETACHED_SUFFIX, REASONS, Origin, TrustSet, Verdict, system_clock
+from rye.items.model import ItemType
+from rye.spaces.discover import client_of, find_project, user_space
+from rye.spaces.model import FOLDER, Root, Space
 from rye.trust.list import Change
-from rye.verify.git import may_check_out
+from rye.trust.model import Origin, Verdict
+from rye.trust.reasons import REASONS
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import system_clock
 from rye.verify.lists import REMEDIES
-from rye.verify.originals import Originals, SkillChange, changed_in_skill, skill_folder
+from rye.verify.originals import Originals
 
 if TYPE_CHECKING:
     from rye.verify.report import VerifiedItem, Violation
 
 _PATTERN: Final = re.compile(r"[*?\[]")
-_SAFELY: Final = "-c core.fsmonitor=false -c core.hooksPath=/dev/null"
-"""Options of git, so that no program starts that the settings of a repository name."""
-
 _LONGEST: Final = 500
 """Characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
-
-_NAMED: Final = 5
-"""Files of a changed skill that are named in words."""
 
 _ANEW: Final = "# ask its signer to sign it anew"
 _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "signer": ("# get a version that a signer who is demanded has signed, and compare the two with diff", ""),
-        "format": (_ANEW, "rye sign {ref} --format {form}"),
+        "format": (_ANEW, "rye sign {ref}"),
         "undated": (_ANEW, "rye sign {ref}"),
         "too-old": (_ANEW, "rye sign --force {ref}  # once you have seen that it still holds"),
         "dated-ahead": (_ANEW, "rye sign --force {ref}  # once the clocks are right"),
     }
 )
-"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.trust.REASONS`."""
+"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.trust.reasons.REASONS`."""
 
 _OF_BUNDLE: Final = (
     "# get the bundle again from where it came from (a package: install it anew), and compare the two with diff -r"
@@ -67,34 +62,10 @@ _OF_UNSIGNED_BUNDLE: Final = (
     "again from where it came from, and compare the two with diff -r"
 )
 
+_REVIEW: Final = "changed after it was signed: review it with `git diff`, then"
+
 _EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "list-changed"})
 """Codes of files whose bytes are not those that were signed: so is what the signer edited, and not yet signed."""
-
-_COMMITTED: Final = frozenset(
-    {
-        "digest",
-        "encoding",
-        "line-ends",
-        "malformed",
-        "signature",
-        "skill-changed",
-        "two-envelopes",
-        "file-changed",
-        "file-removed",
-        "list-changed",
-        "list-gone",
-        "list-malformed",
-    }
-)
-"""Codes of files that were well before: what was committed may be what is wanted."""
-
-
-class _Place(NamedTuple):
-    """A file: its space, the path of its root, and its own below that."""
-
-    space: str
-    root: str
-    path: str
 
 
 class Signers(NamedTuple):
@@ -143,8 +114,6 @@ class Adviser:
     signers: Callable[[], Signers] = Signers
     audience: str = ""
     _originals: dict[str, Originals] = field(default_factory=dict, repr=False, compare=False)
-    _restorable: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
-    """Root → whether git may be told to bring back its files."""
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Adviser:
@@ -152,37 +121,36 @@ class Adviser:
         paths = {str(root.path): str(root.path if root.client is None else root.around) for root in named}
         try:
             here = Path.cwd()
-            project = spaces.find_project(here, user=spaces.user_space())
+            project = find_project(here, user=user_space())
         except (OSError, EnvironmentFault):
             return cls("", named=paths)
         return cls(str(here), "" if project is None else str(project), paths, cache(Signers.find), audience)
 
-    def of_item(self, item: VerifiedItem, code: str, *, formats: tuple[str, ...] = ()) -> Advice:
+    def of_item(self, item: VerifiedItem, code: str) -> Advice:
         """Return what to do about an item's verdict or what a policy has against it; empty where all is well.
 
         Args:
             item: The file.
             code: Of the reason or of the policy's demand.
-            formats: Of the signature that the policy accepts; empty for any.
         """
         reason = REASONS.get(code)
         remedy, signing = (reason.remedy, reason.signing) if reason is not None else _OF_POLICY[code]
         if not remedy:
             return Advice("", "")
         root, is_unsigned = root_of(item.ref, item.path), code == "no-envelope"
-        place = _Place(item.space, root, item.path.removeprefix(f"{root}/"))
+        path = item.path.removeprefix(f"{root}/")
         key = self._signing_key(item)
-        facts = self._facts(item, root, key, formats)
-        if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(root, place.path):
-            code, key, remedy = "digest", None, remedy if item.space == "system" else REASONS["digest"].remedy
+        facts = self._facts(item, root, key)
+        if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(root, path):
+            key, remedy = None, remedy if item.space == "system" else REASONS["digest"].remedy
         if key is not None and code in _EDITED:
             sign = "rye sign --list{where}" if code == "list-changed" else "rye sign {ref}"
-            return self._own_edit(code, place, sign.format(**facts))
+            return Advice("", f"{_REVIEW}: {sign.format(**facts)}")
         if key is not None and signing:
             return self._sign(item, root, Advice.read(signing.format(**facts)))
         if item.space == "system" and remedy.startswith("# "):
             remedy = _OF_UNSIGNED_BUNDLE if is_unsigned else _OF_BUNDLE
-        return self._compare(code, place, remedy.format(**facts))
+        return Advice.read(remedy.format(**facts))
 
     def of_list(self, violation: Violation, change: Change) -> Advice:
         """Return what to do about a finding about a list, or about a file that none names."""
@@ -193,7 +161,7 @@ class Adviser:
         then = f"; once you have reviewed it: {command}{where}" if command else ""
         words = f"# {remedy.words}{then}".replace("--forget", f"--forget{where}")
         text = remedy.words if "  # " in remedy.words else words
-        return self._compare(change.code, _Place(violation.space, root, change.path), text)
+        return Advice.read(text)
 
     def was_signed(self, root: str, path: str) -> bool:
         """Return whether the last commit or the list has another version of a file, which is signed."""
@@ -208,14 +176,6 @@ class Adviser:
             self._originals[root] = Originals(root)
         return self._originals[root]
 
-    def _own_edit(self, code: str, place: _Place, sign: str) -> Advice:
-        """Return what to do about a file that the user's own key signed: to sign it again, or to drop the change."""
-        change = _change(place) if code == "skill-changed" else SkillChange((place.path,))
-        what = f" ({_listed([*change.changed, *change.added])})" if code == "skill-changed" else ""
-        back = self._back(place, change.changed)
-        otherwise = f"; if somebody else changed it, bring it back: {back}" if back else ""
-        return Advice("", f"review what changed{what}, then: {sign}{otherwise}")
-
     def _sign(self, item: VerifiedItem, root: str, advice: Advice) -> Advice:
         """Return the advice to sign an item, behind what has to be done first."""
         path = item.path.removeprefix(f"{root}/")
@@ -226,44 +186,7 @@ class Adviser:
             return Advice("", f"{first}; then: {advice.command}")
         return advice
 
-    def _compare(self, code: str, place: _Place, remedy: str) -> Advice:
-        """Return a remedy; instead, the command that brings a file back as git has it, if git has it otherwise."""
-        if code not in _COMMITTED:
-            return Advice.read(remedy)
-        path, added = place.path, tuple[str, ...]()
-        signed = (path, f"{path}{DETACHED_SUFFIX}")[: 1 + is_detached(path)]
-        if code == "skill-changed":
-            signed, added = _change(place)
-            remedy = f"{remedy}: {_listed(signed)}" if signed else remedy
-        back = self._back(place, signed)
-        if not back:
-            return Advice.read(
-                f"{remedy}; find out where this came from, and remove it: {_listed(added)}" if added else remedy
-            )
-        words = "brings back the version in git; read first what stands there"
-        words += f", and remove what was added: {_listed(added)}" if added else ""
-        return Advice(back, words)
-
-    def _back(self, place: _Place, paths: Iterable[str]) -> str:
-        """Return the command that brings files back as the last commit has them; empty where it would change nothing.
-
-        A project below the user's, or a bundle, came with the repository that it may hold: that is not asked.
-        """
-        root = place.root
-        around = _project_around(root) if place.space == "project" else self.project
-        cloned = self.project if self.project and f"{around}/".startswith(f"{self.project}/") else around
-        if root not in self._restorable:
-            self._restorable[root] = may_check_out(Path(root), cloned)
-        paths = [each for each in paths if self._restorable[root] and self._original(root).differs(each)]
-        if not paths:
-            return ""
-        folder = root.removeprefix(f"{self.here}/") if self.here else root
-        folder = f"./{folder}" if folder.startswith("-") else folder
-        names = " ".join(quote(f"./{each}" if each.startswith((":", "-")) else each) for each in paths)
-        literal = " --literal-pathspecs" if any(_PATTERN.search(each) or "\\" in each for each in paths) else ""
-        return f"git {_SAFELY}{literal} -C {quote(folder)} checkout HEAD -- {names}"
-
-    def _facts(self, item: VerifiedItem, root: str, key: str | None, formats: tuple[str, ...]) -> dict[str, str]:
+    def _facts(self, item: VerifiedItem, root: str, key: str | None) -> dict[str, str]:
         """Return what stands in the templates of remedies; see :mod:`rye.trust.reasons`."""
         named = item.path if _PATTERN.search(item.ref) else item.ref
         project = self._project(item.space, root)
@@ -274,7 +197,6 @@ class Adviser:
             "project": project,
             "bundle": quote(self.named.get(root, item.bundle)),
             "key": quote(item.signature.signer),
-            "form": next((form for form in ("v2", "v1") if form in formats), "v2"),
         }
 
     def _where(self, space: str, root: str) -> str:
@@ -306,19 +228,9 @@ class Adviser:
 
     def _may_list(self, violation: Violation, root: str) -> bool:
         """Return whether the user holds a key that may sign the list of a folder."""
-        is_client = violation.space != "system" and Path(root).name != spaces.FOLDER
+        is_client = violation.space != "system" and Path(root).name != FOLDER
         origin = Origin(violation.space, violation.bundle, "list", violation.bundle)
         return not is_client and self.signers().option(origin) is not None
-
-
-def _change(place: _Place) -> SkillChange:
-    return changed_in_skill(place.root, skill_folder(place.root, place.path))
-
-
-def _listed(paths: Sequence[str]) -> str:
-    """Return the first few of some paths, and how many more there are."""
-    shown = ", ".join(quote(each) for each in paths[:_NAMED])
-    return f"{shown} and {len(paths) - _NAMED} more" if len(paths) > _NAMED else shown
 
 
 def _why_unsignable(item: VerifiedItem, root: str) -> str:
@@ -327,8 +239,8 @@ def _why_unsignable(item: VerifiedItem, root: str) -> str:
     from rye.spaces.signed import read_item
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
-    client = spaces.client_of(item.path, ItemType(kind), item_id)[1]
-    where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle, client=client)
+    client = client_of(item.path, ItemType(kind), item_id)[1]
+    where = Root(Space(item.space), Path(root), item.bundle, client=client)
     try:
         problems = faults(read_item(where, path, ItemType(kind), item_id), where)
     except ItemError as error:
@@ -340,14 +252,14 @@ def _why_unsignable(item: VerifiedItem, root: str) -> str:
 
 
 def _project_around(root: str) -> str:
-    places = (spaces.FOLDER, *(each.place for each in OF_PROJECTS if each.place))
+    places = (FOLDER, *(each.place for each in OF_PROJECTS if each.place))
     return next((root.removesuffix(f"/{place}") for place in places if root.endswith(f"/{place}")), root)
 
 
 def root_of(ref: str, path: str) -> str:
     """Return the path of the root in which a file is the item ``type:id``."""
     kind, _, item_id = ref.partition(":")
-    if folder := spaces.client_of(path, ItemType(kind), item_id)[0]:
+    if folder := client_of(path, ItemType(kind), item_id)[0]:
         return folder
     at = path.rfind(f"/{ItemType(kind).folder}/{item_id}.")
     return path[:at] if at > 0 else os.path.dirname(path)  # noqa: PTH120 - text, as the path is

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,11 +33,6 @@ _ENVIRONMENT = {
 }
 """Nothing in the repository replaces a commit, a parent or a file by another."""
 
-_STARTING = re.compile(
-    rb"(?i)(?:filter|include(?:if)?|pager)\.|extensions\.(?:partialclone|worktreeconfig)\b|.*\.promisor\b", re.DOTALL
-)
-"""Settings that may start a program when a file is checked out and that no option of git overrides."""
-
 _HASHES = {40: hashlib.sha1, 64: hashlib.sha256}
 """Number of hex digits → the hash that git names a content by."""
 
@@ -60,19 +54,6 @@ def read_blob(folder: Path, name: str) -> bytes:
 def is_blob(content: bytes, name: str) -> bool:
     """Return whether git names a content by this hash."""
     return _HASHES[len(name)](b"blob %d\0%b" % (len(content), content)).hexdigest() == name
-
-
-def may_check_out(folder: Path, project: str) -> bool:
-    """Return whether ``git checkout`` in a folder starts no program that the repository names.
-
-    The repository must lie around ``project``: one in a subfolder came with the files and is not the user's.
-    """
-    repository = _Repository.find(folder) if project else None
-    if repository is None or not Path(os.path.realpath(project)).is_relative_to(repository.top):
-        return False
-    names = repository.run("config", "--local", "--includes", "--name-only", "-z", "--list")
-    is_same = repository.searched() == repository.git_dir
-    return names is not None and is_same and not any(_STARTING.match(name) for name in names.split(b"\0"))
 
 
 def _read(folder: Path, *words: str) -> bytes:

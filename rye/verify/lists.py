@@ -10,14 +10,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError
-from rye.spaces import Root, Space
 from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_folder
+from rye.spaces.model import Root, Space
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
 from rye.spaces.tree import MAX_FILES, FileMode
 from rye.spaces.uncovered import beside_warning
-from rye.trust import TRUSTED_FOLDER
 from rye.trust.list import LIST_FILE, Change
+from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.policy import NO_DEMAND, ListDemand
 from rye.verify.report import Unchecked, Violation
 

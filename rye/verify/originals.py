@@ -9,15 +9,14 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from rye import spaces
 from rye._text import find_envelope
 from rye.errors import EnvironmentFault, ItemError, SigningError
-from rye.spaces import Root
 from rye.spaces.lists import read_list
+from rye.spaces.model import Root, Space
 from rye.spaces.read import is_detached, suffix_of
 from rye.spaces.signed import skill_files
-from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, read_rows
-from rye.trust.list import MAX_LIST_BYTES, MAX_SPACE_LIST, ListedFile, parse_list
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import MAX_LIST_BYTES, MAX_SPACE_LIST, SKILL_SIGNATURE, ListedFile, parse_list, read_rows
 from rye.verify.git import committed, is_blob, read_blob
 
 
@@ -56,12 +55,6 @@ class Originals:
             return False
         return find_envelope(read_blob(self.root, name), suffix_of(path)) is not None
 
-    def differs(self, path: str) -> bool:
-        """Return whether the last commit has another content for a file, or has files where there is a folder."""
-        if path not in self.committed:
-            return any(name.startswith(f"{path}/") for name in self.committed)
-        return (self.root / path).is_symlink() or not self.is_committed(path)
-
     def _read(self, path: str) -> bytes | None:
         """Return the bytes of a regular file of no unusual size; None for anything else."""
         place = self.root / path
@@ -93,7 +86,7 @@ def changed_in_skill(root: str, folder: str) -> SkillChange:
     try:
         with Path(root, folder, SKILL_SIGNATURE).open("rb") as stream:
             listed = read_rows(stream.read(2 * MAX_LIST_BYTES).partition(b"\n")[2])
-        files = {each.path: each for each in skill_files(Root(spaces.Space.PROJECT, Path(root)), folder)}
+        files = {each.path: each for each in skill_files(Root(Space.PROJECT, Path(root)), folder)}
     except (OSError, ItemError):
         return SkillChange()
     changed = sorted(name for name, entry in listed.items() if files.get(name) != entry)

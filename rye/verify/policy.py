@@ -29,12 +29,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from rye._files import refuse_links, write_atomically
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
-from rye.spaces import Space
-from rye.trust import EnvelopeFormat, check_audience, refuse_key_text, refuse_links, write_atomically
-from rye.trust.model import BY_LIST, as_utc
+from rye.spaces.model import Space
+from rye.trust.keys import refuse_key_text
+from rye.trust.line import check_audience
+from rye.trust.model import BY_LIST, EnvelopeFormat, as_utc
 from rye.verify.report import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20

@@ -15,10 +15,10 @@ from rye.trust.model import Signature
 
 
 class VerifiedItem(NamedTuple):
-    """The verdict on one file. A named tuple, as :class:`rye.trust.Signature` and for the same reason.
+    """The verdict on one file. A named tuple, as :class:`rye.trust.model.Signature` and for the same reason.
 
     ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on (in a
-    skill, with the list of its files behind them), ``length`` their number, ``note`` that of :class:`rye.items.Item`.
+    skill, with the list of its files behind them), ``length`` their number.
     """
 
     type: str
@@ -30,7 +30,6 @@ class VerifiedItem(NamedTuple):
     line: int = 1
     digest: str = ""
     length: int = 0
-    note: str = ""
 
     @property
     def ref(self) -> str:
@@ -184,8 +183,7 @@ class VerifyReport(Report):
         findings: How many findings there are that the policy does not accept, those about lists among them.
         accepted: How many it accepts.
         unchecked: Files, targets and lists that could not be checked.
-        warnings: Keys and bundles that could not be used, items that hide one of another signer, metadata that is not
-            YAML (counted by cause), notes on lists.
+        warnings: Keys and bundles that could not be used, items that hide one of another signer, notes on lists.
         lists: What was found in the list of each space of which everything was asked for, if it has or had one.
         status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
     """

@@ -13,11 +13,12 @@ from typing import Any
 from rye.errors import ArgumentError
 from rye.items.clients import SKILL_FILE
 from rye.parameters import COMMANDS, check
-from rye.spaces import Space, is_own
+from rye.spaces.bundles import is_own
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
-from rye.trust import system_clock
+from rye.spaces.model import Space
 from rye.trust.reasons import audience_words
+from rye.trust.trust_store import system_clock
 from rye.verify.advice import Adviser, root_of
 from rye.verify.lists import ListChecks
 from rye.verify.originals import changed_in_skill, skill_folder
@@ -145,7 +146,7 @@ class Verification:
             return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
-                yield self._found(outcome, *fault, formats=demand.formats)
+                yield self._found(outcome, *fault)
                 return
         yield outcome
 
@@ -178,9 +179,9 @@ class Verification:
         elif held is not item:
             yield item
 
-    def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
+    def _found(self, item: VerifiedItem, code: str, reason: str) -> Finding:
         self.checks.fail(item.path)
-        advice = self.fixes.of_item(item, code, formats=formats) if self.fixes else ("", "")
+        advice = self.fixes.of_item(item, code) if self.fixes else ("", "")
         return self._counted(Finding(item, code, reason, *advice))
 
     def _counted(self, finding: Finding) -> Finding:

@@ -8,20 +8,21 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
-from rye import spaces
 from rye._process import cores
 from rye.errors import ItemError
-from rye.spaces import ItemFile, Root, Space, Walk
+from rye.spaces.bundles import is_own
+from rye.spaces.discover import NAMED_OTHERS, files_warning
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
-from rye.spaces.model import CACHE, MODULES
+from rye.spaces.model import CACHE, MODULES, ItemFile, Root, Space
 from rye.spaces.read import is_detached
 from rye.spaces.targets import Target, read_targets
 from rye.spaces.tree import MAX_FILES, PLAIN, FileMode, mode_of
-from rye.spaces.uncovered import named_files, notes_warnings, noticed, uncovered_imports
-from rye.spaces.walk import Listing
-from rye.trust import DETACHED_SUFFIX, SKILL_SIGNATURE, system_clock
-from rye.trust.trust_store import UnreadTrust
+from rye.spaces.uncovered import named_files, noticed, uncovered_imports
+from rye.spaces.walk import Listing, Walk
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import SKILL_SIGNATURE
+from rye.trust.trust_store import UnreadTrust, system_clock
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 from rye.verify.worker import Shadowing, Verifier, verify_files, with_duplicates
 
@@ -79,7 +80,7 @@ class OutcomeStream:
             paths = seen.noticed + seen.imports
             covers = [target.covers for target in self.targets if root in target.roots]
             modules = () if root.client else (f"{MODULES}/",)  # above the tools
-            if spaces.is_own(root):  # installers compile rye's own tools with the rest of the package
+            if is_own(root):  # installers compile rye's own tools with the rest of the package
                 paths = [path for path in paths if f"/{CACHE}/" not in path]
             yield root, [path for path in paths if path in modules or any(each(root, path) for each in covers)]
 
@@ -96,23 +97,20 @@ class OutcomeStream:
         outcomes = verify_files(files, roots, self.verifier, processes=self.processes)
         shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
         others = defaultdict[Root, dict[str, None]](dict)
-        notes: list[tuple[str, str]] = []
         done = 0
         for outcome in outcomes:
             if isinstance(outcome, Exposed):
-                if len(found := others[roots[outcome.root]]) <= spaces.NAMED_OTHERS:
+                if len(found := others[roots[outcome.root]]) <= NAMED_OTHERS:
                     found.update(dict.fromkeys(outcome.others))
                 continue
             if isinstance(outcome, VerifiedItem):
                 shadowing.look(outcome)
-                if outcome.note:
-                    notes.append((outcome.ref, outcome.note))
             yield outcome
             done += 1
             if self.progress is not None:
                 self.progress(done, total, "")
-        self.warnings += (*shadowing.warnings, *notes_warnings(notes))
-        self.warnings += tuple(filter(None, (spaces.files_warning(root, [*found]) for root, found in others.items())))
+        self.warnings += shadowing.warnings
+        self.warnings += tuple(filter(None, (files_warning(root, [*found]) for root, found in others.items())))
         yield from self._problems
         if self._all_named and not (self._found or self._problems):
             self.warnings += tuple(filter(None, [self.layout.describe_empty(self.space)]))
@@ -143,7 +141,7 @@ class OutcomeStream:
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
                     continue
                 empty = False
-                self._found = self._found or not spaces.is_own(root)
+                self._found = self._found or not is_own(root)
                 if not self._all_named:
                     near = _at_or_above(f"{root.path}/{file.rel_path}", placed) if placed else ()
                     asked = [*wider, *(target for target in near if root in target.roots)]

@@ -16,35 +16,26 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from rye import items, spaces
+from rye._files import Ownership, others_below
 from rye._process import serve, spread, start_workers
 from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
-from rye.items import ItemType
-from rye.spaces import NAMED_OTHERS, FolderReader, ItemFile, Root, Space
-from rye.spaces.read import Read
+from rye.items.model import ItemType
+from rye.items.reader import declared
+from rye.spaces.discover import NAMED_OTHERS
+from rye.spaces.model import ItemFile, Root, Space
+from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces.signed import Detached, read_signed
-from rye.trust import (
-    EnvelopeFormat,
-    Evidence,
-    Origin,
-    Ownership,
-    Signature,
-    Skill,
-    TrustSet,
-    Verdict,
-    inspect,
-    judge,
-    others_below,
-    with_declared,
-)
-from rye.trust.list import ListedFile, write_rows
-from rye.trust.model import Placement
+from rye.trust.evidence import inspect, with_declared
+from rye.trust.judge import judge
+from rye.trust.list import ListedFile, Skill, write_rows
+from rye.trust.model import EnvelopeFormat, Evidence, Origin, Placement, Signature, Verdict
+from rye.trust.trust_set import TrustSet
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 
-_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes, str]
-"""The whole path of a file, its place, its bytes, where these count, what they prove, the list of its skill, a note."""
+_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes]
+"""The whole path of a file, its place, its bytes, where these count, what they prove, the list of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
@@ -68,7 +59,7 @@ class Verifier:
     now: datetime
     digests: bool = True
 
-    def check(self, root: Root, file: ItemFile, read: Read = spaces.read_file) -> Outcome:
+    def check(self, root: Root, file: ItemFile, read: Read = read_file) -> Outcome:
         """Read one file and return the verdict on exactly these bytes, or why there is none."""
         return self.check_all(root, [file], read)[0]
 
@@ -85,7 +76,7 @@ class Verifier:
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
     def _judge(self, inspected: _Inspected) -> Outcome:
-        path, file, data, origin, evidence, listed, note = inspected
+        path, file, data, origin, evidence, listed = inspected
         trust, now = self.trust, self.now
         signature = judge(evidence, origin=origin, trust=trust, now=now)
         if signature.code == "signature" or signature.verdict is _UNSIGNED:
@@ -97,7 +88,7 @@ class Verifier:
         space, bundle, kind, item_id, *_ = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
-        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data), note)
+        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data))
 
 
 _Content = tuple[bytes, Detached] | ItemError
@@ -124,8 +115,7 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
         except ItemError as error:
             return _unchecked(error, path)
     listed = _listed(detached.files) if isinstance(detached, Skill) else b""
-    note = items.note_on_metadata(data, item_type=file.item_type, suffix=file.suffix)
-    return path, file, data, origin, evidence, listed, note
+    return path, file, data, origin, evidence, listed
 
 
 @lru_cache(4)
@@ -139,10 +129,8 @@ def _unchecked(error: ItemError, path: str) -> Unchecked:
 
 def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Origin) -> Evidence:
     """Return the evidence with the name, category, type and id that the file states."""
-    declared = items.declared(
-        data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=file.rel_path
-    )
-    return with_declared(evidence, declared, origin)
+    stated = declared(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=file.rel_path)
+    return with_declared(evidence, stated, origin)
 
 
 def _line(data: bytes, suffix: str, evidence: Evidence) -> int:

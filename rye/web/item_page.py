@@ -200,7 +200,6 @@ def _content(item: LoadedItem, text: str, relations: Relations | None, given: Ma
         relations: What it refers to.
         given: ``space``, and ``view`` and ``line`` of the text as it stands.
     """
-    uncovered = frozenset(line for first, last in item.uncovered for line in range(first, last + 1))
     lines, first = text.split("\n"), item.item.body_line
     is_short = len(text) <= MAX_RENDERED and first <= MAX_LINES
     can_be_rendered = is_markdown_file(item.path) and is_short
@@ -209,14 +208,14 @@ def _content(item: LoadedItem, text: str, relations: Relations | None, given: Ma
     drawn = None
     if can_be_rendered and not given["view"] and not given["line"]:
         targets = {} if relations is None else dict(_targets(relations))
-        drawn = rendered(body, first=first, targets=targets, uncovered=uncovered)
+        drawn = rendered(body, first=first, targets=targets)
         can_be_rendered = drawn is not None
     if drawn is None:
         begin = (int(given["line"] or 1) - 1) // MAX_LINES * MAX_LINES + 1
-        html = code_lines(text, PurePosixPath(item.path).suffix.removeprefix("."), first=begin, uncovered=uncovered)
+        html = code_lines(text, PurePosixPath(item.path).suffix.removeprefix("."), first=begin)
         return Content(html, begin, len(lines), False, can_be_rendered, address)
     above = Markup("<details><summary>Signature and metadata</summary>%s</details>")
-    html = above % code_lines(head, "yaml", uncovered=uncovered) if head.strip() else Markup("")
+    html = above % code_lines(head, "yaml") if head.strip() else Markup("")
     return Content(html + drawn, 1, len(lines), True, True, address)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -68,31 +68,25 @@ def marked(text: str, spans: Sequence[Sequence[int]] = ()) -> Markup:
     return Markup("".join([*parts, escape(block(text[at:]))]))  # noqa: S704 - each piece is escaped
 
 
-def code_lines(text: str, language: str, *, first: int = 1, uncovered: Collection[int] = ()) -> Markup:
+def code_lines(text: str, language: str, *, first: int = 1) -> Markup:
     """Return code as a numbered list of :data:`MAX_LINES` lines at most, coloured where the language is known.
 
     Args:
         text: The code.
         language: Its name, or the extension of its file.
         first: The first line to show, counted from 1.
-        uncovered: Numbers of lines that are set apart, as no signature covers them.
     """
     lines = _Colours().draw(text, language).split("\n")[first - 1 : first - 1 + MAX_LINES]
-    return _numbered(enumerate(lines, start=first), uncovered)
+    return _numbered(enumerate(lines, start=first))
 
 
-def _numbered(lines: Iterable[tuple[int, str]], uncovered: Collection[int]) -> Markup:
+def _numbered(lines: Iterable[tuple[int, str]]) -> Markup:
     """Return lines of HTML as a list, each with its number."""
-    drawn = []
-    for number, line in lines:
-        kind = ' class="uncovered"' if number in uncovered else ""
-        drawn.append(f'<li id="L{number}" value="{number}"{kind}><code>{line or " "}</code></li>')
+    drawn = [f'<li id="L{number}" value="{number}"><code>{line or " "}</code></li>' for number, line in lines]
     return Markup(f'<ol class="code">{"".join(drawn)}</ol>')  # noqa: S704 - escaped by the lexer's formatter
 
 
-def rendered(
-    text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | None = None, uncovered: Collection[int] = ()
-) -> Markup | None:
+def rendered(text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | None = None) -> Markup | None:
     """Return Markdown as HTML; None where it is nested so deeply that the parser would leave words out.
 
     Nothing is left out that whoever reads the file would read: lines that only define links stand at the end.
@@ -101,7 +95,6 @@ def rendered(
         text: The Markdown.
         first: Number of its first line in the file: a heading in line 7 has the anchor ``L7``.
         targets: Items by the reference as the text writes it; links and code that are such a reference lead there.
-        uncovered: Numbers of lines; the blocks that have one are set apart, as no signature covers it.
     """
     parser, env = _parser(), dict[str, Any]()
     colours = _Colours()
@@ -115,15 +108,11 @@ def rendered(
             code = colours.draw(token.content, language)
             named = Markup("<small>{}</small>\n").format(token.info) if more else ""
             token.type, token.content = "html_block", f'<pre tabindex="0">{named}<code>{code}</code></pre>\n'
-        if token.map and token.nesting >= 0 and any(first + line in uncovered for line in range(*token.map)):
-            token.attrJoin("class", "uncovered")
-            if token.type == "html_block":
-                token.content = f'<div class="uncovered">{token.content}</div>\n'
     html = Markup(parser.renderer.render(tokens, parser.options, env))  # noqa: S704 - the parser escapes all texts
     defining = sorted(each["map"] for each in [*env.get("references", {}).values(), *env.get("duplicate_refs", ())])
     lines = text.split("\n")
     defined = [(first + at, escape(block(lines[at]))) for start, end in defining for at in range(start, end)]
-    return html + Markup("<p><small>Link definitions:</small></p>") + _numbered(defined, uncovered) if defined else html
+    return html + Markup("<p><small>Link definitions:</small></p>") + _numbered(defined) if defined else html
 
 
 class _Colours:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rye.items import Item
+from rye.items.model import Item
 from tests.benchmarks.corpus import SEED, Vocabulary
 
 BANDS = {"common": (0.05, 0.15), "medium": (0.005, 0.02), "rare": (0.0001, 0.0008)}

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.items import Item, ItemType
-from rye.items.model import ItemId, Section, Symbol
+from rye.items.model import Item, ItemId, ItemType, Section, Symbol
 
 SEED = 20_251
 BLOCK = 1_000

@@ -31,8 +31,7 @@ from typing import Any
 import numpy as np
 
 from rye import Registry
-from rye.items import Item, ItemType
-from rye.items.model import ItemId
+from rye.items.model import Item, ItemId, ItemType
 from tests.benchmarks import report
 from tests.benchmarks.asking import Query, queries
 from tests.benchmarks.corpus import SEED, Vocabulary

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from rye.items import Item
+from rye.items.model import Item
 from tests.benchmarks.asking import Query
 
 

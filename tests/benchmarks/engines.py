@@ -35,7 +35,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rye.items import Item
+from rye.items.model import Item
 from tests.benchmarks import report
 from tests.benchmarks.asking import KINDS, Query, queries
 from tests.benchmarks.corpus import LONG, SHORT, Corpus

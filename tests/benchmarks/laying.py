@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rye import Registry
-from rye.items import Item, ItemType
-from rye.trust import TRUSTED_FOLDER, Origin, SigningKey, sign_bytes, trust_file_bytes, trust_file_name
+from rye.items.model import Item, ItemType
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes
+from rye.trust.model import Origin
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 
 DOCSTRING = '"""'
 

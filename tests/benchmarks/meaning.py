@@ -30,7 +30,9 @@ from typing import Any, cast
 import numpy as np
 
 from rye import Registry
-from rye.embedding import Choice, Embedder, open_embedder
+from rye.embedding.choice import Choice
+from rye.embedding.loader import open_embedder
+from rye.embedding.protocol import Embedder
 from rye.index.chunks import Chunk
 from rye.index.reader import Reader
 from rye.index.vectors import RootVectors, VectorFile, Vectors, VectorTable, item_keys, write_vectors
@@ -82,7 +84,7 @@ def large(embedder: Embedder, number: int, folder: Path) -> Vectors:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     reader = cast("Reader", Documents(number))
     chunks = [Chunk(0, 0, "text")] * number
-    table = VectorTable.of(item_keys(reader).tolist(), chunks, rows, np.zeros(number, bool))
+    table = VectorTable.of(item_keys(reader).tolist(), chunks, rows)
     path = write_vectors(folder, "benchmark", embedder.embed(["probe"])[0], table)
     return Vectors([RootVectors(reader, VectorFile(path).table)])
 

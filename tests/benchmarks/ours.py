@@ -20,13 +20,14 @@ from rye.index.reader import Reader
 from rye.index.schema import ItemPlace
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Store
-from rye.items import Item, ItemType
+from rye.items.model import Item, ItemType
 from rye.search.context import SearchContext
 from rye.search.local import LocalSearch
 from rye.search.request import make_request
 from rye.search.rewrite import read_query
-from rye.spaces import Root, Space
-from rye.trust import Evidence, TrustSet
+from rye.spaces.model import Root, Space
+from rye.trust.model import Evidence
+from rye.trust.trust_set import TrustSet
 from tests.benchmarks.asking import DISTANCE, Query
 from tests.benchmarks.engine import Answer, Ask
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rye.items import Item
+from rye.items.model import Item
 from tests.benchmarks.asking import COLUMNS, DISTANCE, Query, values_of
 from tests.benchmarks.engine import Answer, Ask, Engine
 

@@ -28,7 +28,7 @@ from statistics import median
 from typing import Any
 
 from rye import Registry
-from rye.trust import Verdict
+from rye.trust.model import Verdict
 from tests.benchmarks import report
 from tests.benchmarks.asking import KINDS, SENTENCE, Query, queries
 from tests.benchmarks.corpus import LONG, SHORT, Corpus

@@ -27,18 +27,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from rye._process import cores
 from rye.spaces.layout import Layout
-from rye.trust import (
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    Origin,
-    SigningKey,
-    Verdict,
-    sign_bytes,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes
+from rye.trust.model import EnvelopeFormat, Origin, Verdict
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.report import VerifiedItem
 from rye.verify.stream import stream_outcomes
+from tests.support.signed import sign_v1
 
 RESULTS = Path(__file__).parent / "results"
 GOALS = {"v2": 0.75, "v1": 0.5}
@@ -65,7 +61,12 @@ def lay(folder: Path, form: EnvelopeFormat, count: int) -> Layout:
         )
         origin = Origin("project", "", "knowledge", f"{category}/{name}")
         text = (head + _SENTENCE * (SIZE // len(_SENTENCE)))[: SIZE - 300] + "\n"
-        path.write_bytes(sign_bytes(text.encode(), suffix=".md", origin=origin, key=key, form=form, now=now))
+        data = text.encode()
+        path.write_bytes(
+            sign_v1(data, suffix=".md", key=key)
+            if form is EnvelopeFormat.V1
+            else sign_bytes(data, suffix=".md", origin=origin, key=key, now=now)
+        )
     return Layout.find(project=root.parent, user=folder / "home", bundles=())
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rye.trust import unsigned_bytes
+from rye.trust.line import unsigned_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 120

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:  # what is imported before atheris looks is not instrumented
     from rye.errors import RyeError
-    from rye.items import Item, ItemType
+    from rye.items.model import Item, ItemType
     from rye.query.ast import Node
 
 Answer = TypeVar("Answer")
@@ -112,7 +112,10 @@ def _envelope() -> Target:
     An older line covers what stands below it, and around a lone directive white space may stand, which no reader sees.
     """
     from rye import _text as lines
-    from rye.trust import REASONS, EnvelopeFormat, Evidence, Verdict, inspect, judge
+    from rye.trust.evidence import inspect
+    from rye.trust.judge import judge
+    from rye.trust.model import EnvelopeFormat, Evidence, Verdict
+    from rye.trust.reasons import REASONS
     from tests.support.signed import GOLDEN, NOW, TRUST, XML, place, sign
 
     seeds = [golden.make() for golden in GOLDEN.values()]
@@ -145,7 +148,8 @@ def _envelope() -> Target:
 def _trust() -> Target:
     """A trust file is understood or refused with an error of rye's own."""
     from rye.errors import RyeError
-    from rye.trust import TrustScope, parse_trust_file, sign_trust_file, trust_file_bytes
+    from rye.trust.trust_entry import TrustScope
+    from rye.trust.trust_file import parse_trust_file, sign_trust_file, trust_file_bytes
     from tests.support.signed import ANN, BEA, NOW
 
     plain = trust_file_bytes(ANN.public, owner="ann")
@@ -162,8 +166,8 @@ def _trust() -> Target:
 def _list() -> Target:
     """A list is read or refused, whatever stands in it, and only the signed bytes have a good signature."""
     from rye.errors import RyeError
-    from rye.trust import Origin
     from rye.trust.list import ListedFile, add_signature, parse_list, write_list
+    from rye.trust.model import Origin
     from tests.support.signed import ANN, NOW
 
     body = write_list("demo", 1, NOW, [ListedFile("tools/demo/hello.py", "100644", "0" * 64)])
@@ -245,9 +249,8 @@ def _check_form(tree: Node) -> None:
 def _yaml() -> Target:
     """YAML is plain data or an error of the item, in each way of reading it, and so is an item written in it."""
     from rye.errors import ItemError
-    from rye.items import ItemType
     from rye.items.front_matter import load_lines, read_front_matter
-    from rye.items.model import STATED_KEYS
+    from rye.items.model import STATED_KEYS, ItemType
     from rye.items.yaml import load as load_yaml
 
     def data_or_error(read: Callable[[str], Any], text: str) -> Any:
@@ -276,7 +279,7 @@ def _yaml() -> Target:
 def check_item(data: bytes, item_type: ItemType, suffix: str, item_id: str = "ops/a") -> Item | None:
     """Read any bytes as an item of one format and return it; None where that ends in an error in due form."""
     from rye.errors import ItemError
-    from rye.items import declared, note_on_metadata, parse
+    from rye.items.reader import declared, parse
 
     item = outcome(partial(parse, data, item_type=item_type, item_id=item_id, suffix=suffix))
     if isinstance(item, ItemError):
@@ -286,7 +289,6 @@ def check_item(data: bytes, item_type: ItemType, suffix: str, item_id: str = "op
         return None
     assert item == parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
     assert declared(data, item_type=item_type, item_id=item_id, suffix=suffix) == item.declared
-    assert note_on_metadata(data, item_type=item_type, suffix=suffix) == item.note
     _check_promises(item, data)
     if suffix == ".md" and item.body:
         assert item.sections
@@ -319,7 +321,7 @@ def _check_promises(item: Item, data: bytes) -> None:
 
 def _markdown() -> Target:
     """Any bytes are a page with the headings that another parser of CommonMark finds, or an error in due form."""
-    from rye.items import ItemType
+    from rye.items.model import ItemType
     from rye.search.section_text import sections_of
     from tests.support.naive_markdown import headings
 
@@ -338,8 +340,8 @@ def _markdown() -> Target:
 
 def _directive() -> Target:
     """Any bytes are a directive whose inputs have names, each one of its own, or an error in due form."""
-    from rye.items import ItemType
     from rye.items.directive_xml import declared_inputs
+    from rye.items.model import ItemType
 
     def check(data: bytes) -> None:
         item = check_item(data, ItemType.DIRECTIVE, ".md")
@@ -353,7 +355,8 @@ def _directive() -> Target:
 
 def _tool() -> Target:
     """Any bytes are a tool in each language, which the first of them chooses, or an error in due form."""
-    from rye.items import EXTENSIONS, ItemType
+    from rye.items.model import ItemType
+    from rye.items.reader import EXTENSIONS
 
     suffixes = sorted(EXTENSIONS[ItemType.TOOL])
 

@@ -28,17 +28,13 @@ from rye.cli import main
 from rye.errors import ItemError, SigningError
 from rye.mcp.text import Mark, sections_text
 from rye.spaces.lists import files_below
-from rye.trust import (
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    Revocation,
-    SigningKey,
-    sign_bytes,
-    sign_detached,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes, sign_detached
 from rye.trust.list import add_signature, write_list
+from rye.trust.model import EnvelopeFormat
+from rye.trust.trust_entry import Revocation
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.advice import Adviser, Signers
 from rye.verify.report import Finding
 from rye.verify.run import start_verification
@@ -342,7 +338,9 @@ def altered_item_signed_by_its_fix(arena: Arena) -> Found:
         advice = [Adviser.find().of_item(item, item.signature.code) for item in items]
     assert len(advice) == 2
     assert not any("rye sign" in each.command for each in advice)
-    assert all(each.words.startswith("review what changed, then: ") == ("rye sign" in each.words) for each in advice)
+    assert all(
+        each.words.startswith("changed after it was signed: review it") == ("rye sign" in each.words) for each in advice
+    )
     arena.sim.delete("project", OTHER)
     return arena.verify()
 
@@ -398,7 +396,7 @@ def signer_fingerprint_forged(arena: Arena) -> Found:
 def signature_from_another_context(arena: Arena) -> Found:
     """Signatures ann made for something else, an endorsement, put into a v2 line."""
     line, _, rest = arena.hello.read_bytes().partition(b"\n")
-    from rye.trust import sign_trust_file
+    from rye.trust.trust_file import sign_trust_file
 
     endorsed = sign_trust_file(rest, stem="hello", key=ANN, now=SIGNED_AT).partition(b"\n")[0]
     assert endorsed != line
@@ -2091,7 +2089,7 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
             _commit(arena.sim.project)
             arena.hello.write_bytes(unsigned)
             (only,) = advice()
-            assert only.command.endswith(" -C .ai checkout HEAD -- tools/demo/hello.py")
+            assert "rye sign" not in only.command + only.words
             subprocess.run(["git", "add", "-A"], cwd=arena.sim.project, check=True)
             assert [only] == list(advice())
             shutil.rmtree(arena.sim.project / ".git")
@@ -2099,7 +2097,7 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
         arena.list_items()
         arena.hello.write_bytes(unsigned)
         (only,) = advice()
-        assert (only.command, only.words.startswith("review what changed, then: rye sign --list")) == ("", True)
+        assert (only.command, only.words.endswith("`git diff`, then: rye sign --list")) == ("", True)
         arena.hello.write_bytes(well)
         arena.sim.write("project", OTHER, TEXT)
         (planted,) = advice()
@@ -2117,7 +2115,7 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> Found:
 
 @attack
 def repository_that_starts_programs(arena: Arena) -> Found:
-    """Hooks, a monitor and filters in a ``.git`` that came with the files: what fixes an item starts none of them."""
+    """Hooks, a monitor and filters in a ``.git`` that came with the files: asking git for a commit starts none."""
     if not shutil.which("git"):
         pytest.skip("needs git")
     project, inner, evil = arena.sim.project, arena.sim.root("project"), arena.sim.project / "evil.sh"
@@ -2133,23 +2131,17 @@ def repository_that_starts_programs(arena: Arena) -> Found:
         shutil.copy(evil, folder / ".git/hooks/post-checkout")
         arena.replace(b"Say hello.", b"Say hullo.")
 
-    def fix() -> str:
+    for folder in (inner, project):
+        lay_repository(folder)
+        for setting in ("filter.x.smudge", "include.path", "pager.checkout", "extensions.partialClone"):
+            subprocess.run(["git", "config", setting, "x"], cwd=folder, check=True)
         with chdir(project):
             (item,) = arena.sim.registry().verify(space="project").items
-            return replace(Adviser.find(), signers=Signers).of_item(item, item.signature.code).command
-
-    lay_repository(inner)
-    assert fix() == ""
-    shutil.rmtree(inner / ".git")
-    lay_repository(project)
-    for setting in ("filter.x.smudge", "include.path", "pager.checkout", "extensions.partialClone"):
-        subprocess.run(["git", "config", setting, "x"], cwd=project, check=True)
-        assert fix() == ""
-        lay_repository(project)
-    subprocess.run(["sh", "-c", fix()], cwd=project, check=True)
-    assert arena.hello.read_bytes() == well
+            adviser = replace(Adviser.find(), signers=Signers)
+            assert adviser.of_item(item, item.signature.code).command == ""
+            assert adviser.was_signed(str(inner), "tools/demo/hello.py")
+        shutil.rmtree(folder / ".git")
     assert not (project / "x").exists()
-    arena.replace(b"Say hello.", b"Say hullo.")
     return arena.verify()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rye.items import Item
+from rye.items.model import Item
 from tests.benchmarks import documents, engines, facets, meaning, refresh, registry, relations
 from tests.benchmarks.asking import KINDS, SENTENCE, Query, queries, values_of, words_of
 from tests.benchmarks.corpus import BLOCK, LONG, Corpus

@@ -17,7 +17,8 @@ from rye.keyring.changes import write_changes
 from rye.keyring.sign_items import sign_bundle
 from rye.keyring.trust import Trust
 from rye.spaces.layout import Layout
-from rye.trust import TRUSTED_FOLDER, trust_file_bytes, trust_file_name
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, PAT, key
 from tests.support.spacesim import SpaceSim

@@ -11,7 +11,8 @@ from uuid import uuid4
 import pytest
 
 from rye import Registry
-from rye.embedding import Choice, is_there
+from rye.embedding.choice import Choice
+from rye.embedding.loader import is_there
 from tests.benchmarks import laying
 from tests.benchmarks.corpus import Corpus
 from tests.integration import test_cluster_equality as equality

@@ -13,16 +13,12 @@ import pytest
 
 from rye import Registry
 from rye.errors import EnvironmentFault
-from rye.trust import (
-    TRUSTED_FOLDER,
-    ListedFile,
-    Origin,
-    SigningKey,
-    sign_bytes,
-    sign_skill,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes
+from rye.trust.list import ListedFile, sign_skill
+from rye.trust.model import Origin
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.integration.test_cluster_hostile import META, WHOLE, Server, reply
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")

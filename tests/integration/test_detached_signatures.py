@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from rye import Registry, spaces
+from rye import Registry
 from rye.errors import SigningError
 from rye.index.refresh import SpaceIndex
-from rye.spaces import Root, stat_items
+from rye.spaces.model import ItemFile, Root
+from rye.spaces.read import read_file
 from rye.spaces.signed import read_item, read_signed
-from rye.trust import DETACHED_SUFFIX
+from rye.spaces.walk import stat_items
+from rye.trust.line import DETACHED_SUFFIX
 from rye.verify.report import Finding, VerifiedItem
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
@@ -54,14 +56,6 @@ def test_signing_writes_the_signature_and_leaves_the_file(sim: SpaceSim) -> None
     assert registry.sign(str(sim.path("project", SIG))).items[0].code == "digest"  # the signature names its item
     assert code(registry, str(sim.path("project", SIG)))[0] == ["ok"]
     assert registry.verify("tool:demo/data").items[0].line == 1
-
-
-def test_an_older_format_is_not_detached(sim: SpaceSim) -> None:
-    """It binds neither place nor time, so nothing would tell a pair from another."""
-    with pytest.raises(SigningError) as caught:
-        sim.registry().sign("*", format="v1")
-    assert caught.value.code == "format"
-    assert not sim.path("project", SIG).exists()
 
 
 def test_a_signature_that_is_a_link_is_neither_read_nor_written(sim: SpaceSim) -> None:
@@ -145,10 +139,10 @@ def test_a_pair_is_read_as_it_stood_at_one_moment(sim: SpaceSim) -> None:
     def read(where: Root, path: str) -> bytes:
         if path == DATA and next(calls) == 0:
             sim.add("project", DATA, TEXT.replace("Data", "More"))
-        return spaces.read_file(where, path)
+        return read_file(where, path)
 
     data, signature = read_signed(root, DATA, read)
     assert b"More" in data
     assert (data, signature) == read_signed(root, DATA)
-    now = read_item(root, DATA, spaces.ItemFile.at(DATA).item_type, "demo/data")
+    now = read_item(root, DATA, ItemFile.at(DATA).item_type, "demo/data")
     assert (now.data, now.detached, now.evidence.code) == (data, signature, "")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 from rye.registry.setup import Setup
 from rye.spaces.layout import Layout
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.trust import EnvelopeFormat, Origin, sign_bytes
+from rye.trust.line import sign_bytes
+from rye.trust.model import Origin
 from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import lay
@@ -91,7 +92,7 @@ def checkout(tmp_path: Path) -> Checkout:
     for number in range(MANY):
         origin = Origin("project", "", "tool", f"many/t{number}")
         data = f'"""Tool {number}."""\n\n__version__ = "1.0.0"\n'.encode()
-        signed = sign_bytes(data, suffix=".py", origin=origin, key=ANN, form=EnvelopeFormat.V2, now=SIGNED_AT)
+        signed = sign_bytes(data, suffix=".py", origin=origin, key=ANN, now=SIGNED_AT)
         sim.write("project", f"tools/many/t{number}.py", signed)
     sim.write("project", "tools/many/evil.py", '"""Do evil."""\n\n__version__ = "1.0.0"\n')
     program = tmp_path / "bin" / "rye"

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from rye.trust import SigningKey, trust_file_bytes
+from rye.trust.keys import SigningKey
+from rye.trust.trust_file import trust_file_bytes
 from tests.support.signed import EVE
 from tests.unit.cli.workshop import Done, Workshop, lay
 

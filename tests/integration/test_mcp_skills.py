@@ -14,7 +14,8 @@ import pytest
 from mcp import Client, MCPError, types
 from pydantic import ConfigDict
 
-from rye.trust import Origin, sign_bytes
+from rye.trust.line import sign_bytes
+from rye.trust.model import Origin
 from tests.support.mcp_server import ERAS, Session, session, with_client
 from tests.support.signed import ANN, EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim

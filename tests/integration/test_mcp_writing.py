@@ -16,7 +16,7 @@ from rye.mcp.projects import Projects
 from rye.mcp.startup import Options
 from rye.mcp.tools.sign import TOOL
 from rye.mcp.tools.tool import Work
-from rye.trust import SigningKey
+from rye.trust.keys import SigningKey
 from tests.support.mcp_server import ERAS, called, refused, text_of, with_client
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, furnish

@@ -10,7 +10,11 @@ import pytest
 from rye import Registry
 from rye.cli import main
 from rye.errors import ArgumentError
-from rye.trust import TRUSTED_FOLDER, Origin, SigningKey, sign_bytes, sign_trust_file, trust_file_bytes, trust_file_name
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes
+from rye.trust.model import Origin
+from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
 from tests.support.signed import ANN, PAT, SIGNED_AT
 from tests.support.spacesim import SpaceSim

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from rye import Registry, SearchResult, parse
-from rye.items import parse as parse_item
+from rye.items.reader import parse as parse_item
 from tests.support import naive
 from tests.support.independent_checker import expected, names_of
 from tests.support.naive_docs import NaiveDoc

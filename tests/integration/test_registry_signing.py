@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,10 @@ from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.cli import main
 from rye.keyring.key_files import load_key_file
 from rye.keyring.sign_items import sign_bundle
-from rye.trust import TRUSTED_FOLDER, TrustScope, parse_trust_file
+from rye.trust.model import EnvelopeFormat
+from rye.trust.trust_entry import TrustScope
+from rye.trust.trust_file import parse_trust_file
+from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.report import Finding, VerifiedItem, VerifyReport
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
@@ -96,7 +98,7 @@ def test_signing_adds_one_line_and_nothing_else(sim: SpaceSim) -> None:
 
 
 def test_signing_again_changes_nothing(sim: SpaceSim) -> None:
-    """What stands signed by the same key in the same form is left alone; another form or an edit is signed anew."""
+    """What stands signed by the same key in the same form is left alone; an older form or an edit is signed anew."""
     registry = sim.registry()
     registry.sign("tool:*", "knowledge:*", "directive:*")
     before = contents(sim.root("project"))
@@ -106,11 +108,11 @@ def test_signing_again_changes_nothing(sim: SpaceSim) -> None:
     with sim.path("project", "tools/demo/deploy.py").open("a", encoding="utf-8") as stream:
         stream.write("# more\n")
     assert [item.changed for item in registry.sign("tool:demo/*").items].count(True) == 1
-    assert all(item.changed for item in registry.sign("tool:demo/*", format="v1").items)
-    path = sim.path("project", "tools/demo/deploy.py")
+    path = sim.sign("project", "tools/demo/deploy.py", form=EnvelopeFormat.V1)
+    assert registry.get("tool:demo/deploy").signature.format == "v1"
+    assert [item.changed for item in registry.sign("tool:demo/*").items].count(True) == 1
     assert path.read_bytes().count(b"rye:signed:") == 1
     assert verdicts(sim)["tool:demo/deploy"] == "trusted"
-    assert registry.get("tool:demo/deploy").signature.format == "v1"
 
 
 def test_signing_reports_how_far_it_is(sim: SpaceSim) -> None:
@@ -332,14 +334,11 @@ def test_sign_bundle_signs_all_with_a_key_that_is_gone(sim: SpaceSim) -> None:
     assert second.startswith("# rye:signed:v2:")
 
 
-@pytest.mark.parametrize("how", [{"format": "v1"}, {"force": True}])
-def test_sign_bundle_in_another_format_or_by_force_replaces_key_and_trust_file(
-    sim: SpaceSim, how: Mapping[str, Any]
-) -> None:
+def test_sign_bundle_by_force_replaces_key_and_trust_file(sim: SpaceSim) -> None:
     """A new key signs everything anew, and the old one is no longer trusted."""
     lay(sim.bundles["shop"] / ".ai", GOOD)
     first = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop")
-    second = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop", **how)
+    second = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop", force=True)
     assert first.fingerprint != second.fingerprint
     assert all(item.changed for item in second.items)
     assert second.removed == (first.trust_file,)
@@ -357,7 +356,6 @@ def test_sign_bundle_of_invalid_items_writes_nothing(sim: SpaceSim) -> None:
     assert caught.value.code == "invalid-items"
     (sim.folder / "empty").mkdir()
     calls: tuple[Callable[[], object], ...] = (
-        lambda: sign_bundle(sim.bundles["shop"], owner="shop", format="v9"),
         lambda: sign_bundle(sim.folder / "gone", owner="shop"),
         lambda: sign_bundle(sim.folder / "empty", owner="shop"),
     )
@@ -432,8 +430,6 @@ def test_the_environment_names_the_audience(sim: SpaceSim, monkeypatch: pytest.M
     for wrong in ("Acme", "a b", "/a", "a:b", "a" * 101):
         with pytest.raises(ArgumentError, match="audience is"):
             sim.registry(audience=wrong)
-    with pytest.raises(SigningError, match="v1 line cannot name the audience 'acme/ops'"):
-        sim.registry().sign("*", format="v1")
 
 
 def test_an_audience_is_demanded_by_a_policy_too(sim: SpaceSim, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ import pytest
 from rye import Registry
 from rye.errors import ArgumentError, QueryError
 from rye.index.chunks import chunks_of, spans_of
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 from rye.search.fusion import SPREAD, Fusion
 from rye.search.results import SectionHit, SectionResponse
 from tests.support.embedders import Broken, Hashed

@@ -16,16 +16,11 @@ from rye import RyeError
 from rye.cli import main
 from rye.keyring.lists import sign_list
 from rye.keyring.sign_items import SignReport, sign_bundle
-from rye.trust import (
-    TRUSTED_FOLDER,
-    Revocation,
-    SigningKey,
-    TrustEntry,
-    TrustScope,
-    TrustSet,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.keys import SigningKey
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, PAT
 from tests.support.spacesim import SpaceSim

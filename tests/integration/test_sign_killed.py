@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.trust import Verdict, unsigned_bytes
+from rye.trust.line import unsigned_bytes
+from rye.trust.model import Verdict
 from tests.support.spacesim import SpaceSim
 
 ROOT = Path(__file__).resolve().parents[2]

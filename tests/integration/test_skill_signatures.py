@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rye import Registry, spaces
+from rye import Registry
 from rye.cli.render.machine import FORMATS
 from rye.errors import ArgumentError, RyeError, SigningError
 from rye.items.clients import OF_PROJECTS
-from rye.spaces import Root, Space, stat_items
+from rye.spaces.discover import client_roots
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_signed, skill_files
-from rye.trust import SKILL_SIGNATURE, Origin, sign_skill
-from rye.trust.list import write_rows
+from rye.spaces.walk import stat_items
+from rye.trust.list import SKILL_SIGNATURE, sign_skill, write_rows
+from rye.trust.model import Origin
 from rye.verify.policy import accept_findings
 from rye.verify.report import Finding, VerifiedItem
 from tests.support.signed import EVE, SIGNED_AT
@@ -56,7 +57,7 @@ class Skills:
     @property
     def root(self) -> Root:
         """The folder of the skills."""
-        return next(each for each in spaces.client_roots(Space.PROJECT, self.sim.project, OF_PROJECTS))
+        return next(each for each in client_roots(Space.PROJECT, self.sim.project, OF_PROJECTS))
 
     def registry(self) -> Registry:
         """Return a registry over the same cache each time."""
@@ -247,32 +248,6 @@ def test_attack_what_the_signature_leaves_out_is_uncovered(skills: Skills, path:
     assert findings() == [("uncovered", "pdf/.git")]
 
 
-@pytest.mark.parametrize("item", PDF)
-def test_the_fix_of_a_changed_skill_names_every_file_that_changed(
-    skills: Skills, item: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whichever of its items it is for: git brings back what was changed or is gone; what was added is named."""
-    run = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(skills.sim.project)]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
-        subprocess.run([*run, *words], check=True)
-    monkeypatch.chdir(skills.sim.project)
-    skills.write("pdf/forms.md", "# Other forms\n")
-    (skills.folder / "pdf/assets/logo.bin").unlink()
-    added = skills.write("pdf/-evil.sh", "evil\n")
-    (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
-    assert found.code == "skill-changed"
-    assert found.fix.endswith(" -C .claude/skills checkout HEAD -- pdf/assets/logo.bin pdf/forms.md")
-    assert found.note.endswith("remove what was added: pdf/-evil.sh")
-    subprocess.run(found.fix, shell=True, check=True)  # noqa: S602 - a command that is meant to be copied
-    (found,) = (each for each in skills.registry().check(item) if isinstance(each, Finding))
-    assert (found.fix, found.note.rpartition("; ")[2]) == (
-        "",
-        "find out where this came from, and remove it: pdf/-evil.sh",
-    )
-    added.unlink()
-    assert skills.verdicts() == dict.fromkeys(PDF, "ok")
-
-
 CHANGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "knowledge:pdf/forms": ("forms.md", lambda place: place.write_text("# Other\n", encoding="utf-8")),
     "tool:pdf/scripts/fill": ("scripts/fill.py", lambda place: place.chmod(0o644)),
@@ -291,7 +266,7 @@ def test_one_changed_file_of_a_skill_is_one_finding(skills: Skills, ref: str, pr
     entries = list(run)
     (finding,) = (each for each in entries if isinstance(each, Finding))
     assert (finding.item.ref, finding.code) == (ref, "skill-changed")
-    assert path in finding.note
+    assert path in finding.reason
     items = [each for each in entries if isinstance(each, VerifiedItem)]
     assert sorted(each.ref for each in items if each.verdict == "tampered") == sorted({*PDF} - {ref})
     assert (run.findings, run.status, run.counts["tampered"], len(entries)) == (1, 1, len(PDF), 5)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rye import Registry
-from rye.trust import SigningKey
+from rye.trust.keys import SigningKey
 from tests.support.signed import EVE, PAT, key
 from tests.support.spacesim import SpaceSim, no_own_items
 

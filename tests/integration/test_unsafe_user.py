@@ -11,12 +11,12 @@ import pytest
 
 from rye import Registry
 from rye.cli import main
-from rye.embedding import Choice
+from rye.embedding.choice import Choice
 from rye.registry.state import ranking_of
 from rye.search.settings import chosen_index, read_choice
 from rye.spaces import state
 from rye.spaces.layout import Layout
-from rye.trust import TRUSTED_FOLDER, system_clock
+from rye.trust.trust_store import TRUSTED_FOLDER, system_clock
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim
 

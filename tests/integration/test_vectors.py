@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 
 from rye import Registry, SearchResponse
-from rye.embedding import Floats
-from rye.embedding.protocol import PROBE
+from rye.embedding.protocol import PROBE, Floats
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
 from rye.index import vectors as vector_files
 from rye.index.chunks import chunks_of
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 from rye.search.meaning import Meaning
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rye._files import refuse_links
 from rye.cli import main
 from rye.errors import EnvironmentFault
 from rye.items import yaml
-from rye.trust import refuse_links
 from tests.unit.cli.workshop import ROOT, Done, Workshop, lay
 
 POLICY = "require: trusted\nscopes:\n- scope: knowledge\n  max_age: 52w\n"

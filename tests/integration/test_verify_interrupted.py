@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.trust import EnvelopeFormat, Origin, sign_bytes
+from rye.trust.line import sign_bytes
+from rye.trust.model import Origin
 from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import Workshop, lay
@@ -41,7 +42,7 @@ def fill(sim: SpaceSim, number: int) -> None:
         item_id = f"many{at // FOLDER}/t{at}"
         data = f'"""Tool {at}."""\n\n__version__ = "1.0.0"\n'.encode()
         origin = Origin("project", "", "tool", item_id)
-        signed = sign_bytes(data, suffix=".py", origin=origin, key=ANN, form=EnvelopeFormat.V2, now=SIGNED_AT)
+        signed = sign_bytes(data, suffix=".py", origin=origin, key=ANN, now=SIGNED_AT)
         sim.write("project", f"tools/{item_id}.py", signed + b"# more\n" * (at == number - 1))
 
 

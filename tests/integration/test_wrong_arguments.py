@@ -10,7 +10,8 @@ import pytest
 
 from rye import Registry
 from rye.errors import RyeError
-from rye.trust import Origin, sign_bytes, unsigned_bytes
+from rye.trust.line import sign_bytes, unsigned_bytes
+from rye.trust.model import Origin
 from tests.support.mcp_server import with_client
 from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim

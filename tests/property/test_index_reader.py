@@ -15,7 +15,7 @@ from rye.index.docvalues import name_key
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items

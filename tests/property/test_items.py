@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, ItemType, parse, yaml
-from rye.items.front_matter import has_nothing_to_note, load_lines, read_block
+from rye.items import yaml
+from rye.items.front_matter import load_lines
 from rye.items.markdown import _blocks, _headings, read_markdown
-from rye.items.model import STATED_KEYS
+from rye.items.model import STATED_KEYS, ItemType
+from rye.items.reader import EXTENSIONS, parse
 from rye.items.values import decode
 from rye.search.section_text import sections_of
 from tests.fuzz.targets import check_item
@@ -196,23 +197,6 @@ def test_what_is_yaml_is_read_as_yaml_and_nothing_else_raises(text: str) -> None
     if isinstance(strict, dict):
         source = decode(f"---\n{text}\n---\n".encode("utf-8", "surrogatepass"))
         assert yaml.load(source[4:-4], as_text=STATED_KEYS) == read_markdown(source, ItemType.KNOWLEDGE).metadata
-
-
-BLOCK_LINES = st.lists(
-    st.text("ab:# -|>[]{}&*!'\"\t.%@é\x01", max_size=12) | st.sampled_from(["k: v", "---", "...", "k:"])
-)
-
-
-@given(BLOCK_LINES.map("\n".join))
-def test_front_matter_of_which_there_is_nothing_to_note_has_no_note(text: str) -> None:
-    """The quick look at a block never passes over what reading its values would note."""
-    data = f"---\n{text}\n---\n\n# A\n"
-    if has_nothing_to_note(data.encode()):
-        try:
-            block = read_block(data)
-        except ItemError:
-            return
-        assert block is None or block.note == ""
 
 
 @given(st.dictionaries(keys, st.one_of(plain, st.lists(plain, max_size=3), st.integers(), st.booleans()), min_size=1))

@@ -9,10 +9,13 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rye.items import EXTENSIONS, ItemType
 from rye.items.clients import FIXED_FILES, ClientFolder
-from rye.spaces import Root, Space, Walk, list_items, read_file
-from rye.trust import SKILL_SIGNATURE
+from rye.items.model import ItemType
+from rye.items.reader import EXTENSIONS
+from rye.spaces.model import Root, Space
+from rye.spaces.read import read_file
+from rye.spaces.walk import Walk, list_items
+from rye.trust.list import SKILL_SIGNATURE
 
 FOLDERS = ("a", "b", "a.b", ".git", "node_modules", "__pycache__", "_drafts", "é")
 NAMES = ("x", "y.z", "_x", ".x", "package", "tsconfig.base", "index.d", "vite.config", "ü n", "conda-lock")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse, SearchResult
-from rye.embedding import Embedder
+from rye.embedding.protocol import Embedder
 from rye.embedding.static import StaticEmbedder
 from tests.support.embedders import Hashed
 from tests.support.naive_docs import NaiveDoc

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from rye import Registry, RyeError, SigningError
-from rye.trust import EnvelopeFormat
+from rye.trust.model import EnvelopeFormat
 from tests.support.signed import ANN, EVE, OLD
 from tests.support.spacesim import SpaceSim, no_own_items
 

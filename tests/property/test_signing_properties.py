@@ -10,21 +10,13 @@ from hypothesis import strategies as st
 
 from rye._text import find_envelope
 from rye.errors import SigningError
-from rye.trust import (
-    REASONS,
-    EnvelopeFormat,
-    Evidence,
-    Origin,
-    PublicKey,
-    SigningKey,
-    TrustScope,
-    Verdict,
-    inspect,
-    parse_trust_file,
-    sign_bytes,
-    unsigned_bytes,
-)
-from rye.trust.line import decode_signature, encode_signature, signed_message
+from rye.trust.evidence import inspect
+from rye.trust.keys import PublicKey, SigningKey
+from rye.trust.line import decode_signature, encode_signature, sign_bytes, signed_message, unsigned_bytes
+from rye.trust.model import EnvelopeFormat, Evidence, Origin, Verdict
+from rye.trust.reasons import REASONS
+from rye.trust.trust_entry import TrustScope
+from rye.trust.trust_file import parse_trust_file
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
@@ -116,9 +108,9 @@ def test_what_is_signed_is_trusted_where_it_was_signed(
     data: bytes, origin: Origin, form: EnvelopeFormat, suffix: str
 ) -> None:
     """Signing and judging agree on every text, id, type, format and kind of file; the text stays what it was."""
-    signed = sign_bytes(data, suffix=suffix, origin=origin, key=ANN, form=form, now=SIGNED_AT)
+    signed = sign(data, suffix=suffix, origin=origin, form=form)
     assert verdict(signed, origin).verdict is Verdict.TRUSTED
-    assert sign_bytes(signed, suffix=suffix, origin=origin, key=ANN, form=form, now=SIGNED_AT) == signed
+    assert sign(signed, suffix=suffix, origin=origin, form=form) == signed
     rest = unsigned_bytes(signed)
     assert rest == unsigned_bytes(data) or rest.rstrip(b"\r\n") == unsigned_bytes(data)
 

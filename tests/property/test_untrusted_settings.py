@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rye.errors import ArgumentError, SigningError
-from rye.trust import TrustScope, parse_trust_file
+from rye.trust.trust_entry import TrustScope
+from rye.trust.trust_file import parse_trust_file
 from rye.verify.policy import load_policy
 from tests.support.signed import ANN
 

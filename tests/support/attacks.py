@@ -16,9 +16,10 @@ import pytest
 
 from rye.cli.app import main
 from rye.keyring.lists import find_root, sign_list
-from rye.spaces import Root
 from rye.spaces.layout import Layout
-from rye.trust import Origin, SigningKey
+from rye.spaces.model import Root
+from rye.trust.keys import SigningKey
+from rye.trust.model import Origin
 from tests.support.files import lay
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
-from rye.items import Item, ItemType, parse
+from rye.items.model import Item, ItemType
+from rye.items.reader import parse
 
 __all__ = ["bury", "executable", "lay", "read"]
 

@@ -22,7 +22,7 @@ from rye.index import parallel_build as runs
 from rye.index.refresh import SpaceIndex
 from rye.index.segment import EXTENSION
 from rye.index.store import Snapshot, Store
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 
 State = dict[str, str]
 """Path of each item and the SHA-256 of its bytes."""
@@ -35,7 +35,7 @@ def held(snapshot: Snapshot | None) -> State | None:
     found = {}
     for listed in snapshot.segments:
         segment = listed.segment
-        keys, _ = segment.occurrences(slice(0, len(segment.posting_doc)))
+        keys, _ = segment.occurrences(slice(None))
         assert len(keys) >= segment.docs
         assert len(segment.keywords.everything) > 0
         for doc in listed.live.nonzero()[0].tolist():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.embedding import Embedder
+from rye.embedding.protocol import Embedder
 from rye.index.chunks import chunks_of
 from rye.query import ast
 from tests.support.naive_analysis import fold, parts

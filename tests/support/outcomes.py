@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rye.spaces import Root
 from rye.spaces.layout import Layout
-from rye.trust import TrustSet
+from rye.spaces.model import Root
+from rye.trust.trust_set import TrustSet
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy

@@ -15,10 +15,12 @@ from rye import _resources
 from rye.errors import NotFoundError, SigningError
 from rye.keyring.lists import MAX_DAYS, sign_list
 from rye.keyring.private import Keyring
-from rye.spaces import Root, Space
 from rye.spaces.lists import files_below, read_list
-from rye.trust import SigningKey, TrustEntry, TrustScope, TrustSet
+from rye.spaces.model import Root, Space
+from rye.trust.keys import SigningKey
 from rye.trust.list import compare, parse_list
+from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.trust_set import TrustSet
 
 NAME = "rye-items"
 SOURCE = Path(_resources.__file__)

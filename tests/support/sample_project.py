@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from rye.trust import TRUSTED_FOLDER, trust_file_bytes, trust_file_name
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.signed import ANN, EVE, place, sign
 from tests.support.typist import Typist
 

@@ -15,21 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rye.trust import (
-    EnvelopeFormat,
-    Origin,
-    Revocation,
-    Signature,
-    SigningKey,
-    TrustEntry,
-    TrustScope,
-    TrustSet,
-    inspect,
-    judge,
-    sign_bytes,
-    sign_detached,
-)
-from rye.trust.model import Placement
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.keys import SigningKey
+from rye.trust.line import COMMENT_MARKS, encode_signature, sign_bytes, sign_detached, unsigned_bytes
+from rye.trust.model import EnvelopeFormat, Origin, Placement, Signature
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_set import TrustSet
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "signed"
 
@@ -112,8 +104,25 @@ def sign(
     audience: str = "",
 ) -> bytes:
     """Sign a file at the fixed time."""
-    where = origin or place()
-    return sign_bytes(data, suffix=suffix, origin=where, key=who, form=form, audience=audience, now=SIGNED_AT)
+    if form is EnvelopeFormat.V1:
+        return sign_v1(data, suffix=suffix, key=who)
+    return sign_bytes(data, suffix=suffix, origin=origin or place(), key=who, audience=audience, now=SIGNED_AT)
+
+
+def sign_v1(data: bytes, *, suffix: str, key: SigningKey) -> bytes:
+    """Sign a file at the fixed time with a line of format v1, which rye reads and does not write."""
+    data = unsigned_bytes(data, suffix)
+    break_at = data.find(b"\n")
+    line_break = b"\r\n" if break_at > 0 and data[break_at - 1 : break_at] == b"\r" else b"\n"
+    head = re.match(rb"(?:\xef\xbb\xbf)?(?:#![^\n]*(?:\n|\Z))?", data)
+    assert head is not None
+    before, rest = head[0], data[head.end() :]
+    before += line_break if b"#!" in before and not before.endswith(b"\n") else b""
+    digest = hashlib.sha256(before + rest).hexdigest()
+    signature = encode_signature(key.sign(digest.encode()))
+    line = f"rye:signed:{SIGNED_AT:%Y-%m-%dT%H:%M:%SZ}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
+    opening, closing = COMMENT_MARKS[suffix.lower()]
+    return before + f"{opening}{line}{closing}".encode() + line_break + rest
 
 
 def moved(signed: bytes, data: bytes) -> bytes:

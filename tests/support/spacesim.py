@@ -20,27 +20,20 @@ from typing import Any
 
 import pytest
 
-from rye import Registry, items
-from rye.items import ItemType
-from rye.items.reader import split_name
+from rye import Registry
+from rye.items.model import ItemType
+from rye.items.reader import parse, split_name
 from rye.keyring import key_files
 from rye.spaces.state import SETTINGS, settings_place
-from rye.trust import (
-    TRUSTED_FOLDER,
-    EnvelopeFormat,
-    Origin,
-    SigningKey,
-    inspect,
-    judge,
-    load_trust,
-    sign_bytes,
-    sign_detached,
-    sign_trust_file,
-    trust_file_bytes,
-    trust_file_name,
-)
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes, sign_detached
+from rye.trust.model import EnvelopeFormat, Origin
+from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
 from tests.support.naive_docs import NaiveDoc
-from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once
+from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once, sign_v1
 
 __all__ = ["FURNITURE", "LATER", "SpaceSim", "furnish", "no_own_items", "split_path"]
 
@@ -128,11 +121,11 @@ class SpaceSim:
         origin = Origin(space, bundle, kind, item_id)
         data, by = path.read_bytes(), who or self.signer(source)
         if suffix == ".json":
-            path.with_name(f"{path.name}.sig").write_bytes(
-                sign_detached(data, origin=origin, key=by, form=form, now=SIGNED_AT)
-            )
-            return path
-        path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=by, form=form, now=SIGNED_AT))
+            path.with_name(f"{path.name}.sig").write_bytes(sign_detached(data, origin=origin, key=by, now=SIGNED_AT))
+        elif form is EnvelopeFormat.V1:
+            path.write_bytes(sign_v1(data, suffix=suffix, key=by))
+        else:
+            path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=by, now=SIGNED_AT))
         return path
 
     def add(self, source: str, rel: str, content: str | bytes, who: SigningKey | None = None) -> Path:
@@ -190,7 +183,7 @@ class SpaceSim:
             owner: Whose it is said to be.
             endorsed_by: The user's key that signs the file.
             extra: Lines of TOML to put first.
-            **limits: As :func:`rye.trust.trust_file_bytes` takes them.
+            **limits: As :func:`rye.trust.trust_file.trust_file_bytes` takes them.
         """
         name = trust_file_name(who.public)
         data = extra.encode() + trust_file_bytes(who.public, owner=owner, **limits)
@@ -250,7 +243,7 @@ class SpaceSim:
             for rel in self.rels(source):
                 kind, item_id, suffix = split_path(rel)
                 data = self.path(source, rel).read_bytes()
-                item = items.parse(data, item_type=kind, item_id=item_id, suffix=suffix)
+                item = parse(data, item_type=kind, item_id=item_id, suffix=suffix)
                 origin = Origin(space, bundle, kind, item_id)
                 beside = self.path(source, f"{rel}.sig")
                 evidence = inspect(

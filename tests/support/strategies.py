@@ -1,6 +1,6 @@
 """Hypothesis strategies for items and spaces whose words collide on purpose, and the files that hold such items.
 
-An item drawn here equals what :func:`rye.items.parse` reads from the file that :func:`as_file` writes of it.
+An item drawn here equals what :func:`rye.items.reader.parse` reads from the file that :func:`as_file` writes of it.
 """
 
 from __future__ import annotations

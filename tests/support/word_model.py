@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from rye.embedding import Floats
+from rye.embedding.protocol import Floats
 from rye.index import analysis
 
 

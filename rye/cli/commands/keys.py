@@ -79,7 +79,6 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
             *target,
             space=options["space"],
             key=options["key"],
-            format=options["form"],
             dry_run=options["dry_run"],
             check=options["check"],
             force=options["force"],
@@ -87,7 +86,7 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
         )
 
 
-_NOT_OF_LISTS = ("target", "every", "form", "check", "force", "new_key", "owner")
+_NOT_OF_LISTS = ("target", "every", "check", "force", "new_key", "owner")
 
 
 def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
@@ -149,8 +148,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
             keyring = Keyring(Place.take(options).layout(), passphrase=unlock(progress))
             key = keyring.signing_key(options["key"], force=options["force"])
             owner = options["owner"] or keyring.owner(key.public) or owner
-        how = {"format": options["form"], "force": options["force"]}
-        return sign_bundle(root, owner=owner, key=key, progress=progress, **how)
+        return sign_bundle(root, owner=owner, key=key, force=options["force"], progress=progress)
 
 
 def unlock(progress: IndexProgress) -> Passphrase:

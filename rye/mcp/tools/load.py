@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
 
 _FACTS = ("name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata")
-_PARTS = ("sections", "symbols", "shadows", "shadowed_by", "states", "successor", "uncovered", "folder")
+_PARTS = ("sections", "symbols", "shadows", "shadowed_by", "states", "successor", "folder")
 """Keys of an answer that say what the item says of itself, has, and is; for brevity the schema does not list them."""
 
 _DESCRIPTION = """\
@@ -129,7 +129,7 @@ def fenced(part: ContentPart, offset: int, mark: Mark) -> list[str]:
 
 _OF_AN_ITEM = ("type", "id", "space", "path", "content", "characters", "offset", "next_offset", "warnings")
 _WHERE_SAID = (
-    *("bundle", "folder", "title", "description", "version", "shadowed_by", "states", "successor", "uncovered"),
+    *("bundle", "folder", "title", "description", "version", "shadowed_by", "states", "successor"),
     "escaped",
 )
 

@@ -23,7 +23,7 @@ from rye.keyring.sign_items import SignedItem, SignReport
 from rye.registry.reports import SpaceStatus
 from rye.search.explain import QueryReading
 from rye.surface.text import remedy, signed_by, size, without_marks
-from rye.trust import REASONS
+from rye.trust.reasons import REASONS
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 
 

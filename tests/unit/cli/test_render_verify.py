@@ -14,7 +14,8 @@ from jsonschema import Draft4Validator
 from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
-from rye.trust import REASONS, Verdict
+from rye.trust.model import Verdict
+from rye.trust.reasons import REASONS
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
 from rye.verify.report import Finding, Unchecked, VerifiedItem

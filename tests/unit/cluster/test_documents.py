@@ -27,8 +27,9 @@ from rye.index.analysis import VALUE_GAP
 from rye.index.schema import TEXT_FIELDS, ItemPlace, text_columns, version
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
-from rye.items import Item, ItemType, parse
-from rye.trust import Evidence
+from rye.items.model import Item, ItemType
+from rye.items.reader import parse
+from rye.trust.model import Evidence
 from tests.support.naive_analysis import analyze
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -16,7 +16,7 @@ from rye.cluster.documents import as_text
 from rye.errors import EnvironmentFault, SigningError
 from rye.keyring.lists import find_root, sign_list
 from rye.spaces.layout import Layout
-from rye.trust import SigningKey
+from rye.trust.keys import SigningKey
 from rye.trust.list import add_signature, parse_list
 from tests.support.fake_cluster import FakeCluster
 from tests.support.signed import ANN, EVE, SIGNED_AT

@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from rye.embedding import Choice, open_embedder
+from rye.embedding.choice import Choice
+from rye.embedding.loader import open_embedder
 from rye.errors import ArgumentError, UnavailableError
 
 
@@ -57,8 +58,6 @@ def test_a_line_that_names_none_is_refused(line: str) -> None:
     assert caught.value.details["valid"] == [
         "wordllama",
         "minilm",
-        "sentence-transformers",
-        "model2vec",
         "ollama",
         "openai",
         "none",

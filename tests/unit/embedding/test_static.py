@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rye.embedding import Choice, open_embedder, static
+from rye.embedding import static
+from rye.embedding.choice import Choice
+from rye.embedding.loader import open_embedder
 from rye.embedding.static import StaticEmbedder
 from rye.errors import UnavailableError
 from tests.support.files import lay

@@ -31,8 +31,8 @@ from rye.index.segment import EXTENSION, Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import Item, ItemId, ItemType
-from rye.spaces import Root, Space
-from rye.trust import Evidence
+from rye.spaces.model import Root, Space
+from rye.trust.model import Evidence
 from tests.support.strategies import as_file
 
 ROOT = Root(Space.PROJECT, Path("/project/.ai"))
@@ -128,11 +128,12 @@ def postings(reader: Reader, field: str, term: str) -> Postings:
         if number < 0:
             continue
         found, _ = part.segment.postings(np.asarray([number]))
-        keep = part.segment.posting_field[found] == FIELD_NUMBER[field]
-        found = found[keep & part.live[part.segment.posting_doc[found]]]
+        owners, fields = part.segment.places(found)
+        keep = (fields == FIELD_NUMBER[field]) & part.live[owners]
+        found, owners = found[keep], owners[keep]
         keys, of = part.segment.occurrences(found)
         places = keys & ((1 << POSITION_BITS) - 1)
-        docs.append((part.segment.posting_doc[found] + part.base).astype(np.int32))
+        docs.append((owners + part.base).astype(np.int32))
         frequencies.append(part.segment.frequencies(found))
         positions += np.split(places, np.flatnonzero(np.diff(of)) + 1) if len(found) else []
     return Postings(np.concatenate(docs), np.concatenate(frequencies), positions)
@@ -145,9 +146,9 @@ def dump(segment: Segment) -> Dump:
     for number, term in enumerate(segment.terms.everything):
         postings, _ = segment.postings(np.asarray([number]))
         for posting in postings.tolist():
-            slot = (int(segment.posting_doc[posting]), TEXT_FIELDS[segment.posting_field[posting]], term)
+            (doc,), (field,) = segment.places(np.asarray([posting]))
             keys, _ = segment.occurrences(np.asarray([posting]))
-            occurrences[slot] = tuple((keys & ((1 << POSITION_BITS) - 1)).tolist())
+            occurrences[int(doc), TEXT_FIELDS[field], term] = tuple((keys & ((1 << POSITION_BITS) - 1)).tolist())
     shared = {stem(term): segment.inflections(term)[0] for term in segment.terms.everything}
     stems = {root: tuple(segment.terms.take(np.asarray(numbers, np.int64))) for root, numbers in shared.items()}
     entries: dict[int, list[tuple[str, str]]] = {doc: [] for doc in docs}

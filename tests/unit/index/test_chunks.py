@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.chunks import CHUNK_CHARS, HEAD_CHARS, OVERLAP_CHARS, chunks_of, spans_of
-from rye.items import ItemType, parse
-from rye.items.model import Section, Symbol
+from rye.items.model import ItemType, Section, Symbol
+from rye.items.reader import parse
 from tests.unit.index.segments import item
 
 MARKDOWN = """---

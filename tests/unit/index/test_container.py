@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import zlib
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def test_an_array_made_piece_by_piece_is_written_as_a_whole_one(
     """The same bytes, though more than may be in memory stands in a file, which has no name."""
     monkeypatch.setattr(container, "IN_MEMORY", 64)
     numbers = np.arange(1000, dtype=np.uint16)
-    pieces = container.Pieces(np.uint16, tmp_path)
+    pieces = container.Pieces(tmp_path)
     for at in range(0, 1000, 7):
         pieces.append(numbers[at : at + 7].astype(np.int64))
     assert list(tmp_path.iterdir()) == []
@@ -218,89 +217,27 @@ def large(file: Path) -> Path:
     return file
 
 
-def flip(path: Path, name: str, *, unseen: bool = False) -> None:
-    """Change a byte of an array in place; unseen: as a failing disk does, without a trace."""
+def flip(path: Path, name: str) -> None:
+    """Change a byte of an array in place."""
     raw = bytearray(path.read_bytes())
     length = int.from_bytes(raw[8:12], "little")
     _, _, offset, _ = json.loads(raw[16 : 16 + length])["arrays"][name]
     raw[-(-(16 + length) // 64) * 64 + offset] ^= 0xFF
     path.write_bytes(raw)
-    if unseen:
-        container.remember_check(path)
 
 
 @pytest.mark.parametrize("name", [name for name, array in ARRAYS.items() if array.size])
-def test_a_large_file_that_was_changed_is_checked_whole(large: Path, name: str) -> None:
-    """Whichever array a byte was changed in, the next opening notices, and so does every later one."""
+def test_a_large_file_that_was_changed_is_noticed_when_it_is_checked(large: Path, name: str) -> None:
+    """Whichever array a byte was changed in; opening reads the header alone."""
     assert is_as_written(large)
     flip(large, name)
-    for _ in range(2):
-        with pytest.raises(DamagedError, match=name):
-            Container(large)
-
-
-def test_a_large_file_is_read_whole_once_while_it_stays_the_same(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Written by rye, or found whole once, it is only looked at; copied, or a day later, it is read again."""
-    reads: list[Container] = []
-    monkeypatch.setattr(Container, "check", lambda self: reads.append(self))  # noqa: PLW0108 - a method, bound
-    Container(large)
-    assert len(reads) == 0
-    copy = large.with_name("copy.ryx")
-    copy.write_bytes(large.read_bytes())
-    for expected in (1, 1):
-        Container(copy)
-        assert len(reads) == expected
-    Container(large)
-    assert len(reads) == 1
-    now = time.time()
-    for later, expected in ((container.CHECK_EVERY - 60, 1), (container.CHECK_EVERY + 60, 2), (-60, 3)):
-        monkeypatch.setattr(time, "time", lambda later=later: now + later)
-        Container(large)
-        assert len(reads) == expected
-
-
-def test_a_disk_that_forgets_is_noticed_within_a_day(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes that changed without a trace are found by the next check, and by whoever asks for one."""
-    flip(large, "floats", unseen=True)
-    opened = Container(large)
-    with pytest.raises(DamagedError, match="floats"):
-        opened.check()
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + container.CHECK_EVERY)
-    with pytest.raises(DamagedError, match="floats"):
-        Container(large)
-
-
-NONSENSE = ["", "[]", "{", "null", '{"some.ryx": 3}', '{"some.ryx": []}', '{"some.ryx": ["a"]}', "[" * 100_000]
-
-
-@pytest.mark.parametrize("said", NONSENSE)
-def test_the_note_of_checks_is_only_a_hint(large: Path, said: str) -> None:
-    """Where the note cannot be read or written, or is nonsense, a file is checked."""
-    known = large.with_name(container.CHECKED_NAME)
-    known.write_text(said)
-    flip(large, "ints")
-    with pytest.raises(DamagedError):
-        Container(large)
-    large.unlink()
-    container.write(large, LARGE, META)
-    known.unlink()
-    known.mkdir()
-    assert is_as_written(large)
-
-
-def test_files_that_are_gone_are_forgotten(large: Path) -> None:
-    """What is known does not grow with the files that once were."""
-    for number in range(5):
-        container.write(large.with_name(f"{number}.ryx"), LARGE, META)
-        large.with_name(f"{number}.ryx").unlink()
-    container.write(large.with_name("last.ryx"), LARGE, META)
-    assert json.loads(large.with_name(container.CHECKED_NAME).read_bytes()).keys() == {"some.ryx", "last.ryx"}
+    file = Container(large)
+    with pytest.raises(DamagedError, match=name):
+        file.check()
 
 
 def test_a_large_file_that_is_cut_is_damage(large: Path) -> None:
     """The length is looked at each time."""
     large.write_bytes(large.read_bytes()[:-1])
-    container.remember_check(large)
     with pytest.raises(DamagedError, match="cut short"):
         Container(large)

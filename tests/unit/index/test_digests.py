@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye import Registry
-from rye.trust import EnvelopeFormat
+from rye.trust.model import EnvelopeFormat
 from tests.support.signed import BEA, EVE
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 

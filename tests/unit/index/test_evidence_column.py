@@ -14,7 +14,8 @@ from rye.index import container, evidence_column
 from rye.index.arrays import Arrays
 from rye.index.container import Container, DamagedError
 from rye.index.evidence_column import EvidenceColumn, EvidenceWriter
-from rye.trust import Coverage, Evidence, inspect
+from rye.trust.evidence import inspect
+from rye.trust.model import Coverage, Evidence
 from tests.support.signed import GOLDEN
 
 TEXTS = st.one_of(st.just(""), st.text(max_size=8), st.sampled_from(["a\nb", "\ud800", "\x00", "é" * 40]))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from rye import spaces
 from rye._process import stoppable
 from rye.errors import CancelledError, EnvironmentFault
 from rye.index import container
@@ -20,7 +19,8 @@ from rye.index.container import Container
 from rye.index.parallel_build import BuildTask, Thresholds, build
 from rye.index.refresh import SpaceIndex
 from rye.index.segment import Segment
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
+from rye.spaces.walk import list_items, stat_items
 from tests.support.files import executable
 
 
@@ -48,7 +48,7 @@ SMALL = Thresholds(alone_below=8)
 def work(root: Root, folder: Path, reported: list[int] | None = None, *, thresholds: Thresholds = SMALL) -> BuildTask:
     """Return the work of reading all files."""
     folder.mkdir(exist_ok=True)
-    files, _ = spaces.list_items(root)
+    files, _ = list_items(root)
     sizes = [(root.path / file.rel_path).stat().st_size for file in files]
     return BuildTask(
         root,
@@ -167,11 +167,12 @@ def test_workers_do_not_run_the_main_program(root: Root, tmp_path: Path) -> None
         f"""
 import pathlib, sys
 with open({os.fspath(tmp_path / "times")!r}, "a") as log: log.write("ran ")
-from rye import spaces
+from rye.spaces.model import Root, Space
+from rye.spaces.walk import list_items
 from rye.index import parallel_build as runs
-root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
+root = Root(Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})
-files = [file.rel_path for file in spaces.list_items(root)[0]]
+files = [file.rel_path for file in list_items(root)[0]]
 work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None, runs.Thresholds(alone_below=8))
 with runs.build(work, processes=3) as found:
     found.write(folder / "segment")
@@ -188,7 +189,7 @@ def test_progress_counts_the_files_of_workers(root: Root, tmp_path: Path) -> Non
     reported: list[int] = []
     with build(work(root, tmp_path / "a", reported), processes=2):
         pass
-    assert max(reported) == len(spaces.stat_items(root)[0])
+    assert max(reported) == len(stat_items(root)[0])
 
 
 def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from rye.index import container, evidence_column, file_list, refresh, store
 from rye.index import segment_builder as builder
 from rye.index.reader import Reader
 from rye.index.refresh import RefreshReport, SpaceIndex
-from rye.items import ItemType
-from rye.spaces import Root, Space
+from rye.items.model import ItemType
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from tests.support.files import lay
 from tests.unit.index.segments import postings

@@ -23,7 +23,8 @@ from rye.index.references import (
 )
 from rye.index.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
 from rye.index.schema import TYPE_NUMBER
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 from tests.support.spacesim import SpaceSim
 
 KIND = {".md": ItemType.KNOWLEDGE, ".py": ItemType.TOOL, ".yaml": ItemType.TOOL}

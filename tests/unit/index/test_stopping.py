@@ -12,7 +12,8 @@ from rye import Registry
 from rye._process import stoppable
 from rye.errors import CancelledError
 from rye.index.parallel_build import BuildTask, Thresholds, build
-from rye.spaces import Root, Space, list_items
+from rye.spaces.model import Root, Space
+from rye.spaces.walk import list_items
 from tests.support.spacesim import SpaceSim
 
 

@@ -230,4 +230,4 @@ def test_a_document_counts_once_for_a_term(texts: list[tuple[str, str]]) -> None
         segment = Segment(write(Path(folder) / "a", items))
         for number, count in enumerate(segment.term_docs.tolist()):
             postings, _ = segment.postings(np.asarray([number]))
-            assert count == len(set(segment.posting_doc[postings].tolist()))
+            assert count == len(set(segment.places(postings)[0].tolist()))

@@ -47,7 +47,7 @@ def floats(rows: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> npt.NDArr
 def table(keys: Sequence[int], rows: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> VectorTable:
     """Return rows of some items; the chunks are numbered through."""
     chunks = [Chunk(0, number, "text") for number in range(len(keys))]
-    return VectorTable.of(keys, chunks, floats(rows), np.zeros(len(keys), bool))
+    return VectorTable.of(keys, chunks, floats(rows))
 
 
 class Documents:
@@ -174,27 +174,13 @@ def test_zeros_are_no_vectors() -> None:
     documents = reader(4)
     keys = item_keys(documents)[[0, 0, 1, 2]].tolist()
     rows = np.concatenate([none, vector, none, none])
-    vectors = RootVectors(documents, VectorTable.of(keys, chunks, floats(rows), np.zeros(4, bool)))
+    vectors = RootVectors(documents, VectorTable.of(keys, chunks, floats(rows)))
     assert vectors.docs.tolist() == [0]
     assert vectors.table.section[vectors.rows].tolist() == [2]
     assert vectors.missing.tolist() == [3]
     assert vectors.without.tolist() == [0, 1]
     assert vectors.to_embed(retry=False).tolist() == [3]
     assert vectors.to_embed(retry=True).tolist() == [0, 1, 3]
-
-
-def test_shortened_texts_are_embedded_again_on_demand_alone() -> None:
-    """Whatever the time is; an item that also has a text without a vector counts as that."""
-    documents = reader(2)
-    keys = item_keys(documents)[[0, 0, 1]].tolist()
-    rows = np.concatenate([unit(1, 8), np.zeros((1, 8)), unit(1, 8)])
-    chunks = [Chunk(0, number, "a") for number in range(3)]
-    vectors = RootVectors(documents, VectorTable.of(keys, chunks, floats(rows), np.asarray([True, False, True])))
-    assert vectors.docs.tolist() == [0, 1]
-    assert vectors.without.tolist() == [0]
-    assert vectors.shortened.tolist() == [1]
-    assert not len(vectors.to_embed(retry=False))
-    assert vectors.to_embed(retry=True).tolist() == [0, 1]
 
 
 def test_a_file_of_another_model_is_not_read(tmp_path: Path) -> None:

@@ -22,8 +22,11 @@ from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.verdict_cache import MAX_COLUMNS, VERDICT_NAMES, VerdictColumn, cached_arrays, verdict_column
 from rye.items.model import Item, ItemId, ItemType
-from rye.spaces import Root, Space
-from rye.trust import Evidence, Origin, Signature, TrustSet, inspect, judge
+from rye.spaces.model import Root, Space
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.model import Evidence, Origin, Signature
+from rye.trust.trust_set import TrustSet
 from tests.support.signed import GOLDEN, NOW, OLD, SIGNED_AT, TRUST, entry
 
 ROOT = Root(Space.PROJECT, Path("/project/.ai"))

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, MAX_BYTES, ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import EXTENSIONS, MAX_BYTES, parse
 from tests.support.files import read
 
 SIZE, SECONDS = MAX_BYTES // 16, 6.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rye.items import ItemType
 from rye.items.clients import FIXED_FILES, OF_PROJECTS, OF_USERS, SKILLS, ClientFolder
+from rye.items.model import ItemType
 
 PLACES = {each.place: each for each in (*OF_PROJECTS, *OF_USERS)}
 D, T, K = ItemType.DIRECTIVE, ItemType.TOOL, ItemType.KNOWLEDGE

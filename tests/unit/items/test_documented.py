@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.chunks import chunks_of
-from rye.items import ItemType, parse
+from rye.items.model import ItemType
+from rye.items.reader import parse
 from rye.search.section_text import sections_of
 from tests.support.files import read
 

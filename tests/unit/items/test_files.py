@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, ItemType, is_item_file, split_name
+from rye.items.model import ItemType
+from rye.items.reader import EXTENSIONS, PLAIN_EXTENSIONS, is_item_file, split_name
 
 KNOWLEDGE, TOOL, DIRECTIVE = ItemType.KNOWLEDGE, ItemType.TOOL, ItemType.DIRECTIVE
 

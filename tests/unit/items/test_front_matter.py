@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rye.errors import ItemError
-from rye.items import Item
 from rye.items.front_matter import load_lines
+from rye.items.model import Item
 from rye.items.yaml import load
 from tests.support.files import read
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from rye.items import Item
 from rye.items.directive_xml import declared_inputs
+from rye.items.model import Item
 from tests.support.files import read
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
-from rye.items import MAX_BYTES, ItemType, code, parse
+from rye.items import code
+from rye.items.model import ItemType
+from rye.items.reader import MAX_BYTES, parse
 from tests.support.files import read
 from tests.support.spacesim import SpaceSim
 
@@ -229,7 +231,7 @@ def test_any_text_is_an_item_with_symbols_in_its_lines(suffix: str) -> None:
 def test_symbols_are_read_when_they_are_asked_for_and_survive_copies() -> None:
     """Reading an item loads no parser; a copy, also of another process, has the same symbols."""
     script = (
-        "import sys; from rye.items import *\n"
+        "import sys; from rye.items.model import *; from rye.items.reader import *\n"
         "for end in ('.py', '.js', '.ts', '.sh'):\n"
         "    item = parse(b'# a\\nf() { }', item_type=ItemType.TOOL, item_id='a', suffix=end)\n"
         "assert not [name for name in sys.modules if name.startswith('tree_sitter')]\n"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rye.items import ItemType, parse
 from rye.items.directive_xml import Input, declared_inputs
+from rye.items.model import ItemType
+from rye.items.reader import parse
 
 XML = """# X
 

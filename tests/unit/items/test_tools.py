@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from rye.items import Symbol
+from rye.items.model import Symbol
 from tests.support.files import read
 
 

@@ -16,9 +16,12 @@ from rye.keyring.changes import TrustChange
 from rye.keyring.lists import sign_list
 from rye.keyring.sign_items import sign_bundle
 from rye.keyring.trust import Trust
-from rye.spaces import Root
 from rye.spaces.layout import Layout
-from rye.trust import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_name
+from rye.spaces.model import Root
+from rye.trust.keys import SigningKey
+from rye.trust.trust_entry import Revocation
+from rye.trust.trust_file import trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.signed import ANN, EVE, NOW, PAT, XML, html, key, old_envelope
 from tests.support.spacesim import SpaceSim
 

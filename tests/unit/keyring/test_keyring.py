@@ -24,7 +24,10 @@ from rye.keyring.changes import write_changes
 from rye.keyring.key_files import KEY_VARIABLE, PASSPHRASE_VARIABLE
 from rye.keyring.private import Keyring
 from rye.spaces.layout import Layout
-from rye.trust import SigningKey, TrustScope, hide_keys, load_trust, parse_trust_file
+from rye.trust.keys import SigningKey, hide_keys
+from rye.trust.trust_entry import TrustScope
+from rye.trust.trust_file import parse_trust_file
+from rye.trust.trust_store import load_trust
 from rye.verify.policy import check_signers
 from tests.support.signed import ANN, EVE
 

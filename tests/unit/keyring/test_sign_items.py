@@ -13,7 +13,10 @@ import pytest
 from rye import Registry
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, RyeError, SigningError
 from rye.keyring import key_files
-from rye.trust import TRUSTED_FOLDER, Verdict, sign_bytes, trust_file_bytes
+from rye.trust.line import sign_bytes
+from rye.trust.model import Verdict
+from rye.trust.trust_file import trust_file_bytes
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.signed import ANN, EVE, verdict
 from tests.support.spacesim import SpaceSim
 
@@ -66,8 +69,6 @@ def test_everything_is_signed_once(sim: SpaceSim) -> None:
         time.sleep(0.01)
     assert all(item.changed for item in registry.sign("*", force=True).items)
     assert contents(sim) != before
-    assert all(item.changed for item in registry.sign("*", format="v1").items)
-    assert set(codes(registry).values()) == {"ok-unbound"}
 
 
 def test_a_space_is_listed_once_however_many_paths_are_named(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,7 +330,7 @@ def test_a_signed_item_is_judged_alike_outside_of_the_registry(sim: SpaceSim) ->
 
 
 def test_metadata_that_is_not_yaml_is_signed_with_a_warning(sim: SpaceSim) -> None:
-    """One for each cause, also before anything is written; the items are valid, and verify and show say it too."""
+    """One for each cause, also before anything is written; the items are valid, and show says it too."""
     sim.write("project", "directives/demo/a.md", "---\nname: a\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# A\n")
     sim.write("project", "directives/demo/b.md", "---\nname: b\ndescription: > Use it\nversion: 1.0.0\n---\n\n# B\n")
     registry = registry_of(sim)
@@ -352,9 +353,7 @@ def test_metadata_that_is_not_yaml_is_signed_with_a_warning(sim: SpaceSim) -> No
     assert set(codes(registry).values()) == {"ok"}
     report = registry.verify(space="project")
     assert report.status == 0
-    noted = [text for text in report.warnings if text.startswith(words)]
-    assert [text.partition(", dir")[0].rpartition(": ")[2] for text in noted] == ["9 files", "1 file"]
-    assert "directive:demo/a (line 4), directive:demo/c0 (line 5)" in noted[0]
+    assert not [text for text in report.warnings if text.startswith(words)]
     loaded = registry.get("directive:demo/a")
     assert loaded.item.description == "Use it: now"
     assert any("not YAML" in text for text in loaded.warnings)

@@ -16,7 +16,10 @@ from rye.keyring.changes import TrustChange, change_all, write_changes
 from rye.keyring.trust import Trust
 from rye.keyring.trust_list import TrustedKey
 from rye.spaces.layout import Layout
-from rye.trust import TRUSTED_FOLDER, PublicKey, Revocation, SigningKey, trust_file_bytes, trust_file_name
+from rye.trust.keys import PublicKey, SigningKey
+from rye.trust.trust_entry import Revocation
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.signed import ANN, EVE, NOW, PAT
 from tests.support.signed import key as key_of
 from tests.support.spacesim import SpaceSim

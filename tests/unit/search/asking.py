@@ -18,7 +18,7 @@ from rye.search.positions import Effort
 from rye.search.predicates import States
 from rye.search.request import Request, make_request
 from rye.search.score import Evaluation
-from rye.trust import TrustSet
+from rye.trust.trust_set import TrustSet
 from tests.support.signed import NOW
 
 

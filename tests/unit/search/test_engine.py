@@ -15,7 +15,7 @@ from rye.index.refresh import SpaceIndex
 from rye.search.context import SearchContext
 from rye.search.local import LocalSearch
 from rye.search.results import SearchResponse
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from tests.support.files import lay
 from tests.support.signed import NOW, TOOL, TRUST, place, sign
 from tests.unit.search.asking import request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
-from rye.search import expand as expanding
 from rye.search.expand import How, Pattern, Terms, automatic_distance, document_frequencies, expand, similar
 from tests.support import naive_analysis
-from tests.unit.index.segments import item, postings, reader
+from tests.unit.index.segments import item, reader
 
 EVERY = np.ones(len(TEXT_FIELDS), bool)
 
@@ -60,7 +59,7 @@ def over(tmp_path: Path) -> Reader:
 )
 def test_a_part_stands_for_its_terms(over: Reader, pattern: Pattern, expected: dict[str, float]) -> None:
     """Exact, by stem, by glob or by edits; a word itself weighs 1."""
-    found = expand(over, pattern, EVERY)
+    found = expand(over, pattern)
     assert weights(found, over) == pytest.approx(expected)
     assert found.words == expected.keys()
     assert not found.cut
@@ -68,10 +67,10 @@ def test_a_part_stands_for_its_terms(over: Reader, pattern: Pattern, expected: d
 
 def test_dead_terms_are_not_counted(over: Reader) -> None:
     """A term that only deleted items have, or only other fields, counts as not there."""
-    assert expand(over, Pattern("dead", How.EXACT), EVERY).frequency(EVERY) == 0
-    assert expand(over, Pattern("file", How.EXACT), EVERY).frequency(EVERY) > 0
+    assert expand(over, Pattern("dead", How.EXACT)).frequency(EVERY) == 0
+    assert expand(over, Pattern("file", How.EXACT)).frequency(EVERY) > 0
     titles = np.arange(len(TEXT_FIELDS)) == FIELD_NUMBER["title"]
-    assert expand(over, Pattern("file", How.EXACT), EVERY).frequency(titles) == 0
+    assert expand(over, Pattern("file", How.EXACT)).frequency(titles) == 0
 
 
 @pytest.mark.parametrize(
@@ -87,9 +86,9 @@ ALPHABET = st.text(st.sampled_from("abé你"), max_size=7)
 
 @given(ALPHABET, st.lists(ALPHABET, max_size=8), st.sampled_from([None, 0, 1, 2]))
 def test_similar_are_the_texts_within_the_distance(text: str, choices: list[str], distance: int | None) -> None:
-    """Edits are Levenshtein's, and the distance an upper bound; indices ascend."""
+    """Edits are those of optimal string alignment, and the distance an upper bound; indices ascend."""
     most = automatic_distance(text) if distance is None else distance
-    edits = {index: naive_analysis.levenshtein(text, choice) for index, choice in enumerate(choices)}
+    edits = {index: naive_analysis.edits(text, choice) for index, choice in enumerate(choices)}
     found = similar(text, choices, distance)
     assert found == {index: count for index, count in edits.items() if count <= most}
     assert list(found) == sorted(found)
@@ -108,9 +107,9 @@ def test_a_fuzzy_word_stands_for_all_terms_within_the_distance(
     over = reader(tmp_path_factory.mktemp("fuzzy"), *laid)
     most = automatic_distance(text) if distance is None else distance
     vocabulary = {term for part in over.parts for term in part.segment.terms.everything}
-    edits = {term: naive_analysis.levenshtein(text, term) for term in vocabulary}
+    edits = {term: naive_analysis.edits(text, term) for term in vocabulary}
     expected = {term: 1 - count / len(text) for term, count in edits.items() if count <= most and count < len(text)}
-    assert weights(expand(over, Pattern(text, How.FUZZY, distance), EVERY), over) == pytest.approx(expected)
+    assert weights(expand(over, Pattern(text, How.FUZZY, distance)), over) == pytest.approx(expected)
 
 
 WORDS = [f"{first}{second}" for first in "ab" for second in "abcdefgh"]
@@ -123,7 +122,6 @@ GROUPS = st.lists(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=3), min
     GROUPS,
     st.sampled_from([Pattern("a*", How.GLOB), Pattern("aa", How.FUZZY, 1), Pattern("*", How.GLOB)]),
     st.integers(1, 4),
-    st.sampled_from([("content",), TEXT_FIELDS]),
     st.sampled_from([frozenset(), frozenset({(0, 0)})]),
 )
 def test_of_too_many_terms_the_most_frequent_are_kept(  # noqa: PLR0917
@@ -131,27 +129,21 @@ def test_of_too_many_terms_the_most_frequent_are_kept(  # noqa: PLR0917
     groups: list[list[tuple[str, str]]],
     pattern: Pattern,
     limit: int,
-    names: Sequence[str],
     gone: frozenset[tuple[int, int]],
 ) -> None:
-    """The word itself stays, then the greatest live document frequency over all segments, ties by term."""
+    """The word itself stays, then the terms in most documents, deleted ones included, ties by term."""
     laid = [
         [item(f"z{group}-{number}", title=title, body=body) for number, (title, body) in enumerate(texts)]
         for group, texts in enumerate(groups)
     ]
     over = reader(tmp_path_factory.mktemp("cut"), *laid, gone=gone)
-    fields = np.isin(TEXT_FIELDS, names)
-    whole = weights(expand(over, pattern, fields), over)
-    holders = {term: [postings(over, name, term).docs.tolist() for name in names] for term in whole}
-    frequency = {term: len({doc for docs in found for doc in docs}) for term, found in holders.items()}
-    ranked = sorted(
-        (term for term in whole if frequency[term]), key=lambda term: (term != pattern.text, -frequency[term], term)
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expanding, "_RARE", 1)
-        found = expand(over, pattern, fields, limit)
-    kept = {term: weight for term, weight in weights(found, over).items() if frequency[term]}
-    assert kept == {term: whole[term] for term in ranked[:limit]}
+    whole = weights(expand(over, pattern), over)
+    frequency = Counter[str]()
+    for part in over.parts:
+        frequency.update(dict(zip(part.segment.terms.everything, part.segment.term_docs.tolist(), strict=True)))
+    ranked = sorted(whole, key=lambda term: (term != pattern.text, -frequency[term], term))
+    found = expand(over, pattern, limit)
+    assert weights(found, over) == {term: whole[term] for term in ranked[:limit]}
     assert found.cut == (len(ranked) > limit)
 
 

@@ -15,7 +15,7 @@ from rye.query import ast
 from rye.search.fields import weights_for
 from rye.search.request import bind_filters
 from rye.search.score import Evaluation
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from tests.support.naive_bind import Binder
 from tests.support.naive_docs import NaiveDoc, read_corpus
 from tests.support.naive_filters import passes

@@ -13,7 +13,7 @@ from rye.index.reader import Reader
 from rye.items.model import Item, ItemType
 from rye.search.backend import Order
 from rye.search.order import ranked
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from tests.support.naive_values import read_date
 from tests.unit.index.segments import item, snapshot
 from tests.unit.search.asking import request

@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
-from rye.items import ItemType
+from rye.items.model import ItemType
 from rye.search import page
 from rye.search.page import ItemCache
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
-from rye.trust import EnvelopeFormat, judge, remembering_verify
+from rye.trust.judge import judge
+from rye.trust.keys import remembering_verify
+from rye.trust.model import EnvelopeFormat
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, place, sign
 

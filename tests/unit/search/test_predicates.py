@@ -16,8 +16,9 @@ from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import Item
 from rye.search.fields import STATES
 from rye.search.predicates import States
-from rye.spaces import Root, Space
-from rye.trust import TrustSet, inspect
+from rye.spaces.model import Root, Space
+from rye.trust.evidence import inspect
+from rye.trust.trust_set import TrustSet
 from tests.support.signed import ANN, EVE, NOW, TOOL, TRUST, place, sign
 from tests.unit.index.segments import NO_FILES, item, snapshot
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.embedding import Floats
+from rye.embedding.protocol import Floats
 from rye.index.digest_vectors import DigestVectors
 from rye.items.model import Item, ItemId, ItemType
 from rye.search.rerank import BY_MODEL, BY_SCORE, CHARS, DEPTH, Reranker, text_of

@@ -17,8 +17,8 @@ from rye.items.model import ItemType
 from rye.search.fields import TEXT_FIELDS, Overrides, Weights, weights_for
 from rye.search.score import Evaluation
 from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_choice, read_ranking
-from rye.spaces import Root, Space
 from rye.spaces.layout import Layout
+from rye.spaces.model import Root, Space
 from rye.spaces.state import settings_place
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, sign

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rye.spaces import FOLDER, Root, Space, look_below
-from rye.spaces.model import is_looked_into
+from rye.spaces.model import FOLDER, Root, Space, is_looked_into
+from rye.spaces.nested import look_below
 from tests.support.files import bury, lay
 
 ITEM = "tools/x.py"

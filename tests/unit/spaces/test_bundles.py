@@ -12,8 +12,9 @@ import pytest
 
 from rye._resources import items_root
 from rye.errors import NotFoundError
-from rye.spaces import Root, named_roots, system_roots
+from rye.spaces.bundles import named_roots, system_roots
 from rye.spaces.layout import Layout
+from rye.spaces.model import Root
 from tests.support.files import lay
 
 BUNDLE = '''\
@@ -269,37 +270,11 @@ def test_attack_installed_package_is_never_imported(installed: Installed, tmp_pa
         assert not mark.exists()
 
 
-def test_a_bundle_of_an_editable_installation_is_found(installed: Installed, tmp_path: Path) -> None:
-    """By the path file that the installation lists, or by the folder that it was made from."""
-    (tmp_path / "away").mkdir()
-    source = f'{{"url": "{tmp_path.as_uri()}/%s", "dir_info": {{%s}}}}'
-    for name, listed in (
-        ("one", {"RECORD": "one.pth,,\none-1.2.3.dist-info/METADATA,,\n"}),
-        ("two", {"RECORD": "x.py,,\n", "direct_url.json": source % ("two%20b", '"editable": true')}),
-        ("three", {"RECORD": "x.py,,\n", "direct_url.json": source % ("three", "")}),
-    ):
-        installed.add(name, listed=listed)
-        (installed.folder / name).rename(tmp_path / "away" / name)
-    lay(installed.folder, {"one.pth": f"import sys\n{tmp_path / 'away'}\n"})
-    lay(tmp_path, {"two b/src/two/.ai/tools/x.py": "", "three/src/three/.ai/tools/x.py": ""})
-    roots, warnings = found()
-    assert {bundle: root.path for bundle, root in roots.items()} == {
-        "one-id": tmp_path / "away" / "one" / ".ai",
-        "two-id": tmp_path / "two b" / "src" / "two" / ".ai",
-    }
-    assert [root.stamp for root in roots.values()] == ["", ""]
-    (warning,) = warnings
-    assert "'three-id'" in warning
-    assert "RYE_BUNDLES" in warning
-
-
 def test_an_installed_bundle_without_items_is_a_warning(installed: Installed) -> None:
     """The others are found, and the warning names the variable that helps; broken metadata harm nobody."""
     installed.add("bad_pack", {"data.txt": ""})
     installed.add("gone_pack", module="no_such_package")
-    installed.add(
-        "good_pack", listed={"RECORD": "good_pack/__init__.py,,\n", "direct_url.json": "[", "METADATA": "\xff"}
-    )
+    installed.add("good_pack", listed={"RECORD": "good_pack/__init__.py,,\n", "METADATA": "\xff"})
     os.mkfifo(installed.folder / "good_pack-1.2.3.dist-info" / "PKG-INFO")
     roots, warnings = found()
     assert [(root.bundle, root.version) for root in roots.values()] == [("good_pack-id", "")]
@@ -321,7 +296,7 @@ def test_attack_distribution_that_claims_the_package_of_another(installed: Insta
 
 
 def test_the_stamp_of_an_installed_bundle_changes_with_its_installation(installed: Installed) -> None:
-    """Version, place and folders are in it; a bundle elsewhere, as in an editable installation, has none."""
+    """Version, place and folders are in it."""
     installed.add("pack")
     stamp = found()[0]["pack-id"].stamp
     assert stamp

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rye import spaces
 from rye.errors import ArgumentError
 from rye.items.clients import CLIENTS, OF_PROJECTS
-from rye.spaces import Space
+from rye.spaces.bundles import named_roots
+from rye.spaces.discover import client_roots, find_project
 from rye.spaces.layout import Layout
+from rye.spaces.model import ItemFile, Space
+from rye.spaces.nested import look_below
+from rye.spaces.walk import Walk, list_items, stat_items
 from rye.verify.stream import stream_outcomes
 
 
@@ -32,11 +35,11 @@ def sources(folder: Path, home: Path, clients: list[str] | None = None) -> list[
 
 def refs(folder: Path, place: str) -> tuple[list[str], list[str]]:
     """Return the items of one folder of a client, and the codes of problems."""
-    (root,) = (one for one in spaces.client_roots(Space.PROJECT, folder, OF_PROJECTS) if one.client.place == place)  # type: ignore[union-attr]
-    files, problems = spaces.list_items(root)
-    listed = [each for each in spaces.Walk(root).files() if isinstance(each, spaces.ItemFile)]
+    (root,) = (one for one in client_roots(Space.PROJECT, folder, OF_PROJECTS) if one.client.place == place)  # type: ignore[union-attr]
+    files, problems = list_items(root)
+    listed = [each for each in Walk(root).files() if isinstance(each, ItemFile)]
     assert sorted(listed) == list(files)
-    assert list(spaces.stat_items(root)[0]) == [file.rel_path for file in files]
+    assert list(stat_items(root)[0]) == [file.rel_path for file in files]
     return [f"{file.item_type}:{file.item_id}" for file in files], [one.code for one in problems]
 
 
@@ -54,14 +57,14 @@ def test_folders_of_clients_count_after_ai(tmp_path: Path) -> None:
 def test_the_status_of_a_skill_of_one_file_changes_with_what_comes_beside_it(tmp_path: Path, beside: str) -> None:
     """And is what it was once that is gone; other skills keep theirs."""
     lay(tmp_path, ".claude/skills/pdf/SKILL.md", ".claude/skills/csv/SKILL.md", ".claude/skills/csv/inner/SKILL.md")
-    (root,) = (one for one in spaces.client_roots(Space.PROJECT, tmp_path, OF_PROJECTS))
-    before = dict(zip(*spaces.stat_items(root)[:2], strict=True))
+    (root,) = (one for one in client_roots(Space.PROJECT, tmp_path, OF_PROJECTS))
+    before = dict(zip(*stat_items(root)[:2], strict=True))
     lay(tmp_path, f".claude/skills/pdf/{beside}")
-    after = dict(zip(*spaces.stat_items(root)[:2], strict=True))
+    after = dict(zip(*stat_items(root)[:2], strict=True))
     assert {path for path in before if before[path] != after[path]} == {"pdf/SKILL.md"}
     shutil.rmtree(tmp_path / ".claude/skills/pdf" / beside.partition("/")[0], ignore_errors=True)
     (tmp_path / ".claude/skills/pdf" / beside).unlink(missing_ok=True)
-    assert dict(zip(*spaces.stat_items(root)[:2], strict=True)) == before
+    assert dict(zip(*stat_items(root)[:2], strict=True)) == before
 
 
 def test_clients_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,12 +85,12 @@ def test_a_project_needs_no_ai(tmp_path: Path) -> None:
     """The nearest ``.ai`` comes first; without one, a repository with such files, then the nearest folder with some."""
     lay(tmp_path / "p", "AGENTS.md", "packages/x/AGENTS.md", "packages/x/src/a.py")
     start = tmp_path / "p/packages/x/src"
-    assert spaces.find_project(start) == tmp_path / "p/packages/x"
+    assert find_project(start) == tmp_path / "p/packages/x"
     (tmp_path / "p/.git").mkdir()
-    assert spaces.find_project(start) == tmp_path / "p"
+    assert find_project(start) == tmp_path / "p"
     (tmp_path / "p/packages/.ai").mkdir()
-    assert spaces.find_project(start) == tmp_path / "p/packages"
-    assert spaces.find_project(tmp_path / "p", user=tmp_path / "p") is None
+    assert find_project(start) == tmp_path / "p/packages"
+    assert find_project(tmp_path / "p", user=tmp_path / "p") is None
 
 
 def test_a_repository_of_skills_is_a_project_too(tmp_path: Path) -> None:
@@ -95,8 +98,8 @@ def test_a_repository_of_skills_is_a_project_too(tmp_path: Path) -> None:
     lay(tmp_path / "a", "skills/pdf/SKILL.md", "skills/office/doc/SKILL.md")
     lay(tmp_path / "b", "skills/juggling.md", "skills/x/y/z/SKILL.md")
     assert sources(tmp_path / "a", tmp_path / "h") == ["project", "project:skills", "user"]
-    assert spaces.find_project(tmp_path / "a/skills") == tmp_path / "a"
-    assert spaces.find_project(tmp_path / "b") is None
+    assert find_project(tmp_path / "a/skills") == tmp_path / "a"
+    assert find_project(tmp_path / "b") is None
 
 
 def test_only_folders_with_their_file_are_skills(tmp_path: Path) -> None:
@@ -116,7 +119,7 @@ def test_a_skill_that_is_linked_from_another_client_is_found_once(tmp_path: Path
     (tmp_path / ".cursor").mkdir()
     (tmp_path / ".cursor/skills").symlink_to("../.agents/skills")
     assert refs(tmp_path, ".claude/skills") == (["directive:own"], [])
-    places = [root.client.place for root in spaces.client_roots(Space.PROJECT, tmp_path, OF_PROJECTS) if root.client]
+    places = [root.client.place for root in client_roots(Space.PROJECT, tmp_path, OF_PROJECTS) if root.client]
     assert places == [".agents/skills", ".claude/skills"]
 
 
@@ -153,8 +156,8 @@ def test_files_of_a_project_are_looked_for_two_folders_deep(tmp_path: Path) -> N
 def test_all_that_lies_below_a_checkout_is_verified(tmp_path: Path) -> None:
     """A skill in a package, and instructions deep below, are found where projects are looked for."""
     lay(tmp_path, "AGENTS.md", "p/x/.claude/skills/evil/SKILL.md", "p/x/y/z/AGENTS.md", "p/AGENTS.md")
-    roots = spaces.look_below(tmp_path).roots
-    found = {root.source: [file.item_id for file in spaces.list_items(root)[0]] for root in roots}
+    roots = look_below(tmp_path).roots
+    found = {root.source: [file.item_id for file in list_items(root)[0]] for root in roots}
     assert sorted(id for ids in found.values() for id in ids) == ["AGENTS", "AGENTS", "evil", "p/AGENTS"]  # noqa: A001
 
 
@@ -174,8 +177,8 @@ def test_all_that_lies_below_a_checkout_is_verified(tmp_path: Path) -> None:
 )
 def test_a_repository_of_skills_is_a_bundle_as_it_is(tmp_path: Path, paths: list[str], expected: list[str]) -> None:
     """Plugins, marketplaces, folders of skills and projects of clients; folders that only have such names are none."""
-    roots, _ = spaces.named_roots([lay(tmp_path / "b", *paths)])
-    assert sorted(file.item_id for root in roots for file in spaces.list_items(root)[0]) == expected
+    roots, _ = named_roots([lay(tmp_path / "b", *paths)])
+    assert sorted(file.item_id for root in roots for file in list_items(root)[0]) == expected
     assert len({root.source for root in roots}) == len(roots)
     assert len({root.bundle for root in roots}) <= 1
 

@@ -9,18 +9,8 @@ from pathlib import Path
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.spaces import (
-    FOLDER,
-    SUFFIXES,
-    Root,
-    Space,
-    check_project,
-    check_writable,
-    find_project,
-    project_root,
-    user_root,
-    user_space,
-)
+from rye.spaces.discover import check_project, check_writable, find_project, project_root, user_root, user_space
+from rye.spaces.model import FOLDER, SUFFIXES, Root, Space
 
 
 def test_the_user_space_is_named_by_the_environment_else_home(tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
+from rye._files import others_control
 from rye.cli import main
 from rye.errors import EnvironmentFault
 from rye.keyring.trust import Trust
-from rye.spaces import Root, Space, check_writable
+from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
-from rye.trust import TRUSTED_FOLDER, others_control, trust_file_name
+from rye.spaces.model import Root, Space
+from rye.trust.trust_file import trust_file_name
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ItemError
-from rye.items import MAX_BYTES
-from rye.spaces import Root, Space, read_file
+from rye.items.reader import MAX_BYTES
+from rye.spaces.model import Root, Space
+from rye.spaces.read import read_file
 from tests.support.files import lay
 
 

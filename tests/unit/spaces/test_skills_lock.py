@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ItemError
-from rye.spaces import Root, Space
+from rye.spaces.model import Root, Space
 from rye.spaces.skills_lock import folder_hash, read_lock
 from rye.verify.report import Finding
 from tests.support.files import lay

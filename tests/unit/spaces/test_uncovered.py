@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from rye.items.clients import CLIENTS, FIXED_FILES, FIXED_NAMES, OF_PROJECTS, OF_USERS
-from rye.spaces import Root, Space, Walk, client_roots, list_items
-from rye.spaces.discover import has_files
+from rye.spaces.discover import client_roots, has_files
+from rye.spaces.model import Root, Space
 from rye.spaces.tree import FOLDER, LINK, PLAIN, PROGRAM, is_listable, mode_of, tree
 from rye.spaces.uncovered import named_files, noticed, runnable_beside
+from rye.spaces.walk import Walk, list_items
 from tests.support.files import lay as lay_files
 from tests.unit.cli.workshop import Workshop, lay
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.spaces import ItemFile, Root, Space, list_items, stat_items
+from rye.spaces.model import ItemFile, Root, Space
+from rye.spaces.walk import list_items, stat_items
 from tests.support.files import lay
 
 

@@ -7,8 +7,8 @@ from typing import get_args
 
 from hypothesis import Phase, given, settings
 
-from rye.items import parse
 from rye.items.model import Item
+from rye.items.reader import parse
 from rye.query import ast, walk
 from tests.support.query_strategies import queries
 from tests.support.strategies import as_file, items

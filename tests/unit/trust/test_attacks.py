@@ -6,8 +6,10 @@ import unicodedata
 
 import pytest
 
-from rye.trust import EnvelopeFormat, Origin, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
-from rye.trust.model import Fingerprint
+from rye.trust.keys import PublicKey, SigningKey
+from rye.trust.model import EnvelopeFormat, Fingerprint, Origin, Verdict
+from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.trust_set import TrustSet
 from tests.support.signed import (
     ANN,
     BEA,

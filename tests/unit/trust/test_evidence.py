@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import SigningError
-from rye.trust import COMMENT_MARKS, Coverage, EnvelopeFormat, Evidence, inspect
+from rye.trust.evidence import inspect
+from rye.trust.line import COMMENT_MARKS
+from rye.trust.model import Coverage, EnvelopeFormat, Evidence
 from tests.support.signed import (
     ANN,
     NOTE,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rye.spaces.shadowing import MAX_HIDING_WARNINGS, foreign_copy
-from rye.trust import Signature, Verdict
+from rye.trust.model import Signature, Verdict
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, no_own_items
 

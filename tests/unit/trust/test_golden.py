@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from rye.trust import REASONS, Coverage, Evidence, Signature, inspect
-from rye.trust.reasons import ABOUT_KEY
+from rye.trust.evidence import inspect
+from rye.trust.model import Coverage, Evidence, Signature
+from rye.trust.reasons import ABOUT_KEY, REASONS
 from tests.support.signed import ASSETS, EVE, GOLDEN, SIGNED_AT, WHEN, Golden, verdict
 
 

@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rye.errors import SigningError
-from rye.trust import PublicKey, SigningKey, remembering_verify
-from rye.trust.keys import _ORDER, _P, _SMALL_ORDER_Y
+from rye.trust.keys import _ORDER, _P, _SMALL_ORDER_Y, PublicKey, SigningKey, remembering_verify
 from tests.support.signed import ANN, EVE
 
 RFC_8032 = [

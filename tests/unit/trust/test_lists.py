@@ -15,8 +15,11 @@ from rye.errors import ArgumentError, SigningError
 from rye.keyring.lists import ListSigned, find_root, sign_list
 from rye.spaces.layout import Layout
 from rye.spaces.lists import check_list, files_below, read_list
-from rye.trust import Origin, SigningKey, TrustEntry, TrustScope, TrustSet
+from rye.trust.keys import SigningKey
 from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
+from rye.trust.model import Origin
+from rye.trust.trust_entry import TrustEntry, TrustScope
+from rye.trust.trust_set import TrustSet
 from rye.verify.report import Finding
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, place, sign

@@ -9,8 +9,11 @@ from itertools import permutations
 import pytest
 
 from rye._text import BOM
-from rye.trust import EnvelopeFormat, inspect, judge, sign_bytes, sign_detached
-from tests.support.signed import ANN, NOW, SIGNED_AT, TRUST, html, place, unbound, verdict
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.line import sign_bytes, sign_detached
+from rye.trust.model import EnvelopeFormat
+from tests.support.signed import ANN, NOW, SIGNED_AT, TRUST, html, place, sign, unbound, verdict
 
 RYEOS = EnvelopeFormat.RYEOS
 SHEBANG = b"#!/bin/sh\n"
@@ -102,7 +105,7 @@ def freedom(data: bytes) -> bytes:
 def signed_as(form: EnvelopeFormat, suffix: str, data: bytes) -> bytes:
     """Return a signed file; lines of a format that is only read are those of v1, renamed."""
     if form is not RYEOS:
-        return sign_bytes(data, suffix=suffix, origin=place(), key=ANN, form=form, now=SIGNED_AT)
+        return sign(data, suffix=suffix, form=form)
     signed = signed_as(EnvelopeFormat.V1, suffix, data)
     envelope = re.search(rb"rye:signed:\S+", signed)
     assert envelope

@@ -11,8 +11,9 @@ import pytest
 
 import rye._text
 import rye.trust
-from rye.trust import REASONS, Reason, Verdict
 from rye.trust import line as _message
+from rye.trust.model import Verdict
+from rye.trust.reasons import REASONS, Reason
 
 FACTS = {"signer", "key", "ref", "detail", "bundle", "project"}
 
@@ -52,11 +53,16 @@ def test_the_worked_examples_run(module: object) -> None:
 def test_importing_the_room_loads_no_cryptography() -> None:
     """A process that only shows verdicts it has kept does not pay for checking signatures."""
     code = (
-        "import sys, rye.trust as s, datetime\n"
-        "public = s.PublicKey.from_base64('UbAHc8d2KetZE2I9eb+VaUpTLkNsDJtFaAsY0nTEm7I=')\n"
-        "trust = s.TrustSet((s.TrustEntry(public, 'ann', s.TrustScope.USER),))\n"
+        "import sys, datetime\n"
+        "from rye.trust.evidence import inspect\n"
+        "from rye.trust.keys import PublicKey\n"
+        "from rye.trust.model import Origin\n"
+        "from rye.trust.trust_entry import TrustEntry, TrustScope\n"
+        "from rye.trust.trust_set import TrustSet\n"
+        "public = PublicKey.from_base64('UbAHc8d2KetZE2I9eb+VaUpTLkNsDJtFaAsY0nTEm7I=')\n"
+        "trust = TrustSet((TrustEntry(public, 'ann', TrustScope.USER),))\n"
         "trust.digest(datetime.datetime.now(datetime.UTC))\n"
-        "s.inspect(b'x', origin=s.Origin('user', '', 'tool', 'x'), declared={})\n"
+        "inspect(b'x', origin=Origin('user', '', 'tool', 'x'), declared={})\n"
         "sys.exit('cryptography' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from rye.errors import SigningError
-from rye.trust import COMMENT_MARKS, EnvelopeFormat, Verdict, sign_bytes, unsigned_bytes
+from rye.trust.line import COMMENT_MARKS, sign_bytes, unsigned_bytes
+from rye.trust.model import EnvelopeFormat, Verdict
 from tests.support.signed import ANN, EVE, NOTE, SCRIPT, SIGNED_AT, TOOL, WHEN, place, sign, verdict
 
 BOM = b"\xef\xbb\xbf"
@@ -54,14 +55,12 @@ def test_the_line_stands_first_or_below_a_shebang() -> None:
     assert not sign(b"a\nb\r\n").split(b"\n")[0].endswith(b"\r")
 
 
-def test_the_line_of_each_format() -> None:
-    """v2 names the key in full and the extension, but not that of Markdown; v1 is the line older readers know."""
+def test_the_line() -> None:
+    """v2 names the key in full and the extension, but not that of Markdown."""
     public = ANN.public
-    new, old = (sign(TOOL, form=form).split(b"\n")[0].decode() for form in (EnvelopeFormat.V2, EnvelopeFormat.V1))
+    new = sign(TOOL).split(b"\n")[0].decode()
     assert new.endswith(f":{public.fingerprint}:.py")
     assert sign(NOTE, suffix=".md").split(b"\n")[0].endswith(f":{public.fingerprint} -->".encode())
-    assert old.endswith(f"==:{public.fingerprint[:16]}")
-    assert old.startswith(f"# rye:signed:{WHEN}:")
     assert "=" not in new
 
 
@@ -96,10 +95,3 @@ def test_files_that_are_not_text_are_refused() -> None:
     with pytest.raises(SigningError) as caught:
         sign(b"\xff\xfe")
     assert caught.value.code == "not-utf-8"
-
-
-def test_a_format_that_is_only_read_is_refused() -> None:
-    """The ryeos form is read, not written."""
-    with pytest.raises(SigningError) as caught:
-        sign(TOOL, form=EnvelopeFormat.RYEOS)
-    assert caught.value.code == "format"

@@ -15,23 +15,23 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from rye.errors import SigningError
-from rye.trust import (
-    EnvelopeFormat,
-    Evidence,
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_detached
+from rye.trust.list import (
+    MAX_LIST_BYTES,
+    MAX_SKILL_FILES,
     ListedFile,
-    Signature,
-    SigningKey,
     Skill,
-    TrustSet,
-    Verdict,
-    inspect,
-    judge,
-    sign_detached,
+    difference,
     sign_skill,
+    uncovered,
     unlistable,
+    write_rows,
 )
-from rye.trust.list import MAX_LIST_BYTES, MAX_SKILL_FILES, difference, uncovered, write_rows
+from rye.trust.model import Evidence, Signature, Verdict
+from rye.trust.trust_set import TrustSet
 from tests.support.independent_checker import verdict_on_skill
 from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, entry, place, sign
 
@@ -221,13 +221,6 @@ def test_a_line_in_the_file_of_a_skill_covers_that_file() -> None:
         assert (found.code, found.verdict) == (code, Verdict.PARTIAL if names else Verdict.TRUSTED)
         assert uncovered(skill) == ("2 files of the skill are not covered: 'a\\u200b', b" if names else "")
         assert uncovered(skill) in found.reason
-
-
-def test_there_is_no_older_format() -> None:
-    """It binds neither name nor place."""
-    with pytest.raises(SigningError) as caught:
-        sign_skill((), origin=PLACES["SKILL.md"], key=ANN, form=EnvelopeFormat.V1, now=SIGNED_AT)
-    assert caught.value.code == "format"
 
 
 def _mutants(data: bytes) -> Sequence[bytes]:

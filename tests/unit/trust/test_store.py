@@ -9,22 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from rye._files import sweep, write_atomically
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.keyring.key_files import SIGNING_FOLDER, find_signing_key, load_key_file, load_signing_key, save_signing_key
-from rye.trust import (
-    TRUSTED_FOLDER,
-    SigningKey,
-    TrustScope,
-    TrustSet,
-    Verdict,
-    load_trust,
-    sign_trust_file,
-    sweep,
-    system_clock,
-    trust_file_bytes,
-    trust_file_name,
-    write_atomically,
-)
+from rye.trust.keys import SigningKey
+from rye.trust.model import Verdict
+from rye.trust.trust_entry import TrustScope
+from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import TRUSTED_FOLDER, load_trust, system_clock
 from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT, TOOL, place, sign, verdict
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")

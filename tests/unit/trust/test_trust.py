@@ -10,20 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.trust import (
-    ANYWHERE,
-    EnvelopeFormat,
-    Origin,
-    Revocation,
-    TrustEntry,
-    TrustScope,
-    TrustSet,
-    Verdict,
-    parse_trust_file,
-    sign_trust_file,
-    signer_of,
-    trust_file_bytes,
-)
+from rye.trust.model import EnvelopeFormat, Origin, Verdict
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_file import parse_trust_file, sign_trust_file, signer_of, trust_file_bytes
+from rye.trust.trust_set import ANYWHERE, TrustSet
 from tests.support.signed import (
     ANN,
     BEA,

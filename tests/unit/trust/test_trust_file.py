@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from rye.errors import SigningError
-from rye.trust import Revocation, TrustEntry, TrustScope, parse_trust_file, trust_file_bytes, trust_file_name
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_file import parse_trust_file, trust_file_bytes, trust_file_name
 from tests.support.signed import ANN, EVE
 
 PUBLIC = ANN.public

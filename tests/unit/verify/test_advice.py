@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 import rye._text
 from rye._text import Advice, inline, quote
 from rye.cli.app import root
-from rye.trust import REASONS, TrustSet, Verdict
 from rye.trust.list import Change
+from rye.trust.model import Verdict
+from rye.trust.reasons import REASONS
+from rye.trust.trust_set import TrustSet
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS
@@ -35,7 +37,6 @@ SHELLS = {
     "zsh": ["zsh", "-f"],
     "interactive zsh": ["zsh", "-f", "-i"],
 }
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 CODES = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
 HOSTILE = (
     "$(touch owned)",
@@ -115,7 +116,7 @@ def commands(name: str = "demo/a") -> Iterator[tuple[str, Advice]]:
             for code in CODES:
                 yield code, fixes.of_item(item(code, name, space=space), code)
             for code in POLICY_REASONS:
-                yield code, fixes.of_item(item(code, name, space=space), code, formats=("v1",))
+                yield code, fixes.of_item(item(code, name, space=space), code)
             for code in REMEDIES:
                 yield code, fixes.of_list(*violation(code, name, space=space))
 
@@ -169,7 +170,7 @@ def test_options_lead_to_where_the_item_is() -> None:
         "",
         "find out where it came from, and remove it; once you have reviewed it: rye sign --list --space user",
     )
-    assert here.of_item(item("envelope"), "format", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
+    assert here.of_item(item("envelope"), "format").command == "rye sign tool:demo/a"
     assert here.of_item(item("ok"), "ok") == ("", "")
 
 
@@ -196,7 +197,7 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
         assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer"})
         assert verdict is not Verdict.TAMPERED or "list" in code or "again from where it came from" in theirs.words
         is_edited = code in {"digest", "line-ends", "skill-changed", "list-changed"}
-        assert mine.words.startswith("review what changed") == is_edited
+        assert mine.words.startswith("changed after it was signed: review it") == is_edited
         assert verdict is not Verdict.TAMPERED or is_edited or mine == theirs
     limited = Signers(HOLDER.keys, TrustSet((entry(ANN, patterns=("other/*",)),)), NOW)
     assert not replace(nobody, signers=lambda: limited).of_item(item("no-envelope"), "no-envelope").command
@@ -208,28 +209,6 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
     for code in REMEDIES:
         assert "rye sign" not in nobody.of_list(*violation(code)).command
         assert "rye sign" not in held("/p", "/p").of_list(*violation(code)).command
-
-
-@needs_git
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_in_a_command_that_is_run(name: str, shell: str, tmp_path: Path) -> None:
-    """The shell brings back that one file as it was committed, nothing else is touched, and no other command is run."""
-    folder = tmp_path / "-p $(x)" / ".ai" / "tools"
-    folder.mkdir(parents=True)
-    victim, other = folder / f"{name}.py", folder / "bystander.py"
-    for path in (victim, other):
-        path.write_text("as committed\n", encoding="utf-8")
-    someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
-    for words in (["init", "-q"], ["add", "-A"], [*someone, "commit", "-qm", "all"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    for path in (victim, other):
-        path.write_text("edited\n", encoding="utf-8")
-    found = item("digest", name, base=str(tmp_path / "-p $(x)"))
-    fix = Adviser(str(tmp_path), "").of_item(found, "digest")
-    out = run(shell, f"{inline(fix.command)}\n", tmp_path)
-    assert (victim.read_text(), other.read_text()) == ("as committed\n", "edited\n"), out
-    assert not list(tmp_path.rglob("owned"))
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ItemError
-from rye.spaces import Root, Space, Walk, list_items
+from rye.spaces.model import Root, Space
+from rye.spaces.walk import Walk, list_items
 from rye.verify.worker import with_duplicates
 from tests.support.files import lay
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
-from rye.trust import Signature, Verdict
+from rye.trust.model import Signature, Verdict
 from rye.verify.policy import EVERY_SPACE, MAX_POLICY_FILE, Demand, Policy, accept_findings, load_policy
 from rye.verify.report import Accepted, Finding, VerifiedItem
 from tests.support.outcomes import verification

@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from rye import Registry, items
+from rye import Registry
 from rye.errors import ItemError
-from rye.items import ItemType
-from rye.spaces import FolderReader, Root, Space, Walk, list_items, read_file
+from rye.items.model import ItemType
+from rye.items.reader import MAX_BYTES, parse
 from rye.spaces.layout import Layout
-from rye.trust import EnvelopeFormat, Origin, TrustSet, inspect, judge
+from rye.spaces.model import Root, Space
+from rye.spaces.read import FolderReader, read_file
+from rye.spaces.walk import Walk, list_items
+from rye.trust.evidence import inspect
+from rye.trust.judge import judge
+from rye.trust.model import EnvelopeFormat, Origin
+from rye.trust.trust_set import TrustSet
 from rye.verify.report import Unchecked, VerifiedItem
 from rye.verify.stream import stream_outcomes
 from rye.verify.worker import _CHUNK, Verifier, verify_files
@@ -80,7 +86,7 @@ def test_a_golden_file_is_judged_the_same_without_being_parsed(tmp_path: Path, n
     lay(tmp_path, {f"{kind.folder}/{golden.origin.item_id}{suffix}": data})
     (file,) = list_items(root)[0]
     found = Verifier(TRUST, NOW).check(root, file)
-    declared = items.parse(data, item_type=kind, item_id=golden.origin.item_id, suffix=suffix).declared
+    declared = parse(data, item_type=kind, item_id=golden.origin.item_id, suffix=suffix).declared
     evidence = inspect(data, origin=golden.origin, declared=declared, suffix=suffix)
     assert isinstance(found, VerifiedItem)
     assert found.signature == judge(evidence, origin=golden.origin, trust=TRUST, now=NOW)
@@ -171,7 +177,7 @@ def test_a_folder_reader_reads_as_a_single_read_does(sim: SpaceSim) -> None:
     (tools / "out.py").symlink_to("/etc/passwd")
     (tools / "in.py").symlink_to("t0.py")
     (tools / "folder.py").mkdir()
-    (tools / "large.py").write_bytes(b"x" * (items.MAX_BYTES + 1))
+    (tools / "large.py").write_bytes(b"x" * (MAX_BYTES + 1))
     (sim.root("project") / "tools" / "linked").symlink_to("a")
     os.mkfifo(tools / "pipe.py")
     reader = FolderReader()

@@ -241,22 +241,19 @@ def test_copies_are_compared(client: TestClient) -> None:
     assert client.get("/diff/tool/ops/deploy?old=system&new=project").status_code == 404
 
 
-def test_what_no_signature_covers_is_marked() -> None:
-    """Blocks with such a line, such lines of code, and references to items that are not trusted are set apart."""
+def test_references_to_items_that_are_not_trusted_are_marked() -> None:
+    """Their links have a class and a title."""
     targets = {"x.py": LinkedItem("/item/tool/x", "unsigned"), "y.py": LinkedItem("/item/tool/y", "trusted")}
     text = str(rendered("`x.py` [`x.py`](x.py) [y](y.py) `z.py`\n", targets=targets))
     doubtful = '<a href="/item/tool/x" class="uncovered" title="unsigned, says rye"><code>x.py</code></a>'
     assert text == f'<p>{doubtful} {doubtful} <a href="/item/tool/y">y</a> <code>z.py</code></p>\n'
-    assert str(rendered("one\n\ntwo\n", first=5, uncovered={7})) == '<p>one</p>\n<p class="uncovered">two</p>\n'
-    assert str(code_lines("a\nb\n", "txt", uncovered={2})).count('class="uncovered"') == 1
-    assert '<div class="uncovered"><pre' in str(rendered("```\nx\n```\n", uncovered={2}))
 
 
 def test_attack_rendering_hides_no_words(tmp_path: Path) -> None:
     """What Markdown itself leaves out, an agent would read: definitions, deep nesting, words behind a fence's name."""
-    html = str(rendered('[//]: # (be quiet)\n\nSee [a].\n\n[a]: https://e.example/ "psst"\n', first=3, uncovered={7}))
+    html = str(rendered('[//]: # (be quiet)\n\nSee [a].\n\n[a]: https://e.example/ "psst"\n', first=3))
     assert '<li id="L3" value="3"><code>[//]: # (be quiet)</code></li>' in html
-    assert '<li id="L7" value="7" class="uncovered"><code>[a]: https://e.example/ &#34;psst&#34;</code></li>' in html
+    assert '<li id="L7" value="7"><code>[a]: https://e.example/ &#34;psst&#34;</code></li>' in html
     assert "<small>py run &lt;this&gt;</small>" in str(rendered("```py run <this>\nx\n```\n"))
     assert 'title="https://e.example/ psst"' in str(rendered('[a](https://e.example/ "psst") ![b](c.png "psst")'))
     assert rendered("- " * 200 + "hidden\n") is None
@@ -296,10 +293,9 @@ def test_lines_are_counted_as_everywhere_else(tmp_path: Path) -> None:
     sim.write("project", "knowledge/y.md", "---\ntitle: A\r\rb: 2\n---\n\nfirst\n\n# H\n")
     with TestClient(app(sim.registry())) as client:
         raw = client.get("/item/directive/x?view=raw").text
-        assert re.findall(r'<li id="L(\d+)"[^>]* class="uncovered">', raw)[:3] == ["2", "5", "7"]
-        assert '<li id="L2" value="2" class="uncovered"><code>evil one\\x0d</code></li>' in raw
+        assert '<li id="L2" value="2"><code>evil one\\x0d</code></li>' in raw
         page = client.get("/item/directive/x").text
-        assert '<h1 id="L7" class="uncovered">H</h1>' in page
+        assert '<h1 id="L7">H</h1>' in page
         page = client.get("/item/knowledge/y").text
         assert page.index("</details>") < page.index("<p>first</p>") < page.index('<h1 id="L9">H</h1>')
 
