@@ -1,7 +1,7 @@
-"""What the wheel installs beside the package: manual pages, and the completion of three shells.
+"""What the wheel installs beside the package: the completion of three shells.
 
-They are made of the commands themselves, so the environment that builds must have what rye imports; a wheel built
-without that, as by ``pip install .``, has none. ``rye help --man`` and ``rye completion`` write the same at any time.
+The scripts are printed by the command itself, so the environment that builds must have what rye imports; a wheel built
+without that, as by ``pip install .``, has none. ``rye completion`` prints the same at any time.
 """
 
 from __future__ import annotations
@@ -31,13 +31,10 @@ class CustomBuildHook(BuildHookInterface[Any]):
         if version == "editable" or self._rye("--version") is None:
             return
         made = Path(self._folder.name)
-        self._rye("help", "--man", str(made))
-        found = {str(page): f"share/man/man1/{page.name}" for page in sorted(made.glob("*.1"))}
         for shell, place in _COMPLETIONS.items():
             script = made / shell
             script.write_text(self._rye("completion", shell) or "", encoding="utf-8")
-            found[str(script)] = place
-        build_data["shared_data"] |= found
+            build_data["shared_data"][str(script)] = place
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - the interface
         """Remove that folder."""

@@ -17,7 +17,6 @@ class Rye < Formula
   def install
     virtualenv_install_with_resources
     generate_completions_from_executable(bin/"rye", "completion", shell_parameter_format: :arg)
-    system bin/"rye", "help", "--man", man1
   end
 
   test do

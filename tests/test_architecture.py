@@ -63,7 +63,6 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "numpy": frozenset({"cluster", "embedding", "index", "search"}),
     "opensearchpy": frozenset({"cluster"}),
     "platformdirs": frozenset({"spaces"}),
-    "prompt_toolkit": frozenset({"cli"}),
     "pygments": frozenset({"web"}),
     "pyromark": frozenset({"items"}),
     "rapidfuzz": frozenset({"cluster", "search"}),
@@ -85,7 +84,6 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
 IMPORT_NAMES: Mapping[str, str] = {
     "markdown-it-py": "markdown_it",
     "opensearch-py": "opensearchpy",
-    "prompt-toolkit": "prompt_toolkit",
     "pystemmer": "Stemmer",
     "pyyaml": "yaml",
     "tree-sitter-bash": "tree_sitter_bash",

@@ -86,10 +86,9 @@ def test_the_wheel_holds_the_package_the_grammar_and_every_item(wheel: Mapping[s
     assert "rye/py.typed" in wheel
 
 
-def test_the_wheel_installs_manual_pages_and_completion(wheel: Mapping[str, bytes]) -> None:
-    """A page for each command, and what ``rye completion`` prints, where shells look for it."""
+def test_the_wheel_installs_completion(wheel: Mapping[str, bytes]) -> None:
+    """What ``rye completion`` prints, where shells look for it."""
     places = {name.partition(".data/data/share/")[2]: data.decode() for name, data in wheel.items()}
-    assert '.TH "RYE\\-SEARCH" 1' in places["man/man1/rye-search.1"]
     for place in ("bash-completion/completions/rye", "zsh/site-functions/_rye", "fish/vendor_completions.d/rye.fish"):
         assert "_RYE_COMPLETE" in places[place]
 

@@ -1,7 +1,7 @@
 """Completion in bash, zsh and fish: the script of each shell, and what it offers for a word.
 
-A shell asks by running ``rye`` with the line up to the cursor in variables. The answer is one ``type,value`` a line, a
-value being the whole word to stand there. Nothing is written, no index is opened, and an error offers nothing.
+A shell asks by running ``rye`` with the line up to the cursor in variables. Nothing is written, no index is opened, and
+an error offers nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
-from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, shell_complete, split_arg_string
+from click.shell_completion import (
+    CompletionItem,
+    ShellComplete,
+    add_completion_class,
+    get_completion_class,
+    shell_complete,
+    split_arg_string,
+)
 
 if TYPE_CHECKING:
     from rye.spaces.layout import Layout
@@ -40,47 +47,11 @@ _rye_completion() {
 complete -o nosort -F _rye_completion rye 2>/dev/null || complete -F _rye_completion rye
 """
 
-_ZSH = """\
-#compdef rye
-_rye_completion() {
-    local line begun="${(j: :)words[1,CURRENT-1]} $PREFIX"
-    local -a words_ open_
-    (( $+commands[rye] )) || return 1
-    for line in "${(@f)$(_RYE_COMPLETE=zsh_complete COMP_WORDS=$begun rye 2>/dev/null)}"; do
-        case $line in
-            dir,*) _path_files -/ ;;
-            file,*) _path_files -f ;;
-            plain,*[:=]) open_+=("${line#*,}") ;;
-            plain,*) words_+=("${line#*,}") ;;
-        esac
-    done
-    (( $#words_ )) && compadd -U -V rye -a words_
-    (( $#open_ )) && compadd -U -V rye -S '' -a open_
-    return 0
-}
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _rye_completion "$@"; else compdef _rye_completion rye; fi
-"""
 
-_FISH = """\
-function _rye_completion
-    for line in (_RYE_COMPLETE=fish_complete COMP_WORDS=(commandline -cp | string collect) rye 2>/dev/null)
-        set -l found (string split -m 1 , -- $line)
-        switch $found[1]
-            case dir
-                __fish_complete_directories (commandline -ct)
-            case file
-                __fish_complete_path (commandline -ct)
-            case plain
-                echo $found[2]
-        end
-    end
-end
-complete --no-files --command rye --arguments '(_rye_completion)'
-"""
+class _Bash(ShellComplete):
+    """Bash, which takes what stands behind ``:`` or ``=`` for a word of its own; ``type:id`` is one word."""
 
-
-class _Shell(ShellComplete):
-    """A shell that hands over the line up to the cursor, and takes whole words."""
+    name, source_template = "bash", _BASH
 
     def source(self) -> str:
         """Return the script."""
@@ -92,47 +63,32 @@ class _Shell(ShellComplete):
         return args[1:], begun.removesuffix("\0")
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
-        """Return what may stand there; behind ``--option=`` with that, as it is one word."""
+        """Return what may stand there, without what stands there already; behind ``--option=`` with that."""
         found = super().get_completions(args, incomplete)
         option = re.match(r"--[a-z-]+=", incomplete)
-        skipped = self.skipped(incomplete)
+        breaks = set(os.environ.get("COMP_BREAKS", "")) & {":", "="}
+        skipped = max((incomplete.rfind(char) + 1 for char in breaks), default=0)
         for each in found:
             each.value = ((option[0] if option else "") + str(each.value))[skipped:]
         return found
-
-    def skipped(self, begun: str) -> int:  # noqa: ARG002 - for bash
-        """Return how many characters of the word stand already where the shell puts its completion."""
-        return 0
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """Return the line of one completion."""
         return f"{item.type},{item.value}"
 
 
-class _Bash(_Shell):
-    name, source_template = "bash", _BASH
-
-    def skipped(self, begun: str) -> int:
-        """Bash takes what stands behind ``:`` or ``=`` for a word of its own."""
-        breaks = set(os.environ.get("COMP_BREAKS", "")) & {":", "="}
-        return max((begun.rfind(char) + 1 for char in breaks), default=0)
+add_completion_class(_Bash)
 
 
-class _Zsh(_Shell):
-    name, source_template = "zsh", _ZSH
-
-
-class _Fish(_Shell):
-    name, source_template = "fish", _FISH
-
-
-SHELLS: Mapping[str, type[ShellComplete]] = {each.name: each for each in (_Bash, _Zsh, _Fish)}
+def script(root: click.Command, shell: str) -> str:
+    """Return the completion script of a shell: bash, zsh or fish; the latter two are click's own."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(root, {}, "rye", "_RYE_COMPLETE").source()
 
 
 def answer_shell(root: click.Command, instruction: str) -> int:
     """Print what a shell asks for, and return the exit status. Nothing else is printed, whatever happens."""
-    for each in SHELLS.values():
-        add_completion_class(each)
     with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere), suppress(Exception):
         return shell_complete(root, {}, "rye", "_RYE_COMPLETE", instruction)
     return 1

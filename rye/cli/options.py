@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from rye._text import quote
 from rye.cli.progress import IndexProgress
 from rye.cli.terminal import COLOUR
 from rye.errors import NotFoundError
-from rye.parameters import COMMANDS, SECTIONS, Parameter, ParameterError, described, metavar, parameters_of
+from rye.parameters import COMMANDS, EMBED_SECONDS, SECTIONS, Parameter, ParameterError, metavar
 from rye.surface.requests import AUTOMATIC
 
 if TYPE_CHECKING:
@@ -49,14 +48,8 @@ _FORMS: Mapping[str, Any] = {
 
 
 def params_of(command: str) -> list[click.Parameter]:
-    """Return what a command takes, made of the table of parameters; parts of a mapping may be options of their own."""
-    found: list[click.Parameter] = []
-    for each in COMMANDS[command].values():
-        if each.split and each.parts:
-            found += [_option(part, unset=True) for part in parameters_of(each.parts).values()]
-        else:
-            found.append(_argument(each) if each.flags == "argument" else _option(each))
-    return found
+    """Return what a command takes, made of the table of parameters."""
+    return [_argument(each) if each.flags == "argument" else _option(each) for each in COMMANDS[command].values()]
 
 
 def _argument(each: Parameter) -> click.Argument:
@@ -69,22 +62,20 @@ def _argument(each: Parameter) -> click.Argument:
     )
 
 
-def _option(each: Parameter, *, unset: bool = False) -> click.Option:
-    """Return an option; an ``unset`` one is None where it is not given, its default only shown."""
+def _option(each: Parameter) -> click.Option:
     flags = each.flags.split() or [f"--{each.name.replace('_', '-')}"]
-    text = f"{described(each, 'cli').replace('`', '')}."
+    text = f"{each.help.replace('`', '')}."  # errors and the documentation name the bounds
     if each.kind == "boolean":
         negates = {"flag_value": False} if each.default is True else {}
-        default = None if unset else each.default
-        return click.Option([each.name, *flags], is_flag=True, default=default, help=text, type=bool, **negates)
+        return click.Option([each.name, *flags], is_flag=True, default=each.default, help=text, type=bool, **negates)
     several = each.kind == "array" or each.form == "pairs"
     default = each.default if each.kind != "object" else None
     return click.Option(
         [each.name, *flags],
         type=_click_type(each),
         multiple=several,
-        default=None if unset else default,
-        show_default=default not in {None, (), ""} and (str(default) if unset else True),
+        default=default,
+        show_default=default not in {None, (), ""},
         metavar=None if each.form == "choice" else metavar(each),
         help=text,
         shell_complete=partial(_completed, each) if each.completes or each.choices or each.words else None,
@@ -96,8 +87,6 @@ def _click_type(each: Parameter) -> Any:
         return click.Choice(each.choices)
     if each.form == "range":
         return click.IntRange(int(each.low or 0), int(each.high or 0))
-    if each.percent:
-        return parse_score
     if each.kind == "object":
         return int if each.metavar == "N" else str
     return _FORMS.get(each.form) or _TYPES.get(each.kind, str)
@@ -109,16 +98,6 @@ def _completed(each: Parameter, ctx: click.Context, _param: click.Parameter, beg
 
         return candidates(each.completes, Place.take(dict(ctx.params)).layout, begun)
     return [str(word) for word in each.choices or each.words if str(word).startswith(begun)]
-
-
-def parse_score(text: str) -> float:
-    """Return the number of ``0.4``, ``40`` or ``40%``: above 1 it is percent on all surfaces, with the sign always."""
-    try:
-        number = float(text.strip().removesuffix("%"))
-    except ValueError:
-        message = f"{text!r} is no score: write 0.4, 40 or 40%"
-        raise click.BadParameter(message) from None
-    return number / 100 if text.strip().endswith("%") and number <= 1 else number
 
 
 class Refusal(click.UsageError):
@@ -146,10 +125,7 @@ class Place:
     trust: tuple[Path, ...] = ()
     audience: str | None = None
     clients: tuple[str, ...] = ()
-    cache_dir: Path | None = None
     max_staleness: float = 0.0
-    embedder: str | None = None
-    embed_seconds: float = math.inf
     index: str | None = None
     may_be_remote: bool = False
 
@@ -185,14 +161,12 @@ class Place:
         return Registry(
             self.project,
             more_bundles=self.bundles,
-            cache_dir=self.cache_dir,
             max_staleness=self.max_staleness,
             trust=self.trust,
             audience=self.audience,
             clients=self.clients or None,
             progress=progress,
-            embedder=self.embedder,
-            embed_seconds=self.embed_seconds,
+            embed_seconds=EMBED_SECONDS.default,
             index=index,
         )
 
@@ -236,11 +210,14 @@ def colour_option(*, hidden: bool) -> click.Option:
     return click.Option(["--color"], type=choice, help=text, **how)
 
 
-def names_options(command: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Return a command whose errors name options as they are typed, not as Python names parameters."""
+def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Return a command that takes ``--format json`` as ``--json``, and whose errors name options as they are typed."""
 
     @wraps(command)
     def named(*args: Any, **options: Any) -> Answer:
+        if (form := _table().get("form")) and form.choices == ("text", "json"):
+            only_one("as_json", "form")
+            options["as_json"] |= options.pop("form") == "json"
         try:
             return command(*args, **options)
         except ParameterError as error:
@@ -250,16 +227,16 @@ def names_options(command: Callable[..., Answer]) -> Callable[..., Answer]:
     return named
 
 
+def _table() -> Mapping[str, Parameter]:
+    """Return what the running command takes."""
+    return COMMANDS.get(" ".join(click.get_current_context().command_path.split()[1:]), {})
+
+
 def _options_of(path: tuple[str, ...]) -> list[str]:
     """Return the options that stand for a parameter, or for a part of it."""
-    table = COMMANDS.get(" ".join(click.get_current_context().command_path.split()[1:]), {})
+    table = _table()
     name, *keys = path
     each = table.get(name)
-    if each is not None and each.split and each.parts:
-        parts = parameters_of(each.parts)
-        return [_written(part) for part in parts if (part in keys if parts.keys() & keys else given(part))]
-    if keys and keys[0] in table and table[keys[0]].form == name:
-        keys, name = ([], keys[0]) if given(keys[0]) else (keys, name)
     return [" ".join([_written(name), *(repr(key) for key in keys if each is None or each.form != key)])]
 
 
@@ -294,6 +271,13 @@ def only_one(*names: str) -> None:
         raise Refusal(f"{' and '.join(used)} exclude each other; choose one of {every}")
 
 
+def take_form(options: dict[str, Any]) -> str:
+    """Take ``--format`` and ``--json`` out of the options of a command, and return the form of its answer."""
+    only_one("as_json", "form")
+    form = options.pop("form", "text")
+    return "json" if options.pop("as_json") else str(form)
+
+
 def refuse(*names: str, because: str) -> None:
     """Refuse the command line when one of these is on it, where it would have no effect."""
     used = [_written(name) for name in names if given(name)]
@@ -303,29 +287,15 @@ def refuse(*names: str, because: str) -> None:
 
 def sections_of(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
     """Return the options of the command alone, then those that other commands have as well, with help, by heading."""
-    sections: dict[str, list[tuple[str, str]]] = {"Options": [], "By meaning": [], "Answer": []}
+    sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Answer": []}
     for each in command.get_params(ctx):
         if not isinstance(each, click.Argument) and (record := each.get_help_record(ctx)):
             sections.setdefault(SECTIONS.get(str(each.name), "Options"), []).append(record)
     return sections
 
 
-_IN_POLICY = "a policy holds accepted findings: rye verify --policy FILE --accept writes them"
-_REMOVED = {"--baseline": _IN_POLICY, "--write-baseline": _IN_POLICY}
-"""Options of earlier versions, and what to write instead."""
-
-
 class Command(click.Command):
-    """Lists its options in sections, and says what to write instead of an option that is gone."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if error.option_name in _REMOVED:
-                raise Refusal(error.format_message(), ctx, hint=_REMOVED[error.option_name]) from error
-            raise
+    """Lists its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""

@@ -1,4 +1,4 @@
-"""The user's own programs that show or change what rye has found: the editor and the pager. No shell is started."""
+"""The user's pager, which is started without a shell."""
 
 from __future__ import annotations
 
@@ -13,37 +13,7 @@ from contextlib import suppress
 from pathlib import PurePath
 
 from rye._process import find_program
-from rye._text import inline
 from rye.cli.terminal import Terminal, show
-from rye.errors import EnvironmentFault
-
-_AT_LINE = {"code": "--goto", "codium": "--goto", "cursor": "--goto", "subl": "", "zed": "", "hx": "", "helix": ""}
-"""Editors that take PATH:LINE, and the option before it."""
-
-_PLUS = {"emacs", "emacsclient", "ex", "gvim", "joe", "kak", "mg", "micro", "nano", "ne", "nvim", "vi", "view", "vim"}
-"""Programs that take +LINE before the path."""
-
-
-def edit(path: str, line: int) -> None:
-    """Open a file in the user's editor, at a line if rye knows how the editor takes one, and wait for its end.
-
-    Raises:
-        EnvironmentFault: ``no-editor``: none is named, or it is not on PATH; ``editor-failed``.
-    """
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-    words = _program(named)
-    if not words:
-        fault = f"the editor {named!r} is not found" if named.strip() else "no editor is named"
-        hint = f"set VISUAL or EDITOR, as in: EDITOR=nano; the file is {inline(path)}"
-        raise EnvironmentFault("no-editor", fault, hint=hint)
-    name = PurePath(words[0]).stem.lower()
-    if line > 1 and name in _AT_LINE:
-        words += [*filter(None, [_AT_LINE[name]]), f"{path}:{line}"]
-    else:
-        words += [*([f"+{line}"] if line > 1 and name in _PLUS else []), path]
-    status = subprocess.run(words, check=False).returncode  # noqa: S603 - the user's own editor, without a shell
-    if status:
-        raise EnvironmentFault("editor-failed", f"{words[0]} ended with status {status}")
 
 
 def _program(text: str) -> list[str]:

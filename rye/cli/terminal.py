@@ -165,13 +165,6 @@ def _shows_marks(stream: TextIO) -> bool:
     return True
 
 
-def is_interactive() -> bool:
-    """Return whether input and output are a terminal that can show search as you type."""
-    if os.environ.get("TERM", "") in {"", "dumb"}:
-        return False
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-
-
 def prepare_streams() -> None:
     """Write characters that the encoding lacks as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):

@@ -34,8 +34,6 @@ def _words(options: Options) -> list[str]:
         words += [word for folder in folders for word in (option, str(folder.absolute()))]
     words += ["--audience", options.audience] if options.audience is not None else []
     words += [word for client in options.clients for word in ("--client", client)]
-    words += ["--cache-dir", str(options.cache_dir.absolute())] if options.cache_dir else []
-    words += ["--embedder", options.embedder] if options.embedder is not None else []
     words += ["--index", options.index] if options.index is not None else []
     words += ["--require", "trusted"] if options.only_trusted else []
     return words + (["--read-only"] if options.read_only else [])

@@ -15,7 +15,7 @@ from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError
 from rye.mcp.calls import Call
 from rye.mcp.redact import unname
 from rye.mcp.startup import Options
-from rye.parameters import COMMANDS
+from rye.parameters import EMBED_SECONDS
 
 if TYPE_CHECKING:
     from rye.registry.live import Changed
@@ -61,7 +61,7 @@ class Project:
             cache_dir=options.cache_dir,
             embedder=options.embedder,
             index=chosen_index(options.index, layout.safe_user()),
-            embed_seconds=COMMANDS["search"]["embed_seconds"].default,
+            embed_seconds=EMBED_SECONDS.default,
             progress=self._report,
             cancelled=self._is_unwanted,
         )

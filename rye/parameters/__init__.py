@@ -27,6 +27,7 @@ from rye.parameters.model import (
     takes,
 )
 from rye.parameters.search import (
+    EMBED_SECONDS,
     MAX_LIMIT,
     MAX_OFFSET,
     MAX_QUERY,
@@ -43,6 +44,7 @@ from rye.parameters.search import (
 
 __all__ = [
     "COMMANDS",
+    "EMBED_SECONDS",
     "MAX_LIMIT",
     "MAX_OFFSET",
     "MAX_QUERY",

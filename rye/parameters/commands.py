@@ -6,13 +6,10 @@ from typing import Annotated, Any, TypedDict
 
 from rye.parameters.model import Parameter, parameters_of
 from rye.parameters.search import (
-    EMBED_SECONDS,
     MAX_OFFSET,
     SPACES,
-    HybridParts,
     SearchOptions,
     SectionOptions,
-    SimilarOptions,
     SpaceOptions,
     WhyOptions,
 )
@@ -64,71 +61,54 @@ def _named(**parameters: Parameter) -> _Table:
 
 
 _PLACES = _named(
-    project=_folder("The project; by default found upwards from the working directory"),
-    bundles=_many(
-        "A further bundle of items in system space; repeatable", flags="--bundle", metavar="DIR", form="folder"
-    ),
-    trust=_many(
-        "Trust this key file, or all in this folder, for this one run; repeatable", metavar="PATH", form="path"
-    ),
+    project=_folder("The project; by default found upwards"),
+    bundles=_many("Also search this bundle; repeatable", flags="--bundle", metavar="DIR", form="folder"),
+    trust=_many("Trust this key file or folder; repeatable", metavar="PATH", form="path"),
     audience=Parameter(
-        "Of a project's items only signatures made for this audience count; by default `RYE_AUDIENCE`",
-        notes="see `rye/trust`",
+        "Require signatures made for this audience",
+        notes="of a project's items; by default `RYE_AUDIENCE`; see `rye/trust`",
         metavar="NAME",
     ),
     clients=_many(
-        "Of the clients of agents, the folders of this one count beside `.ai`, such as `claude`; `none`: `.ai` alone; "
-        "repeatable; by default `RYE_CLIENTS`, else all",
+        "Search the folders of this agent only; repeatable",
         flags="--client",
-        notes="see `rye/agent-skills`",
+        notes="beside `.ai`, such as `claude`; `none`: `.ai` alone; by default `RYE_CLIENTS`, else all; see "
+        "`rye/agent-skills`",
         metavar="NAME",
     ),
-    cache_dir=_folder("Where the index is kept"),
     max_staleness=Parameter(
-        "Skip the check for changed files if the last one is at most this old, 0 or more; `inf`: check only without "
-        "an index",
+        "Reuse an index of this age",
         0.0,
         low=0,
         hint="inf: check only without an index",
-        notes="a check by any process counts",
+        notes="a check for changed files by any process counts; `inf`: check only without an index",
         kind="number",
         metavar="SECONDS",
     ),
-    embedder=Parameter(
-        "What turns texts into vectors: `wordllama`, `minilm`, `none`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
-        notes="see `rye/embedding`",
-        metavar="NAME",
-    ),
-    embed_seconds=EMBED_SECONDS,
     index=Parameter(
-        "Ask a registry on a cluster in place of the spaces: "
-        "`opensearch+https://HOST:9200/NAME`; `none`: the spaces; "
-        "by default `RYE_INDEX`, else `index` in the user's settings",
-        notes="see `rye/cluster`",
+        "Search this registry on a cluster instead",
+        notes="`opensearch+https://HOST:9200/NAME`; `none`: the spaces; by default `RYE_INDEX`, else `index` in the "
+        "user's settings; see `rye/cluster`",
         metavar="ADDRESS",
     ),
 )
 _FORMS = _named(
     as_json=_flag("Answer as one JSON object, errors too", notes="see `rye/results`", flags="--json"),
-    as_jsonl=_flag("Answer as one JSON object per hit and line", flags="--jsonl"),
-    as_ids=_flag("Answer as `type:id`, one per line", flags="--ids"),
-    null=_flag("End each line of `--ids` with a NUL instead, for `xargs -0`", flags="-0 --null"),
     form=_choice(
-        "`table`: one line per item, cut where the terminal ends; `csv`: for spreadsheets, with the same columns",
-        *("text", "table", "csv"),
+        "`text`, `json`, `jsonl` or `ids`",
+        *("text", "json", "jsonl", "ids"),
         flags="--format",
-        notes="a cell of `csv` that a spreadsheet would take for a formula begins with `'`",
+        notes="`json` is one object, as `--json`; `jsonl` an object for each hit, one per line; `ids` `type:id`, one "
+        "per line",
+        metavar="FORM",
     ),
 )
-_PATHS = _named(paths=_flag("Also show the file of each item, and the line to begin at"))
-_EVERY_PLACE = ("project", "bundles", "trust", "audience", "clients", "cache_dir", "max_staleness", "index")
-_BY_MEANING = (*_EVERY_PLACE, "embedder", "embed_seconds")
+_TEXT_OR_JSON = _named(form=_choice("`text` or `json`", "text", "json", flags="--format", metavar="FORM"))
+_PATHS = _named(paths=_flag("Also show the file and line of each item"))
+_EVERY_PLACE = ("project", "bundles", "trust", "audience", "clients", "max_staleness", "index")
 _SPACE = parameters_of(SpaceOptions)
 _ITEM = _named(item=_argument("type:id, or an id that only one type has", completes="item"))
-_DATES = _named(
-    date_from=Parameter("Keep items of this date or later (2026, 2026-02, 2026-02-18)", metavar="DATE", form="filters"),
-    date_to=Parameter("Keep items of this date or earlier", metavar="DATE", form="filters"),
-)
+_NOT_OPTIONS = frozenset({"fields", "hybrid", "lenient", "level", "prefix", "proximity", "source_boosts"})
 _format = partial(_choice, flags="--format")
 _AUDIENCE = _PLACES["audience"]
 _TARGETS = _named(target=_words("What is meant", completes="target"))
@@ -173,8 +153,15 @@ _TRUST_SPACE = _named(
 )
 
 
+def _options(takes: type) -> _Table:
+    """Return the options of a search that are options of its command; all are arguments of Python and MCP."""
+    return {name: each for name, each in parameters_of(takes).items() if name not in _NOT_OPTIONS}
+
+
 def _of(*places: str, forms: tuple[str, ...] = ("as_json",)) -> _Table:
-    return {name: _PLACES[name] for name in places} | {name: _FORMS[name] for name in forms}
+    """Return options of places, and of the form of the answer: ``--json`` is never without ``--format``."""
+    either = _TEXT_OR_JSON if "as_json" in forms else {}
+    return {name: _PLACES[name] for name in places} | either | {name: _FORMS[name] for name in forms}
 
 
 def _address(when: str, port: int, variable: str) -> _Table:
@@ -206,38 +193,38 @@ def _address(when: str, port: int, variable: str) -> _Table:
 COMMANDS: Mapping[str, _Table] = {
     "search": (
         _named(query=_words("The query", completes="query"))
-        | parameters_of(SearchOptions)
-        | _DATES
+        | _options(SearchOptions)
+        | _named(
+            like=Parameter(
+                "Find items like this one instead of a query", notes="a type:id", metavar="ITEM", completes="item"
+            )
+        )
         | _PATHS
-        | _of(*_BY_MEANING, forms=tuple(_FORMS))
+        | _of(*_EVERY_PLACE, forms=tuple(_FORMS))
     ),
     "sections": (
         _named(query=_words("The query", required=True, completes="query"))
-        | parameters_of(SectionOptions)
+        | _options(SectionOptions)
         | _named(snippets=_flag("Show the best passage of each section instead of all of it"))
-        | _of(*_BY_MEANING)
+        | _of(*_EVERY_PLACE)
     ),
-    "similar": _ITEM | parameters_of(SimilarOptions) | _PATHS | _of(*_BY_MEANING, forms=("as_json", "as_ids", "form")),
     "why": _named(
         query=_argument("The query", completes="query"),
         item=Parameter("type:id, or an id that only one type has", flags="argument", completes="item"),
     )
-    | parameters_of(WhyOptions)
-    | _DATES
-    | _of(*_BY_MEANING),
+    | _options(WhyOptions)
+    | _of(*_EVERY_PLACE),
     "show": (
         _ITEM
         | _named(
             space=_space("Where to look; `all`: the space that wins", *SPACES),
             raw=_flag("Only the content, as it stands in the file"),
         )
-        | _of("project", "bundles", "trust", "audience", "clients", "cache_dir", "index")
+        | _of("project", "bundles", "trust", "audience", "clients", "index")
     ),
     "help": _named(
         topic=Parameter("Name of a page, such as `query-language`", flags="argument", completes="topic"),
-        man=_folder("Write a manual page of each command into this folder instead, for `man`"),
     ),
-    "open": _ITEM | _of("project", "bundles", "trust", "audience", "clients", "cache_dir", forms=()),
     "list": (
         _named(scope=Parameter("Types and namespaces", "*", flags="argument", words=("directive", "tool", "knowledge")))
         | _SPACE
@@ -254,13 +241,7 @@ COMMANDS: Mapping[str, _Table] = {
         | _PATHS
         | _of(*_EVERY_PLACE, forms=tuple(_FORMS))
     ),
-    "refs": (
-        _ITEM
-        | parameters_of(RefsOptions)
-        | _named(form=_format("`text`, `json`, `dot` (Graphviz) or `mermaid`", *("text", "json", "dot", "mermaid")))
-        | _of(*_EVERY_PLACE)
-    ),
-    "stats": _SPACE | _of(*_EVERY_PLACE),
+    "refs": (_ITEM | parameters_of(RefsOptions) | _of(*_EVERY_PLACE)),
     "index": (
         _named(
             action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear", "publish")),
@@ -290,7 +271,7 @@ COMMANDS: Mapping[str, _Table] = {
             repair=_flag("With `publish`: compare each document with its item, and send what is missing or altered"),
             yes=_flag("With `publish`: also remove more than a tenth of the owner's items", flags="--yes -y"),
         )
-        | _of("project", "bundles", "clients", "cache_dir", "max_staleness", "embedder")
+        | _of("project", "bundles", "clients", "max_staleness")
     ),
     "init": (
         _named(
@@ -409,7 +390,8 @@ COMMANDS: Mapping[str, _Table] = {
             ),
             verbose=_flag("Also list the items that passed", flags="--verbose -v"),
         )
-        | _of("project", "bundles", "trust", "audience", "clients")
+        | _of("project", "bundles", "trust", "audience", "clients", forms=())
+        | _named(as_json=_FORMS["as_json"])
     ),
     "keys generate": (
         _NAME
@@ -533,22 +515,18 @@ COMMANDS: Mapping[str, _Table] = {
                 flags="--print-config",
             ),
         )
-        | _of("bundles", "trust", "audience", "clients", "cache_dir", "embedder", "index", forms=())
+        | _of("bundles", "trust", "audience", "clients", "index", forms=())
     ),
     "serve": (
         _address("", 8643, "RYE_SERVE_TOKEN")
         | _named(is_opened=_flag("Open the page in the browser", flags="--open"))
-        | _of(*(name for name in _BY_MEANING if name != "max_staleness"), forms=())
+        | _of(*(name for name in _EVERY_PLACE if name != "max_staleness"), forms=())
     ),
     "completion": _named(shell=_argument("The shell", choices=("bash", "zsh", "fish"))),
 }
 """Every command, or action of one, and its parameters."""
 
-SECTIONS: Mapping[str, str] = (
-    dict.fromkeys(_PLACES, "Spaces, keys and the index")
-    | dict.fromkeys(
-        [*parameters_of(HybridParts), "source_boosts", "threshold", "embedder", "embed_seconds"], "By meaning"
-    )
-    | dict.fromkeys(["limit", "offset", "sort_by", "sort", "explain", "facets", *_PATHS, *_FORMS], "Answer")
+SECTIONS: Mapping[str, str] = dict.fromkeys(_PLACES, "Spaces, keys and the index") | dict.fromkeys(
+    ["limit", "offset", "sort_by", "sort", "explain", "facets", *_PATHS, *_FORMS], "Answer"
 )
 """Under which heading of the help a parameter stands that is not one of the command alone."""

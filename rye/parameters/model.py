@@ -72,7 +72,7 @@ class Parameter(NamedTuple):
         most: Values at most that a list or mapping holds, those of lists inside it too.
         choices: The valid values.
         only: With which values of another parameter this one has an effect.
-        parts: The keys of a mapping, as a TypedDict like the table's; ``split`` makes options of their own of them.
+        parts: The keys of a mapping, as a TypedDict like the table's.
         percent: Whether what is above 1 means percent.
         brief: The description in a tool's schema, which models read in every conversation; by default ``help``.
         data: What it means where it is a value of Python or JSON, if that is not what the option takes.
@@ -97,7 +97,6 @@ class Parameter(NamedTuple):
     choices: tuple[Any, ...] = ()
     only: Only | None = None
     parts: type | None = None
-    split: bool = False
     percent: bool = False
     brief: str = ""
     data: str = ""

@@ -43,10 +43,11 @@ class _Scope(TypedDict, total=False):
     scope: Annotated[
         str,
         Parameter(
-            "`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas",
+            "Types or namespaces: `tool`, `tool.rye.*`",
             "*",
             brief="Item types or namespaces, such as tool or tool.rye.*, joined by commas.",
-            notes="see `rye/fields-and-filters`",
+            data="`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas",
+            notes="joined by commas; see `rye/fields-and-filters`",
             flags="--scope -s",
             words=("directive", "tool", "knowledge"),
         ),
@@ -59,12 +60,13 @@ class _Filters(TypedDict, total=False):
     filters: Annotated[
         Mapping[str, Any] | None,
         Parameter(
-            "Keep items whose metadata has this value; also `KEY=!VALUE`, `KEY!=VALUE`, `KEY>=VALUE`, `KEY<=VALUE`, "
-            "`KEY>VALUE`, `KEY<VALUE`; repeatable, the same key again means any of its values",
+            "Keep items with this metadata; repeatable",
             brief='Metadata that hits must have: a value, [any, of], "!not" or ">=2.0", as in '
             '{"tags": ["api", "mcp"], "date_from": "2026-01"}.',
             data="Key → value, list (any of), `!value`, or `>=`, `<=`, `>`, `<` with a version, date or number, as in "
             '`{"tags": ["api", "mcp"]}`; also `date_from` and `date_to`',
+            notes="also `KEY=!VALUE`, `KEY!=VALUE`, `KEY>=VALUE`, `KEY<=VALUE`, `KEY>VALUE`, `KEY<VALUE`; the same key "
+            "again means any of its values",
             flags="--filter",
             metavar="KEY=VALUE",
             form="pairs",
@@ -74,7 +76,7 @@ class _Filters(TypedDict, total=False):
     ]
     include_superseded: Annotated[
         bool,
-        Parameter("Also show items marked superseded, deprecated or yanked", brief="Also return superseded items."),
+        Parameter("Also show superseded, deprecated and yanked items", brief="Also return superseded items."),
     ]
 
 
@@ -98,7 +100,7 @@ class _Ranked(TypedDict, total=False):
     threshold: Annotated[
         float | None,
         Parameter(
-            "Minimum similarity of a hit",
+            "The least similarity of a hit",
             low=0,
             high=1,
             only=_RANKED,
@@ -154,7 +156,7 @@ def _least(scores: str) -> Parameter:
 
 
 class HybridParts(TypedDict, total=False):
-    """``hybrid``; each part is an option of its own on the command line."""
+    """``hybrid``."""
 
     fusion: Annotated[str, _one_of("`weighted` or `rrf`; hybrid", "weighted", "rrf")]
     rrf_k: Annotated[int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=Only("fusion", ("rrf",)))]
@@ -170,7 +172,6 @@ class HybridParts(TypedDict, total=False):
 _HYBRID = Parameter(
     "How hybrid mode makes one score of two",
     parts=HybridParts,
-    split=True,
     only=Only("mode", ("hybrid",)),
     brief="In hybrid mode, how two scores become one: {fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, "
     "keyword_weight 0.28, min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
@@ -188,18 +189,19 @@ class _Loose(TypedDict, total=False):
     fuzzy: Annotated[
         Mapping[str, Any] | None,
         _distance(
-            "Let words differ by a few letters: automatic by their length, or at most N, up to 2",
+            "Forgive typos, up to N in a word",
             parts=FuzzyParts,
             brief="Let words have typos.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, at most 2; '
             '`{"enabled": false}`: never, not even when matched more loosely',
+            notes="by default as many as its length allows, 2 at most",
             metavar="[N]",
         ),
     ]
     relax: Annotated[
         bool,
         Parameter(
-            "Do not try a looser reading when nothing has all words",
+            "Find nothing rather than match more loosely",
             True,
             brief="Match more loosely if nothing has all words.",
             data="Plain words that find nothing are matched more loosely, step by step",
@@ -214,9 +216,10 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
     sort_by: Annotated[
         str,
         _one_of(
-            "`score`, `date` (newest first, undated last) or `name`",
+            "`score`, `date` or `name`",
             *("score", "name", "date"),
             brief="The order of the hits; date puts the newest first.",
+            notes="`date` puts the newest first and the undated last",
             flags="--sort",
             metavar="ORDER",
         ),
@@ -227,10 +230,6 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             "A query that this field must match; repeatable",
             brief='A further query for a field, as in {"category": "core"}.',
             data='Field → further query, all of which must match, as in `{"category": "core"}`',
-            flags="--field",
-            metavar="NAME=QUERY",
-            form="pairs",
-            completes="field",
         ),
     ]
     proximity: Annotated[
@@ -240,16 +239,17 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             parts=ProximityParts,
             brief="The words must stand near each other.",
             data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
-            metavar="N",
         ),
     ]
     mode: Annotated[
         str,
         _one_of(
-            "`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword",
+            "`keyword`, `semantic`, `hybrid` or `auto`",
             *("auto", "keyword", "semantic", "hybrid"),
             brief="Search by words, by meaning, or both; auto takes both for a sentence.",
-            notes="where meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
+            data="`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword",
+            notes="`semantic` is by meaning, `hybrid` both, `auto` hybrid for a sentence and else keyword; where "
+            "meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
         ),
     ]
     level: Annotated[
@@ -279,9 +279,6 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
             "above 0, up to 10; over the user's settings",
             shown="1.2, 1.1, 0.85",
-            flags="--source-boost",
-            metavar="SOURCE=FACTOR",
-            form="pairs",
         ),
     ]
     hybrid: Annotated[Mapping[str, Any] | None, _HYBRID]
@@ -310,13 +307,13 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
     facets: Annotated[
         Sequence[str],
         Parameter(
-            "Count all matches by these fields, joined by commas: `type`, `space`, `category`, `tag`, `verdict`, "
-            "`signer`, `bundle`, `author`, `version` or a metadata key; `tag:25` lists up to 25 values",
+            "Count all hits by these fields: `type,tag`",
             (),
             brief="Count all matches by these fields: type, space, category, tag, verdict, signer or a metadata key.",
             data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
             "`signer`, `bundle`, `author`, `version`, metadata keys; `tag:25` lists up to 25",
-            notes="see `rye/looking-around`",
+            notes="also `space`, `category`, `verdict`, `signer`, `bundle`, `author`, `version` or a metadata key; "
+            "`tag:25` lists up to 25 values; see `rye/looking-around`",
             words=("type", "space", "category", "tag", "verdict", "signer"),
             metavar="NAMES",
         ),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from rye._process import Cancelled
 from rye.embedding.protocol import Embedder
@@ -27,6 +27,7 @@ from rye.index.refresh import Progress
 from rye.index.vectors import LOCK_WAIT
 from rye.parameters import (
     COMMANDS,
+    EMBED_SECONDS,
     MAX_LIMIT,
     Parameter,
     RefsOptions,
@@ -69,7 +70,11 @@ if TYPE_CHECKING:
     from rye.verify.report import VerifyReport
     from rye.verify.run import Verification
 
+_EMBED_SECONDS = EMBED_SECONDS._replace(name="embed_seconds")
 _DAYS = Parameter("For how many days it is valid", 90, low=1, name="days", kind="integer")
+_COUNTED = ("type", "space", "verdict")
+"""By what a list counts its items."""
+
 _PROCESSES = Parameter("How many may work", low=1, name="processes", kind="integer")
 
 PathLike = str | os.PathLike[str]
@@ -146,7 +151,7 @@ class Registry:
             layout,
             self._indexes.folder,
             named=as_choice(embedder),
-            seconds=check(COMMANDS["search"]["embed_seconds"], embed_seconds),
+            seconds=check(_EMBED_SECONDS, embed_seconds),
             progress=progress,
             cancelled=cancelled,
         )
@@ -244,6 +249,8 @@ class Registry:
     ) -> SearchResponse:
         """List the items in a scope, however many, as one page; each is read and verified at that moment.
 
+        All in scope are counted by type, space and verdict, as facets.
+
         Args:
             scope: Types and namespaces, as for :meth:`search`.
             space: ``all``, ``project``, ``user`` or ``system``.
@@ -254,8 +261,9 @@ class Registry:
         """
         check(COMMANDS["list"]["limit"], limit)
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
-        options = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
+        options: dict[str, Any] = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
         options["include_superseded"] = include_superseded
+        options["facets"] = () if self._on_cluster else _COUNTED
         request = make_request("", options)._replace(limit=sys.maxsize if limit is None else limit)
         found = self._on_cluster.listed(request) if self._on_cluster else self._answer(space, self._searched(request))
         return found if limit is not None else replace(found, limit=max(len(found.results), 1))

@@ -225,7 +225,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
         if not (found or missed):
             message = f"nothing matches {target.text!r} in {space} space"
             filled = [root.source for root in layout.in_space(space) if walk(root)[0]]
-            hint = layout.describe_empty(space, filled) or "rye search --ids lists what there is"
+            hint = layout.describe_empty(space, filled) or "rye list --format ids lists what there is"
             raise ArgumentError("nothing-to-sign", message, hint=hint)
         outside = [root.source for root, _ in found if root not in layout.in_space(space)]
         if outside:

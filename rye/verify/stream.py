@@ -118,7 +118,7 @@ class OutcomeStream:
             for target in self.targets:
                 if target.text not in matched and not target.problems:
                     yield Unchecked(
-                        f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is"
+                        f"nothing matches {target.text!r}", "no-match", "rye list --format ids lists what there is"
                     )
 
     def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:

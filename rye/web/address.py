@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 ROOT: ContextVar[str] = ContextVar("root", default="")
 """The path at which the pages are mounted, of the request being answered; begins every address of a page."""
+
+_STRUCTURED = frozenset({"fields", "hybrid", "proximity", "source_boosts"})
+"""Arguments that no line of an address can say; the query language and the settings do."""
 
 TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 """The values of an argument that is on or off."""
@@ -117,7 +120,7 @@ def read_arguments(takes: type, pairs: Pairs, *, own: Iterable[str] = ()) -> dic
     Raises:
         ArgumentError: One is unknown, or given twice, or not of the form that it has on the command line.
     """
-    table = dict(_flat(parameters_of(takes)))
+    table = {name: each for name, each in parameters_of(takes).items() if name not in _STRUCTURED}
     given: dict[str, list[str]] = {}
     for name, value in pairs:
         if name not in table and name not in own:
@@ -129,15 +132,6 @@ def read_arguments(takes: type, pairs: Pairs, *, own: Iterable[str] = ()) -> dic
     for name in own:
         _only(name, given.pop(name, [""]))
     return arguments_of(takes, {name: _value(table[name], values) for name, values in given.items()})
-
-
-def _flat(parameters: Mapping[str, Parameter]) -> Iterator[tuple[str, Parameter]]:
-    """Yield every parameter by its name, the parts of one that is split in its place."""
-    for name, each in parameters.items():
-        if each.split and each.parts:
-            yield from parameters_of(each.parts).items()
-        else:
-            yield name, each
 
 
 def _only(name: str, values: list[str]) -> str:

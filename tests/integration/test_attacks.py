@@ -226,7 +226,12 @@ def test_a_parser_planted_in_a_project(sim: SpaceSim) -> None:
     }
     lay(sim.project, planted)
     environment = {"RYE_CACHE_DIR": str(sim.cache), "USER_SPACE": str(sim.user), "PYTHONPATH": str(ROOT)}
-    for arguments in (["search", "deploy", "--ids"], ["verify"], ["show", "tool:demo/evil"], ["search", "is:unsigned"]):
+    for arguments in (
+        ["search", "deploy", "--format=ids"],
+        ["verify"],
+        ["show", "tool:demo/evil"],
+        ["search", "is:unsigned"],
+    ):
         done = subprocess.run(
             [sys.executable, "-P", "-m", "rye", *arguments],
             cwd=sim.project,

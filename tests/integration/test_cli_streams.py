@@ -29,7 +29,7 @@ def test_hostile_item_text_is_escaped_wherever_it_is_shown(shop: Workshop) -> No
     for args in (
         ("search", "trap", "--space", "project"),
         ("search", "trap", "--space", "project", "--json"),
-        ("search", "trap", "--space", "project", "--jsonl"),
+        ("search", "trap", "--space", "project", "--format=jsonl"),
         ("show", "demo/trap"),
         ("show", "demo/trap", "--json"),
     ):

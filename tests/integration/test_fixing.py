@@ -190,7 +190,7 @@ def commit(sim: SpaceSim) -> None:
 
 def findings(rye: Rye) -> list[dict[str, str]]:
     """Return what verification finds in the project."""
-    _, out = rye("verify", "--space", "project", "--format", "jsonl")
+    _, out = rye("verify", "--space", "project", "--format=jsonl")
     return [row for row in map(json.loads, out.splitlines()) if row["kind"] == "finding"]
 
 
@@ -301,7 +301,7 @@ def test_what_a_list_finds_is_fixed_by_the_command_in_the_note(sim: SpaceSim, ry
     for gone in ("", "tools/demo/a.py"):
         if gone:
             sim.path("project", gone).unlink()
-        status, out = rye("verify", "--space", "project", "--format", "jsonl")
+        status, out = rye("verify", "--space", "project", "--format=jsonl")
         (row,) = (row for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
         assert (status, row["fix"]) == (1, "")
         before, _, command = row["note"].rpartition(": ")

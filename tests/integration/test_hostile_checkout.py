@@ -125,7 +125,7 @@ def test_modules_of_the_checkout_are_not_imported_by_verify(checkout: Checkout) 
 def test_modules_of_the_checkout_are_not_imported_by_the_building_of_an_index(checkout: Checkout) -> None:
     """The same of the helpers that read files."""
     checkout.trap_imports()
-    done = checkout.run("search", "tool", "--space", "project", "--ids")
+    done = checkout.run("search", "tool", "--space", "project", "--format=ids")
     assert checkout.sprung == ""
     assert done.returncode == 0, done.stderr
     assert checkout.helped

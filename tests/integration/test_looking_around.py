@@ -92,10 +92,12 @@ def test_a_list_has_every_item_however_many_a_page_of_a_search_may_have(
 
 
 def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
-    """Type and id, version, verdict, source, description; superseded ones are counted; shown, they name the next."""
+    """The counts; type and id, version, verdict, source, description; superseded ones name the next."""
     done = shop.run("list", "--space", "project")
     assert done.status == 0
-    assert len(done.out.splitlines()) == len(FILES) - 1
+    head, *lines = done.out.splitlines()
+    assert head == "[6 of 6 items -- 3 knowledge, 2 tool, 1 directive; 6 project; 6 unsigned]"
+    assert len(lines) == len(FILES) - 1
     (line,) = [line for line in done.out.splitlines() if "tool:demo/deploy" in line]
     assert line.split("  ")[0] == "tool:demo/deploy"
     assert "2.1.0  – unsigned" in line
@@ -104,7 +106,7 @@ def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
     assert "\x1b" not in done.out
     asked = ("list", "--space", "project", "--include-superseded")
     shown = shop.run(*asked).out.splitlines()
-    assert len(shown) == len(FILES)
+    assert len(shown) == len(FILES) + 1
     (old,) = [line for line in shown if "knowledge:demo/old" in line]
     assert "  project  superseded, see knowledge:demo/guide  How a server was run." in old
     reported = {
@@ -116,30 +118,17 @@ def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
 
 def test_the_forms_of_a_list_agree(shop: Workshop) -> None:
     """As ids, as JSON and as lines of JSON, by scope, order, limit and offset."""
-    ids = shop.run("list", "tool", "--space", "project", "--ids").out.split()
+    ids = shop.run("list", "tool", "--space", "project", "--format=ids").out.split()
     assert ids == ["tool:demo/deploy", "tool:demo/twin"]
     whole = json.loads(shop.run("list", "tool", "--space", "project", "--json").out)
     assert [f"{hit['type']}:{hit['id']}" for hit in whole["results"]] == ids
-    lines = shop.run("list", "tool", "--space", "project", "--jsonl").out.splitlines()
+    lines = shop.run("list", "tool", "--space", "project", "--format=jsonl").out.splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["demo/deploy", "demo/twin"]
-    assert shop.run("list", "tool", "--space", "project", "--ids", "-0").out == "".join(f"{name}\0" for name in ids)
-    assert shop.run("list", "--space", "project", "--sort", "name", "-n", "1", "--ids").out.split() == [ids[0]]
-    assert shop.run("list", "tool", "--space", "project", "--offset", "1", "--ids").out.split() == [ids[1]]
+    assert shop.run("list", "--space", "project", "--sort", "name", "-n", "1", "--format=ids").out.split() == [ids[0]]
+    assert shop.run("list", "tool", "--space", "project", "--offset", "1", "--format=ids").out.split() == [ids[1]]
     assert shop.run("list", "tool", "--space", "user").status == 1
     assert shop.run("list", "gadget").status == 2
     assert shop.run("list", "--limit", "0").status == 2
-
-
-def test_the_command_shows_figures(shop: Workshop) -> None:
-    """A line per space, then what they hold; as JSON the same numbers; 1 where there is nothing."""
-    done = shop.run("stats", "--space", "project")
-    assert done.status == 0
-    assert done.out.splitlines()[0].split() == ["source", "items", "directives", "tools", "knowledge"]
-    assert done.out.splitlines()[1].split()[:5] == ["project", "7", "1", "2", "4"]
-    assert "– unsigned 7" in done.out
-    found = json.loads(shop.run("stats", "--space", "project", "--json").out)
-    assert found["total"]["types"] == {"knowledge": 4, "tool": 2, "directive": 1}
-    assert shop.run("stats", "--space", "user").status == 1
 
 
 def test_facets_of_the_command_count_every_match(shop: Workshop) -> None:
@@ -150,7 +139,7 @@ def test_facets_of_the_command_count_every_match(shop: Workshop) -> None:
     assert "\nverdict\n  unsigned  6  " in done.out
     found = json.loads(shop.run("search", "*", "--space", "project", "--facets", "type", "--json").out)
     assert found["facets"]["type"]["values"][0] == {"value": "knowledge", "count": 3}
-    for form in ("--ids", "--jsonl"):
+    for form in ("--format=ids", "--format=jsonl"):
         assert shop.run("search", "*", "--facets", "type", form).status == 2
     wrong = shop.run("search", "*", "--facets", "tpye")
     assert wrong.status == 2
@@ -239,14 +228,14 @@ def test_a_search_explains_each_hit(shop: Workshop) -> None:
 
 def test_the_command_finds_what_is_like_an_item(shop: Workshop) -> None:
     """Each hit says which words it shares; as ids and as JSON; what is no item exits 1."""
-    done = shop.run("similar", "demo/guide", "--space", "project")
+    done = shop.run("search", "--like", "demo/guide", "--space", "project")
     assert done.status == 0
     assert "results -- similar]" in done.out
     assert "\n    shares " in done.out
     assert "server" in done.out.partition("    shares ")[2].splitlines()[0]
-    ids = shop.run("similar", "demo/guide", "--space", "project", "--ids").out.split()
-    whole = json.loads(shop.run("similar", "demo/guide", "--space", "project", "--json").out)
+    ids = shop.run("search", "--like", "demo/guide", "--space", "project", "--format=ids").out.split()
+    whole = json.loads(shop.run("search", "--like", "demo/guide", "--space", "project", "--json").out)
     assert [f"{hit['type']}:{hit['id']}" for hit in whole["results"]] == ids != []
-    assert "of at most 0." in shop.run("similar", "demo/guide", "--explain").out
-    assert shop.run("similar", "demo/nothing").status == 1
-    assert shop.run("similar", "demo/twin").status == 2
+    assert "of at most 0." in shop.run("search", "--like", "demo/guide", "--explain").out
+    assert shop.run("search", "--like", "demo/nothing").status == 1
+    assert shop.run("search", "--like", "demo/twin").status == 2

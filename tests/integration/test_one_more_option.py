@@ -90,7 +90,7 @@ def test_a_further_option_is_declared_once(tmp_path: Path) -> None:
     )
     found = json.loads(done.stdout.splitlines()[-1])
     assert "--loudness DECIBELS" in found["help"]
-    assert "How loud the answer is, 1 to 11. [default: 3]" in " ".join(found["help"].split())
+    assert "How loud the answer is. [default: 3]" in " ".join(found["help"].split())
     assert "loudness: How loud the answer is, 1 to 11." in found["signature"]
     limits = {"type": "integer", "default": 3, "minimum": 1, "maximum": 11}
     assert found["schema"] == limits | {"description": "How loud the answer is."}

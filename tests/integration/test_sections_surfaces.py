@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -56,21 +54,11 @@ def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -
 
 
 def test_the_server_takes_its_embedder_as_a_command_does(sim: SpaceSim) -> None:
-    """By an option, which stands above the variable; one that is none is refused at the start."""
-    with session(sim, "--embedder", "none", env={"RYE_EMBEDDER": "ollama:m@http://127.0.0.1:9"}) as reported:
+    """By the variable."""
+    with session(sim, env={"RYE_EMBEDDER": "none"}) as reported:
         answer = reported.answer("rye_sections", query="undo release")
     assert answer["results"]
     assert any("searching by meaning is turned off" in text for text in answer["warnings"])
-    place = ("--cache-dir", str(sim.cache))
-    done = subprocess.run(
-        [sys.executable, "-m", "rye", "mcp", "--embedder", "word2vec", *place],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "there is no embedder 'word2vec'" in done.stderr
 
 
 def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shared: Session) -> None:
@@ -108,7 +96,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 def test_the_command_shows_whole_sections(shop: Workshop) -> None:
     """Place, verdict and anchor, then the text, with what could change a terminal written out."""
-    done = shop.run("sections", "undo", "release", "--embedder", "none", "--space", "project", "--limit", "1")
+    done = shop.run("sections", "undo", "release", "--space", "project", "--limit", "1", RYE_EMBEDDER="none")
     assert done.status == 0
     lines = done.out.splitlines()
     assert lines[0] == "[1 of 2 sections -- keyword]"
@@ -121,20 +109,22 @@ def test_the_command_shows_whole_sections(shop: Workshop) -> None:
 
 def test_the_command_answers_programs_and_people(shop: Workshop) -> None:
     """JSON is the whole response; snippets stand for texts; a budget cuts and says so."""
-    words = ("sections", "undo", "release", "--embedder", "none", "--space", "project")
-    data = json.loads(shop.run(*words, "--json").out)
+    words = ("sections", "undo", "release", "--space", "project")
+    data = json.loads(shop.run(*words, "--json", RYE_EMBEDDER="none").out)
     assert data["method"] == "keyword_fallback"
     assert data["results"][0]["heading_path"] == ["Deploy", "Rollback"]
-    assert "Undo a release." in shop.run(*words, "--snippets").out
-    cut = shop.run(*words, "--max-chars", "4")
+    assert "Undo a release." in shop.run(*words, "--snippets", RYE_EMBEDDER="none").out
+    cut = shop.run(*words, "--max-chars", "4", RYE_EMBEDDER="none")
     assert "    Undo\n    … " in cut.out
-    aged = json.loads(shop.run(*words, "--recency-weight", "1", "--half-life", "0.0001", "--json").out)
+    aged = json.loads(
+        shop.run(*words, "--recency-weight", "1", "--half-life", "0.0001", "--json", RYE_EMBEDDER="none").out
+    )
     assert aged["results"][0]["score"] < data["results"][0]["score"]
 
 
 def test_the_command_says_what_is_wrong(shop: Workshop) -> None:
     """Nothing found is status 1, an argument that is not valid 2."""
-    assert shop.run("sections", "qqqzzz", "--embedder", "none", "--space", "project").status == 1
-    for wrong in ("--limit 99", "--mode x", "--embedder x", "--max-chars 0", "--snippets --json"):
+    assert shop.run("sections", "qqqzzz", "--space", "project", RYE_EMBEDDER="none").status == 1
+    for wrong in ("--limit 99", "--mode x", "--max-chars 0", "--snippets --json"):
         assert shop.run("sections", "x", *wrong.split()).status == 2, wrong
     assert shop.run("sections").status == 2

@@ -127,7 +127,7 @@ def test_an_interrupted_verification_never_succeeds(
 
 def test_an_interrupt_of_the_whole_group_is_quiet_too(shop: Workshop) -> None:
     """Ctrl-C on a terminal reaches the helpers as well: they say nothing of it, and leave."""
-    with verifying(shop, "--format", "jsonl") as process:
+    with verifying(shop, "--format=jsonl") as process:
         assert until(lambda: len(session(process.pid)) >= 3)
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -81,9 +81,8 @@ def option_rows(command: str) -> Iterator[list[str]]:
     for each in COMMANDS[command].values():
         is_place = each.name in PLACES and each == COMMANDS["search"][each.name]
         if each.flags != "argument" and not is_place:
-            for part in parameters_of(each.parts).values() if each.split and each.parts else [each]:
-                default = "" if part.default is False or part.default is True else shown(part)
-                yield [flags(part), default, meaning(part, "cli")]
+            default = "" if each.default is False or each.default is True else shown(each)
+            yield [flags(each), default, meaning(each, "cli")]
 
 
 def action_rows(group: str) -> Iterator[list[str]]:
@@ -108,7 +107,7 @@ def place_rows() -> Iterator[list[str]]:
         yield [flags(each), meaning(each, "cli"), ", ".join(dict.fromkeys(name.split()[0] for name in takers))]
 
 
-PLACES = ("project", "bundles", "trust", "cache_dir", "max_staleness", "embedder", "embed_seconds", "index")
+PLACES = ("project", "bundles", "trust", "max_staleness", "index")
 OPTIONS = "| Option | Default | Meaning |"
 TABLES: Mapping[tuple[str, str, str], Callable[[], Iterable[list[str]]]] = {
     ("python-api", "search", "| Parameter | Type | Default | Meaning |"): lambda: python_rows(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from rye.cli.options import HELP_SETTINGS, colour_option, names_options
+from rye.cli.options import HELP_SETTINGS, as_command, colour_option
 
 __all__ = ["COMMANDS", "CommandHelp"]
 
@@ -43,12 +43,9 @@ _PLACES: Mapping[str, str] = {
     "search": "search.search",
     "sections": "search.sections",
     "show": "items.show_item",
-    "open": "items.open_item",
     "refs": "items.refs",
     "why": "search.why",
-    "similar": "search.similar",
     "list": "items.list_command",
-    "stats": "items.stats",
     "index": "service.index",
     "init": "create.init",
     "new": "create.new",
@@ -66,14 +63,9 @@ _PLACES: Mapping[str, str] = {
 
 _HELP = r"""
 search: Find items by words, phrases, fields and verdicts.
-    rye search verify signatures                     # both words, in any field
-    rye search '"thread directive"' --scope tool     # an exact phrase, in tools only
-    rye search 'title:deploy OR tag:ci' --sort date  # query syntax is quoted from the shell
-    rye search -- -draft                             # a query that begins with an exclusion
-    rye search '*' --filter 'version>=2.0' --ids     # every item of version 2 or newer, as type:id
-    rye search 'deploy*' --facets type,tag,verdict   # counts by which to narrow it down
-    rye search is:trusted --space system --json      # the whole answer for a program
-    rye search deploy --index opensearch+https://search.example:9200/skills   # on a cluster
+    rye search '"file system"' --scope tool   # a phrase, in tools only
+    rye search -- -draft                      # begins with an exclusion
+    rye search 'version:>=2.0' --format ids   # every item of version 2 or newer
 sections: Find whole sections, by meaning and by words.
     rye sections how are keys revoked                        # the sections that answer that, with their texts
     rye sections 'deploy a service' --max-chars 8000 --json  # what fits an agent's context
@@ -82,28 +74,18 @@ show: Show one item: metadata, verdict, what it shadows, content.
     rye show knowledge:rye/query-language  # by type and id
     rye show rye/query-language            # by id alone, when only one type has it
     rye show rye/query-language --raw      # the bytes of the file and nothing else
-open: Open the file of an item in your editor; also rye edit.
-    rye open tool:demo/hello     # with VISUAL or EDITOR
-    rye open tool:demo/hello:12  # at a line
 refs: Show what an item refers to, and what refers to it.
     rye refs knowledge:rye/ci                 # both, one step away
     rye refs rye/ci --direction in --depth 3  # what depends on it, near or far
-    rye refs rye/ci --format mermaid          # a drawing to put into Markdown; dot for Graphviz
 why: Explain how a query is read, or why an item is a hit of it.
     rye why 'file* NOT temporary'                 # its tree, the stages that were tried, and its hits
     rye why 'verify signatures' knowledge:rye/ci  # rank, words, and shares of the score
     rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
     rye why deploy rye/ci --scope tool --json     # the options of rye search work too
-similar: Find items that share the rarest words of one.
-    rye similar knowledge:rye/ci                # best first, with the words they share
-    rye similar rye/ci --scope directive --ids  # of one type only
 list: List items with version, verdict and description.
     rye list                              # every item of every space
     rye list 'tool.rye.*' --space system  # the tools of a namespace
     rye list knowledge --sort date -n 5   # the newest entries
-stats: Count items by space, type, verdict and signer.
-    rye stats                         # of all spaces
-    rye stats --space project --json  # of the project, for a program
 index: Show, rebuild or clear the search index; publish to a cluster.
     rye index status   # where the index of each space is and how large
     rye index rebuild  # read every file again
@@ -169,7 +151,7 @@ def _load(entry: CommandHelp) -> click.Command:
         each.short_help = each.short_help or (each.help or "").partition(".\n")[0]
         each.context_settings = {**HELP_SETTINGS}
         each.params.append(colour_option(hidden=True))
-        each.callback = each.callback and names_options(each.callback)
+        each.callback = each.callback and as_command(each.callback)
     return found
 
 

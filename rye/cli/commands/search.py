@@ -1,16 +1,16 @@
-"""The commands that take a query: ``rye search``, ``sections``, ``similar`` and ``why``."""
+"""The commands that take a query: ``rye search``, ``sections`` and ``why``."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from rye.cli.options import Place, SearchCommand, ask, ask_about_item, command, given, only_one, params_of, refuse
-from rye.cli.terminal import Terminal, answer, is_interactive, say_json, say_raw, show
+from rye.cli.options import Place, SearchCommand, ask, ask_about_item, given, only_one, params_of, refuse, take_form
+from rye.cli.terminal import Terminal, answer, say_json, show
 from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
 from rye.surface.requests import arguments_of
 
@@ -18,56 +18,51 @@ if TYPE_CHECKING:
     from rye.search.results import SearchResponse
 
 _Render: TypeAlias = "Callable[[SearchResponse, Terminal], Iterable[str]]"
-_IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "form", "explain", "facets", "limit", "offset", "paths")
-"""Options with which ``rye search`` without a query lists items instead of searching as you type."""
+_NOT_ALIKE = ("facets", "fuzzy", "relax", "sort_by", "threshold")
+"""Options that mean nothing to a search for items like one."""
 
 
 @click.command("search", cls=SearchCommand, params=params_of("search"))
 def search(query: tuple[str, ...], **options: Any) -> int:
     """Find items by words, phrases, fields and verdicts.
 
-    The words of QUERY are joined by spaces. Without any, everything in scope is listed; on a terminal, rye searches as
-    you type: Enter shows the marked item, Esc leaves. The knowledge item rye/query-language describes the query
-    language, and `rye why QUERY` shows how a query is read.
+    Without QUERY, everything in scope is listed. `rye help query-language` describes the query language, and
+    `rye why QUERY` shows how a query is read.
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
-    only_one("as_json", "as_jsonl", "as_ids", "paths", "form")
-    if options["as_ids"]:
-        refuse("explain", "facets", because="with --ids")
-    else:
-        refuse("null", because="without --ids")
-    if options["form"] != "text":
-        refuse("explain", "facets", because=f"with --format {options['form']}")
-    if options["as_jsonl"]:
-        refuse("facets", because="with --jsonl")
+    form, like, paths = take_form(options), options.pop("like"), options.pop("paths")
+    if form != "text":
+        refuse("paths", because=f"with --format {form}")
+    if form == "ids":
+        refuse("explain", "facets", because="with --format ids")
+    if form == "jsonl":
+        refuse("facets", because="with --format jsonl")
     place = Place.take(options)
-    if not query and not any(map(given, _IMMEDIATE)) and is_interactive():
-        from rye.cli.browse import search_as_you_type
-
-        return search_as_you_type(place, arguments_of(SearchOptions, options, without=_IMMEDIATE))
-    arguments = arguments_of(SearchOptions, options)
-    response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
     from rye.cli.render.search import render_search
 
-    return answer_hits(response, options, partial(render_search, paths=options["paths"]))
+    if like is not None:
+        refuse("query", *_NOT_ALIKE, because="with --like")
+        explain = options["explain"]
+        mode = options["mode"] if given("mode") else "keyword"
+        arguments = arguments_of(SimilarOptions, options | {"explain": explain or form == "text", "mode": mode})
+        alike = ask_about_item(place, lambda registry: registry.similar(like, **arguments))
+        return answer_hits(alike, form, partial(render_search, shared_words=not explain, paths=paths))
+    arguments = arguments_of(SearchOptions, options)
+    response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
+    return answer_hits(response, form, partial(render_search, paths=paths))
 
 
-def answer_hits(response: SearchResponse, options: Mapping[str, Any], render: _Render) -> int:
-    """Write a page of hits in the form that the options ask for, and return the exit status."""
-    from rye.cli.render.search import render_csv, render_ids, render_notes, render_table
+def answer_hits(response: SearchResponse, form: str, render: _Render) -> int:
+    """Write a page of hits in a form, and return the exit status."""
+    from rye.cli.render.search import render_ids, render_notes
 
-    if options.get("as_jsonl"):
+    if form == "jsonl":
         for hit in response.results:
             say_json(hit.to_dict(), lines=True)
         show((), render_notes(response, Terminal.of(sys.stderr)))
-    elif options.get("null"):
-        say_raw("".join(f"{hit.type}:{hit.id}\0" for hit in response.results))
-        show((), render_notes(response, Terminal.of(sys.stderr)))
     else:
-        forms: dict[str, _Render] = {"text": render, "table": render_table, "csv": render_csv}
-        chosen = render_ids if options["as_ids"] else forms[options["form"]]
-        answer(response, chosen, render_notes, as_json=options["as_json"])
+        answer(response, render_ids if form == "ids" else render, render_notes, as_json=form == "json")
     return 0 if response.results else 1
 
 
@@ -88,27 +83,6 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
     render = partial(render_sections, snippets=options["snippets"])
     answer(response, render, render_notes, as_json=options["as_json"])
     return 0 if response.results else 1
-
-
-@command("similar", params=params_of("similar"))
-def similar(item: str, **options: Any) -> int:
-    """Find items similar to ITEM (a type:id, or an id alone): by its rarest words, or by meaning with --mode.
-
-    Exit status: 0 there are some, 1 none, or there is no such item, 2 error.
-    """
-    only_one("as_json", "as_ids", "paths", "form")
-    if options["as_ids"]:
-        refuse("explain", because="with --ids")
-    if options["form"] != "text":
-        refuse("explain", because=f"with --format {options['form']}")
-    place = Place.take(options)
-    explain = options["explain"]
-    is_read = not (options["as_json"] or options["as_ids"])
-    arguments = arguments_of(SimilarOptions, options | {"explain": explain or is_read})
-    response = ask_about_item(place, lambda registry: registry.similar(item, **arguments))
-    from rye.cli.render.search import render_search
-
-    return answer_hits(response, options, partial(render_search, shared_words=not explain, paths=options["paths"]))
 
 
 @click.command("why", cls=SearchCommand, params=params_of("why"))

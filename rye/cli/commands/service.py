@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import click
+
 from rye._process import find_program
 from rye._text import quote
 from rye.cli.options import Place, Refusal, ask, command, params_of, refuse
@@ -41,8 +43,6 @@ def index(action: str, **options: Any) -> int:
 
     Exit status: 0 done, 1 not done because another process is doing it, 2 error.
     """
-    if action != "vectors":
-        refuse("embedder", because=f"with {action}")
     if action != "publish":
         refuse(*_OF_PUBLISH, because=f"with {action}")
     elif not options["address"]:
@@ -143,10 +143,6 @@ def mcp(client: str | None, **options: Any) -> int:
 
     Exit status: 0 the client has left, 2 error.
     """
-    if options["embedder"] is not None:
-        from rye.embedding.choice import Choice
-
-        Choice.parse(options["embedder"])
     if options["audience"]:
         from rye.trust.line import check_audience
 
@@ -162,8 +158,6 @@ def mcp(client: str | None, **options: Any) -> int:
         trust=options["trust"],
         audience=options["audience"],
         clients=options["clients"],
-        cache_dir=options["cache_dir"],
-        embedder=options["embedder"],
         index=options["index"],
         only_trusted=options["require"] == "trusted",
         read_only=options["read_only"],
@@ -259,7 +253,8 @@ def completion(shell: str) -> int:
 
     bash and zsh evaluate it in ~/.bashrc or ~/.zshrc; fish reads it from ~/.config/fish/completions/rye.fish.
     """
-    from rye.cli.completion import SHELLS
+    from rye.cli.completion import script
 
-    say(SHELLS[shell].source_template.rstrip("\n"))
+    root = click.get_current_context().find_root().command
+    say(script(root, shell).strip("\n"))
     return 0

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye.cli.options import Place, Refusal, command, only_one, params_of, progress_bar, refuse
+from rye.cli.options import Place, Refusal, command, only_one, params_of, progress_bar, refuse, take_form
 from rye.cli.terminal import Terminal, note, say
 from rye.surface.text import plural
 
@@ -31,9 +31,8 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
 
     Exit status: 0 all passed, 1 some failed, 2 some could not be checked, or there was nothing of your own to check.
     """
-    only_one("as_json", "form")
     only_one("as_json", "verbose")
-    form = "json" if options.pop("as_json") else options.pop("form")
+    form = take_form(options)
     if form != "text":
         refuse("verbose", because="with --format other than text")
     if options["accept"] and options["policy"] is None:

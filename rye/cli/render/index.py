@@ -15,25 +15,6 @@ if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
     from rye.index.vectors import VectorReport
     from rye.registry.reports import SpaceStatus
-    from rye.registry.stats import Stats
-
-
-def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
-    """Yield a table with a line per space, then the counts of all of them together."""
-    head = ("source", "items", "directives", "tools", "knowledge")
-    rows = [
-        (
-            inline(space.source),
-            str(space.figures.items),
-            *(str(space.figures.types.get(name, 0)) for name in ("directive", "tool", "knowledge")),
-        )
-        for space in stats.spaces
-    ]
-    yield from _table(head, rows, terminal, numbers=len(head) - 1)
-    yield ""
-    verdicts = "  ".join(f"{terminal.verdict(name)} {count}" for name, count in stats.total.verdicts.items())
-    yield f"{terminal.dim('items   ')}  {stats.total.items}"
-    yield f"{terminal.dim('verdicts')}  {verdicts or 'none'}"
 
 
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:

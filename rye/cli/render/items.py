@@ -1,10 +1,10 @@
-"""Items for a reader: one with its content, a list, and the relations around one as text or drawings."""
+"""Items for a reader: one with its content, a list, and the relations around one."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rye._text import block, column, inline
@@ -194,7 +194,10 @@ def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
 
 
 def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = False) -> Iterator[str]:
-    """Yield a line for each item, cut where the terminal ends, and below it its file where ``paths``."""
+    """Yield the counts, and a line for each item, cut where the terminal ends, and below it its file with ``paths``."""
+    counts = (", ".join(f"{count} {name}" for name, count in facet.values) for facet in response.facets.values())
+    head = header(len(response.results), response.total, "items", "; ".join(map(inline, counts)))
+    yield terminal.style(head, bold=True)
     rows = [_columns(hit) for hit in response.results]
     widths = [min(max(map(cells, texts)), _LONGEST) for texts in zip(*rows, strict=True)]
     marks = max((len(word) for word in VERDICT_MARKS), default=0)
@@ -222,12 +225,6 @@ def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
     )
 
 
-_UNSAFE_IN_MERMAID = re.compile(
-    r"[^\w ./:+@,-]"
-    r"|s(?=tyle)|c(?=lassDef)"  # of a line with these words and a colon Mermaid takes the last semicolon away
-    r"|^[-+\d]"  # a list
-    r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis
-)
 _ARROWS = {"out": ("→", "->"), "in": ("←", "<-")}
 
 
@@ -264,61 +261,3 @@ def _item(ref: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str
     facts = [name, terminal.verdict(item.verdict or "unreadable"), column(item.source)]
     facts += [standing_label(item, terminal), inline(item.title)]
     return "  ".join(filter(None, facts))
-
-
-def _graph(found: Relations) -> tuple[list[tuple[str, bool]], list[tuple[int, int, Relation]]]:
-    """Return nodes and edges of a drawing; the item asked about is node 0.
-
-    A node is what it is called and whether it exists; an ambiguous relation has an edge to each of its candidates.
-    """
-    nodes = {(found.item, True): 0}
-    edges: list[tuple[int, int, Relation]] = []
-    for relation in found.relations:
-        start = nodes.setdefault((relation.item, True), len(nodes))
-        names = (relation.target,) if relation.target else relation.candidates
-        ends = [(name, True) for name in names] or [(relation.written, False)]
-        edges += [(start, nodes.setdefault(end, len(nodes)), relation) for end in ends]
-    return list(nodes), edges
-
-
-def render_dot(found: Relations, _terminal: Terminal) -> Iterator[str]:
-    """Yield a directed graph in the DOT language; missing items and ambiguous relations are dashed."""
-    nodes, edges = _graph(found)
-    yield "digraph rye {"
-    yield "  rankdir=LR;"
-    yield "  node [shape=box];"
-    for number, (label, exists) in enumerate(nodes):
-        yield f"  n{number} [label={_dot(label)}{'' if exists else ', style=dashed'}];"
-    for start, end, relation in edges:
-        style = ", style=dashed" if relation.state == "ambiguous" else ""
-        yield f"  n{start} -> n{end} [label={_dot(relation.kind)}{style}];"
-    yield "}"
-
-
-def _dot(text: str) -> str:
-    """Return a quoted string: in a label a backslash begins an escape, so it is doubled, and ``&`` an entity."""
-    escaped = inline(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def render_mermaid(found: Relations, _terminal: Terminal) -> Iterator[str]:
-    """Yield a flowchart in the language of Mermaid; missing items are round, ambiguous relations are dotted."""
-    nodes, edges = _graph(found)
-    yield "flowchart LR"
-    for number, (label, exists) in enumerate(nodes):
-        opening, closing = ("[", "]") if exists else ("(", ")")
-        yield f'  n{number}{opening}"{_mermaid(label)}"{closing}'
-    for start, end, relation in edges:
-        yield f"  n{start} {'-.->' if relation.state == 'ambiguous' else '-->'}|{relation.kind}| n{end}"
-
-
-def _mermaid(text: str) -> str:
-    return _UNSAFE_IN_MERMAID.sub(lambda match: f"#{ord(match[0])};", inline(text))
-
-
-RELATION_FORMATS: Mapping[str, Callable[[Relations, Terminal], Iterator[str]]] = {
-    "text": render_refs,
-    "dot": render_dot,
-    "mermaid": render_mermaid,
-}
-"""Renderers of relations, by the word that ``--format`` takes."""

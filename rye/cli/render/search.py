@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,6 @@ from rye.cli.render.parts import (
     location,
     passage,
     standing_label,
-    table,
     verdict_label,
 )
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, folded, note_line, pad, warning_lines
@@ -90,33 +87,6 @@ def render_ids(response: SearchResponse, _terminal: Terminal = PLAIN) -> Iterato
     """Yield ``type:id`` of every hit."""
     for hit in response.results:
         yield f"{inline(hit.type)}:{inline(hit.id)}"
-
-
-_COLUMNS = ("type", "id", "version", "verdict", "code", "source", "updated", "score", "title", "path", "line")
-
-
-def _rows(response: SearchResponse) -> Iterator[dict[str, str]]:
-    """Yield the cells of each hit by their columns."""
-    for hit in response.results:
-        facts = {"verdict": str(hit.signature.verdict), "code": hit.signature.code, "score": f"{hit.score:.4f}"}
-        facts |= {"source": source_name(hit.source, hit.bundle, hit.folder), "title": hit.title or hit.name}
-        yield {name: inline(facts.get(name) or str(getattr(hit, name))) for name in _COLUMNS}
-
-
-def render_table(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield a head and a line for each hit; where the terminal is too narrow, the title, which stands last, is cut."""
-    names = [*(name for name in _COLUMNS if name not in ("code", "path", "line", "title")), "title"]
-    yield from table(names, [[row[name] for name in names] for row in _rows(response)], width=terminal.width)
-
-
-def render_csv(response: SearchResponse, _terminal: Terminal = PLAIN) -> Iterator[str]:
-    """Yield a head and a line for each hit as RFC 4180 has them; no cell is a formula to a spreadsheet."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for row in _rows(response):
-        writer.writerow(f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell for cell in row.values())
-    yield from text.getvalue().splitlines()
 
 
 def render_notes(response: SearchResponse | SectionResponse, terminal: Terminal) -> Iterator[str]:

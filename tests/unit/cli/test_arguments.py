@@ -7,7 +7,6 @@ import pytest
 
 from rye.cli.commands import COMMANDS
 from rye.index.schema import HIDDEN_STATES
-from rye.search.fields import TEXT_FIELDS
 
 
 def parsed(*args: str) -> dict[str, object]:
@@ -47,7 +46,7 @@ def test_a_leading_exclusion_is_refused_with_the_way_to_write_it(arg: str) -> No
     assert str(getattr(caught.value, "hint", "")).startswith("rye search -- ")
 
 
-@pytest.mark.parametrize("args", [("-n5",), ("-n", "5"), ("-s", "tool"), ("-0",), ("--field", "-x=y"), ("--", "-x")])
+@pytest.mark.parametrize("args", [("-n5",), ("-n", "5"), ("-s", "tool"), ("--filter", "-x=y"), ("--", "-x")])
 def test_real_short_options_still_work(args: tuple[str, ...]) -> None:
     """What is an option, a value of one or behind ``--`` is no exclusion."""
     parsed(*args)
@@ -80,7 +79,6 @@ def test_the_line_to_write_instead_is_whole(command: click.Command, args: tuple[
         COMMANDS["search"].command,
         COMMANDS["why"].command,
         COMMANDS["sections"].command,
-        COMMANDS["similar"].command,
         COMMANDS["list"].command,
     ],
 )
@@ -88,13 +86,6 @@ def test_every_state_that_hides_an_item_is_named(command: click.Command) -> None
     """Where items that have had their time can be asked for."""
     (option,) = [param for param in command.params if param.name == "include_superseded"]
     assert all(state in str(getattr(option, "help", "")) for state in HIDDEN_STATES)
-
-
-def test_the_fields_of_a_level_are_named() -> None:
-    """All that are searched."""
-    (option,) = [param for param in COMMANDS["search"].command.params if param.name == "level"]
-    named = str(getattr(option, "help", "")).partition(";")[0]
-    assert all(name in named for name, field in TEXT_FIELDS.items() if field.level == 1)
 
 
 def test_an_unknown_long_option_may_be_meant_as_query() -> None:

@@ -41,7 +41,7 @@ def test_an_item_with_several_names_is_signed_and_found_once(shop: Workshop) -> 
     """It passes under its own path, and no link to it is an item."""
     assert shop.run("verify", "--space", "project").status == 0
     assert "uncovered" not in shop.run("verify", "--strict", "--space", "project").out
-    found = shop.run("search", "always test", "--space", "project", "--ids").out.split()
+    found = shop.run("search", "always test", "--space", "project", "--format=ids").out.split()
     assert found == ["directive:AGENTS"]
     assert shop.run("sign", "--all").out.count("unchanged") >= 1
 
@@ -90,7 +90,7 @@ def test_a_skill_that_the_user_linked_is_found(shop: Workshop, source: Path) -> 
     skills = Path(shop.env["HOME"]) / ".claude/skills"
     skills.mkdir(parents=True)
     (skills / "crane").symlink_to(source)
-    assert shop.run("search", "origami", "--ids").out.split()[0] == "directive:crane"
+    assert shop.run("search", "origami", "--format=ids").out.split()[0] == "directive:crane"
     assert shop.run("sign", "--space", "user", "directive:crane").status == 0
     assert shop.run("verify", "--space", "user").status == 0
     (source / "notes.txt").write_text("new")

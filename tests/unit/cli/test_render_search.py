@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
-
-import pytest
-
-from rye.cli.render.search import render_csv, render_ids, render_notes, render_search, render_table
+from rye.cli.render.search import render_ids, render_notes, render_search
 from rye.cli.terminal import PLAIN, Terminal, cells
 from rye.search.facets import Facet
 from rye.search.results import ClauseTrace
@@ -178,31 +173,3 @@ def test_facets_stand_below_the_hits_each_value_with_number_and_bar() -> None:
     ]
     plain = list(render_search(response(facets={"tag": Facet((("ci", 4),))}), Terminal(unicode=False)))
     assert plain[-1] == f"  ci  4  {'#' * 20}"
-
-
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r="])
-def test_attack_no_cell_of_csv_is_a_formula(start: str) -> None:
-    """A spreadsheet takes a cell that begins so for one; a quotation mark before it makes it text."""
-    text = "\n".join(render_csv(response(hit(title=f'{start}HYPERLINK("https://evil.example";"x")\nnext'))))
-    (row,) = csv.DictReader(StringIO(text))
-    assert row["title"].startswith(("'", "\\"))
-    assert not any(cell.startswith(tuple("=+-@\t\r")) for cell in row.values())
-    assert (row["type"], row["id"], row["verdict"]) == ("tool", "demo/deploy", "trusted")
-
-
-def test_a_table_has_a_line_for_each_hit_cut_where_the_terminal_ends() -> None:
-    """Columns stand below each other; only the title is cut."""
-    answer = response(hit(title="Deploy " * 30), hit(id="a/much/longer/id"))
-    lines = list(render_table(answer, Terminal(width=100)))
-    assert len(lines) == 3
-    assert len({line.index(word) for line, word in zip(lines, ["verdict", "trusted", "trusted"], strict=True)}) == 1
-    assert max(map(len, lines)) <= 100
-    assert lines[1].endswith("…")
-
-
-@pytest.mark.parametrize("title", ["", "Deploy " * 30, "x" * 200, "日本" * 40])
-def test_attack_a_table_of_hits_ends_at_every_width(title: str) -> None:
-    """A title for which there is no room once hung the terminal; from 22 cells on, no line is wider than it."""
-    answer = response(hit(title=title), hit(id="a/much/longer/id" * 4, version="1.2.3-rc.4"))
-    for width in range(20, 201):
-        assert max(map(cells, render_table(answer, Terminal(width=width)))) <= max(width, 22)

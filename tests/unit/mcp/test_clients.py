@@ -20,8 +20,8 @@ OPTIONS = Options(
     embedder="none",
     audience="acme",
 )
-WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--audience", "acme", "--cache-dir", "/d"]
-WORDS += ["--embedder", "none", "--require", "trusted", "--read-only"]
+WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--audience", "acme"]
+WORDS += ["--require", "trusted", "--read-only"]
 
 
 def read(client: str, text: str) -> dict[str, Any]:

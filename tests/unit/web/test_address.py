@@ -18,15 +18,9 @@ from rye.web.address import changed, item_address, read_arguments, with_one_more
         ("limit=&scope=", {}),
         ("limit=5&offset=10&relax=false&prefix=1", {"limit": 5, "offset": 10, "relax": False, "prefix": True}),
         ("filters=tag=a&filters=tag=b&filters=version>=2", {"filters": {"tag": ["a", "b"], "version": ">=2"}}),
-        ("fields=title=a OR b", {"fields": {"title": "a OR b"}}),
         ("fuzzy=auto", {"fuzzy": {"enabled": True}}),
-        (
-            "fuzzy=2&proximity=5",
-            {"fuzzy": {"enabled": True, "max_distance": 2}, "proximity": {"enabled": True, "max_distance": 5}},
-        ),
+        ("fuzzy=2", {"fuzzy": {"enabled": True, "max_distance": 2}}),
         ("facets=type,tag&facets=signer", {"facets": "type,tag,signer"}),
-        ("mode=hybrid&fusion=rrf&rrf_k=7", {"mode": "hybrid", "hybrid": {"fusion": "rrf", "rrf_k": 7}}),
-        ("source_boosts=project=2", {"source_boosts": {"project": 2.0}}),
     ],
 )
 def test_values_have_the_form_of_the_table(text: str, arguments: dict[str, Any]) -> None:
@@ -47,8 +41,6 @@ def test_what_is_unknown_or_malformed_is_refused(pair: tuple[str, str]) -> None:
     [
         ("limit", "1e9", "valid are whole numbers from 1 to 1,000"),
         ("offset", "x", "valid are whole numbers from 0 to"),
-        ("proximity", "near", "valid are whole numbers from 1 to 1,000"),
-        ("rrf_k", "1.5", "valid are whole numbers"),
         ("explain", "maybe", "valid are true"),
     ],
 )
