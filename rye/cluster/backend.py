@@ -104,7 +104,6 @@ class ClusterBackend:
 
     def __init__(self, generation: Generation, view: View) -> None:
         self._of, self._view = generation, view
-        self.judged_by = (lambda: view.trust), view.now  # the trusted keys, and the moment
         self._extent, self.address_of = generation.extent(view.space), generation.address_of
         self.hits = FetchedHits(generation, view.scratch, view.lists)
         self._pages: dict[int, tuple[Bound, HitEvaluation]] = {}  # of each query that was ranked, by its identity
@@ -240,23 +239,7 @@ class ClusterBackend:
         return weigh
 
     def _states_of(self, reader: Reader) -> States:
-        return States(reader, reader, *self.judged_by)
-
-    def judging(self, reader: Reader) -> Hydrator:
-        """Return what judges fetched hits by the keys here, from the bytes that came with them."""
-        keys, now = self._view.trust, self._view.now
-        return Hydrator(reader, self._states_of(reader), keys, now, verdicts_matter=False, read=self.hits.read)
-
-    def holding(
-        self, docs: Sequence[int], hydrator: Hydrator, on_verdicts: Sequence[Bound], warnings: list[str]
-    ) -> Sequence[int]:
-        """Return the hits that meet conditions on verdicts, as these are here; a warning counts the others."""
-        states, reader = hydrator.states, hydrator.reader
-
-        kept = [doc for doc in docs if all(_holds(node, doc, states, reader) for node in on_verdicts)]
-        if gone := len(docs) - len(kept):
-            warnings.append(f"{gone} of the hits here were left out: their verdict is not what was asked for")
-        return kept
+        return States(reader, reader, lambda: self._view.trust, self._view.now)
 
     def page(self, query: Bound) -> HitEvaluation:
         """Return the evaluation of a query over the page that was asked for last."""
@@ -273,9 +256,13 @@ class ClusterBackend:
         """Return hits as results, judged from the bytes that came with them; their paths are addresses."""
         evaluation = self.page(query)
         reader = evaluation.reader
-        hydrator, claims = self.judging(reader), list[str]()
-        docs = self.holding([hit.doc for hit in hits], hydrator, on_verdicts, claims)
-        kept = [hit for hit in hits if hit.doc in docs]
+        states = self._states_of(reader)
+        kept = [hit for hit in hits if all(_holds(node, hit.doc, states, reader) for node in on_verdicts)]
+        gone = len(hits) - len(kept)
+        claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
+        hydrator = Hydrator(
+            reader, states, self._view.trust, self._view.now, verdicts_matter=False, read=self.hits.read
+        )
         results, warnings = PageBuilder(evaluation, hydrator, explain).build(kept)
         placed = tuple(replace(result, path=self.address_of(result.path)) for result in results)
         places = [reader.locate(hit.doc) for hit in kept]

@@ -96,12 +96,25 @@ class ClusterScores:
         self.hybrid = semantic.request.mode.name == "hybrid"
         self.query, self._items, self._none_left = query, items, none_left
         self._by_words = backend.weigher(query)
-        self._words = keywords(backend, query, relax=semantic.request.relax) if self.hybrid else NO_WORDS
+        self._words, self._norm = self._keywords() if self.hybrid else (NOTHING, 0.0)
         self._threshold = semantic.threshold(asked.embedder)
         self._count_similar: int | None = None
         if semantic.request.explain:
             reaching = self._scored(items.clause, self._only_similar(self._threshold))
             (self._count_similar,) = generation.counts([reaching])
+
+    def _keywords(self) -> tuple[Clause, float]:
+        """Return a query that scores the words, and the square root of the most that it can score.
+
+        Without ``relax`` it scores items that have all of them.
+        """
+        empty, compiler = self._by_words(Reader(())), self._backend.compiler(self.query)
+        if empty.norm() <= 0:
+            return NOTHING, 0.0
+        words = compiler.words([(row.query, row.weight) for row in empty.scored()])
+        if not self._semantic.request.relax:
+            words = {"bool": {"must": [words], "filter": [compiler.match(self.query)]}}
+        return words, empty.norm()
 
     def asked(self) -> Found:
         """Return the items."""
@@ -185,32 +198,10 @@ class ClusterScores:
         params: dict[str, Any] = {**plain, "m": False, "w": False, "e": False, "u": UNIT, **given}
         # nine digits are what a float32 holds, and half of what is written otherwise
         params |= {"q": [float(f"{value:.9g}") for value in queries], "d": len(self._asked.vectors[0])}
-        clause, norm = self._words
-        params["k"] = 1.0 / norm if clause != NOTHING else 0.0
-        query = {"bool": {"filter": [among], "should": [clause] if params["k"] else []}}
+        params["k"] = 1.0 / self._norm if self._words != NOTHING else 0.0
+        query = {"bool": {"filter": [among], "should": [self._words] if params["k"] else []}}
         script = {"id": script_id("meaning"), "params": params}
         return {"script_score": {"query": query, "script": script, "min_score": 1.0}}
-
-
-class Words(NamedTuple):
-    """What scores words: a query, and the square root of the most that it can score."""
-
-    clause: Clause
-    norm: float
-
-
-NO_WORDS = Words(NOTHING, 0.0)
-
-
-def keywords(backend: ClusterBackend, query: Bound, *, relax: bool) -> Words:
-    """Return what scores the words of a query; without ``relax``, of items that have all of them."""
-    empty, compiler = backend.weigher(query)(Reader(())), backend.compiler(query)
-    if empty.norm() <= 0:
-        return NO_WORDS
-    words = compiler.words([(row.query, row.weight) for row in empty.scored()])
-    if not relax:
-        words = {"bool": {"must": [words], "filter": [compiler.match(query)]}}
-    return Words(words, empty.norm())
 
 
 class ClusterSearch(MeaningSearch[Found, MeaningQuery, ClusterScores]):

@@ -2245,25 +2245,6 @@ def stripped_item_signed_by_an_agent(arena: Arena) -> Found:
 
 
 @attack
-def item_stripped_while_the_server_runs(arena: Arena) -> Found:
-    """The same by an agent that writes files, in the session in which it asks for the signature."""
-
-    async def talk(client: Client) -> None:
-        await client.call_tool("rye_search", {"query": "hello"})
-        arena.hello.write_bytes(arena.hello.read_bytes().partition(b"\n")[2] + b"evil()\n")
-        for _ in range(2):
-            error = await refused(client, "rye_sign", target="tool:demo/hello")
-            assert error["code"] == "cannot-ask"
-            assert f"had a signature with key {ANN.public.fingerprint[:16]}" in error["message"]
-            assert "rye sign" not in error["hint"]
-            with redirect_stdout(io.StringIO()):  # another process that brings the index up to date changes nothing
-                assert main(["search", "hello", "--project", str(arena.sim.project)]) == 0
-
-    with_client(arena.sim, talk)
-    return arena.verify()
-
-
-@attack
 def repository_among_the_items(arena: Arena) -> Found:
     """An empty bare repository laid into ``.ai``, in which git would look: what was committed is known all the same."""
     if not shutil.which("git"):
