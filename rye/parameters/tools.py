@@ -41,8 +41,8 @@ _MORE: Mapping[str, Parameter] = {
     **{name: each for name, each in _SEARCH.items() if name not in _FIRST},
     "detail": _DETAIL._replace(notes="see below"),
     "like": Parameter(
-        "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as `rye similar` "
-        'finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
+        "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as "
+        '`rye search --like` finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
         "`include_superseded` and `explain` go with it",
         brief="Find the items most like this type:id; the query is empty.",
         shown="none",

@@ -49,11 +49,12 @@ class Laid:
 
     def arguments(self) -> list[str]:
         """Return what names the same places to the ``rye`` command."""
-        return ["--project", str(self.project), "--cache-dir", str(self.folder / "cache")]
+        return ["--project", str(self.project)]
 
     def environment(self) -> dict[str, str]:
         """Return the variables that name the same user to the ``rye`` command."""
-        return {"USER_SPACE": str(self.home), "HOME": str(self.home), "NO_COLOR": "1"}
+        places = {"USER_SPACE": str(self.home), "HOME": str(self.home), "RYE_CACHE_DIR": str(self.folder / "cache")}
+        return places | {"NO_COLOR": "1"}
 
     def write(self, item: Item, *, more: str = "") -> Path:
         """Write one item, with further text at its end, as a signed file."""

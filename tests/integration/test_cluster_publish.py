@@ -181,12 +181,13 @@ def test_documents_that_are_gone_or_altered_are_said_and_repaired(laid: Laid) ->
 def _command(laid: Laid) -> list[str]:
     return [
         *(sys.executable, "-P", "-m", "rye", "index", "publish", laid.both.address),
-        *("--project", str(laid.folder), "--cache-dir", str(laid.folder.parent / "cache"), "--yes"),
+        *("--project", str(laid.folder), "--yes"),
     ]
 
 
 def _start(laid: Laid) -> subprocess.Popen[bytes]:
     environment = {**os.environ, **laid.files.environment(), "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment["RYE_CACHE_DIR"] = str(laid.folder.parent / "cache")
     return subprocess.Popen(_command(laid), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

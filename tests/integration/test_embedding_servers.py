@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from rye.index import vectors as vector_files
 from rye.mcp.calls import Call
 from rye.mcp.projects import Project
 from rye.mcp.startup import Options
-from rye.parameters import COMMANDS
+from rye.parameters import EMBED_SECONDS
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
 from tests.support.mcp_server import arguments, asking, called, environment, with_client
@@ -253,7 +254,7 @@ def test_attack_the_model_of_a_running_mcp_server_is_exchanged(sim: SpaceSim) ->
     with served(sim) as (model, line, requests):
         words = ["index" if word == "mcp" else word for word in arguments(sim)]
         words.insert(words.index("index") + 1, "vectors")
-        subprocess.run([sys.executable, *words, "--embedder", line], env=environment(sim), check=True)
+        subprocess.run([sys.executable, *words], env=environment(sim, RYE_EMBEDDER=line), check=True)
         requests.clear()
 
         async def talk(client: Client) -> list[dict[str, Any]]:
@@ -265,7 +266,7 @@ def test_attack_the_model_of_a_running_mcp_server_is_exchanged(sim: SpaceSim) ->
             model.embedder = Hashed("second", 20)
             return [*found, await ask(), await ask(), await ask()]
 
-        before, broken, renewed, after = with_client(sim, talk, "--embedder", line)
+        before, broken, renewed, after = with_client(sim, talk, env={"RYE_EMBEDDER": line})
     assert [one["search_type"] for one in (before, broken, renewed, after)] == [
         "semantic",
         "keyword",
@@ -406,20 +407,20 @@ def test_of_many_items_without_a_vector_five_are_named(sim: SpaceSim) -> None:
 
 def test_commands_name_what_has_no_vector(sim: SpaceSim) -> None:
     """``rye index vectors`` and ``rye search``, in processes of their own; the status counts such items."""
-    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
 
-    def rye(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rye", *words, *places]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    def rye(*words: str, embedder: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rye", *words, "--project", str(sim.project)]
+        env = {**os.environ, "RYE_CACHE_DIR": str(sim.cache), "RYE_EMBEDDER": embedder}
+        return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
     with served(sim) as (model, line, requests):
         model.refuses = lambda text: "forbidden" in text
-        made = rye("index", "vectors", "--embedder", line)
+        made = rye("index", "vectors", embedder=line)
         assert made.returncode == 1
         assert "1 item without" in made.stdout
         assert "no vector for a text of knowledge:demo/poison" in made.stderr
         requests.clear()
-        found = rye("search", ASKED, "--mode", "semantic", "--space", "project", "--embedder", line)
+        found = rye("search", ASKED, "--mode", "semantic", "--space", "project", embedder=line)
         assert found.returncode == 0
         assert "no vector for a text of knowledge:demo/poison" in found.stderr
         assert sent(requests) == [ASKED]
@@ -463,8 +464,7 @@ def test_chunks_are_set_for_whatever_server_is_chosen(sim: SpaceSim) -> None:
 
 def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that has no time for them answers by words at once; a later one finds them made."""
-    seconds = COMMANDS["search"]["embed_seconds"]
-    monkeypatch.setitem(COMMANDS["search"], "embed_seconds", seconds._replace(default=0))
+    monkeypatch.setattr("rye.mcp.projects.EMBED_SECONDS", EMBED_SECONDS._replace(default=0))
     with serving(Model().answer) as (url, _):
         options = Options(cache_dir=sim.cache, embedder=f"ollama:model@{url}")
         monkeypatch.setenv("USER_SPACE", str(sim.user))
@@ -487,8 +487,7 @@ def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeyp
 
 def test_a_closed_project_makes_no_more_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that ends after the project was closed starts no thread."""
-    seconds = COMMANDS["search"]["embed_seconds"]
-    monkeypatch.setitem(COMMANDS["search"], "embed_seconds", seconds._replace(default=0))
+    monkeypatch.setattr("rye.mcp.projects.EMBED_SECONDS", EMBED_SECONDS._replace(default=0))
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     with serving(Model().answer) as (url, _):
         project = Project(sim.project, Options(cache_dir=sim.cache, embedder=f"ollama:model@{url}"), lambda *_: None)

@@ -60,7 +60,7 @@ def test_a_build_that_gets_a_signal_ends_and_leaves_nothing(
 ) -> None:
     """Once runs are there, the process gets a signal: it ends by that signal, and all that it wrote is gone."""
     cache = tmp_path / "cache"
-    ended_by_signal(sim, number, cache, ["index", "rebuild", "--cache-dir", str(cache)])
+    ended_by_signal(sim, number, cache, ["index", "rebuild"], RYE_CACHE_DIR=str(cache))
     left = [path.name for path in cache.rglob("*") if path.is_file() and not path.name.endswith("LOCK")]
     assert not [name for name in left if name.startswith("run-")], left
 

@@ -219,8 +219,9 @@ def test_attack_what_never_ends_in_place_of_a_file(sim: SpaceSim, name: str, tar
         place = next(folder.glob(name), folder / name)
         place.unlink(missing_ok=True)
         place.symlink_to(target) if target else os.mkfifo(place)
-        where = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+        where = ["--project", str(sim.project)]
         environment = os.environ | {"PYTHONPATH": str(ROOT), "USER_SPACE": str(sim.user), "RYE_BUNDLES": ""}
+        environment["RYE_CACHE_DIR"] = str(sim.cache)
         done = subprocess.run(
             [sys.executable, "-m", "rye", *command, *where],
             env=environment,

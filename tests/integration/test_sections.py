@@ -331,15 +331,16 @@ def test_the_command_falls_back_to_words_over_several_spaces(sim: SpaceSim) -> N
         for many in range(12):
             text = f"# Part {many}\n\n{'rollback ' * (12 - many)}{'x ' * 40}\n"
             sim.write(source, f"knowledge/{source[:4]}/item{many}.md", text)
-    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache), "--bundle", str(sim.root("system:shop"))]
-    for words in (["--mode", "keyword"], ["--embedder", "none"], ["--embedder", "ollama:m@http://127.0.0.1:9"]):
+    places = ["--project", str(sim.project), "--bundle", str(sim.root("system:shop"))]
+    for mode, embedder in (("keyword", ""), ("hybrid", "none"), ("hybrid", "ollama:m@http://127.0.0.1:9")):
         done = subprocess.run(
-            [sys.executable, "-m", "rye", "sections", "rollback", *words, *places],
+            [sys.executable, "-m", "rye", "sections", "rollback", "--mode", mode, *places],
+            env={**os.environ, "RYE_CACHE_DIR": str(sim.cache), "RYE_EMBEDDER": embedder},
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "Part 0" in done.stdout
-        assert ("keyword results instead of hybrid ones" in done.stderr) == ("--embedder" in words)
+        assert ("keyword results instead of hybrid ones" in done.stderr) == bool(embedder)
 
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid", "semantic"])

@@ -537,17 +537,22 @@ def test_commands_search_while_another_makes_vectors(sim: SpaceSim) -> None:
             let_go.wait(100)
         return 200, answered(body["input"], "ollama")
 
-    rye = [sys.executable, "-m", "rye"]
-    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+    rye, places = [sys.executable, "-m", "rye"], ["--project", str(sim.project)]
     sim.registry().refresh()
+
+    def by(embedder: str) -> dict[str, str]:
+        return {**os.environ, "RYE_CACHE_DIR": str(sim.cache), "RYE_EMBEDDER": embedder}
+
     with serving(answer) as (url, requests):
-        slow = ["--embedder", f"ollama:slow@{url}"]
-        making = subprocess.Popen([*rye, "index", "vectors", *slow, *places], cwd=ROOT, stderr=subprocess.DEVNULL)
+        slow = by(f"ollama:slow@{url}")
+        making = subprocess.Popen([*rye, "index", "vectors", *places], cwd=ROOT, env=slow, stderr=subprocess.DEVNULL)
         while not any(len(body["input"]) > 1 for _, _, body in requests):
             time.sleep(0.01)
-        words = [*rye, "search", "deploying", "--space", "project", "--mode", "semantic", *places, "--embedder"]
-        quick = subprocess.run([*words, f"ollama:quick@{url}"], cwd=ROOT, capture_output=True, text=True, check=False)
-        same = subprocess.run([*words, slow[1]], cwd=ROOT, capture_output=True, text=True, check=False)
+        words = [*rye, "search", "deploying", "--space", "project", "--mode", "semantic", *places]
+        quick, same = (
+            subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+            for env in (by(f"ollama:quick@{url}"), slow)
+        )
         assert making.poll() is None
         let_go.set()
         making.wait()
@@ -729,7 +734,7 @@ def test_a_search_by_words_does_not_load_the_embedder() -> None:
     code = (
         "import sys; from rye.cli import main\n"
         "for query in ('sign', 'title:mcp', 'key NEAR/3 revoke', 'sign*'):\n"
-        "    assert main(['search', query, '--ids']) == 0\n"
+        "    assert main(['search', query, '--format=ids']) == 0\n"
         "print([name for name in ('tokenizers', 'safetensors', 'wordllama') if name in sys.modules])\n"
     )
     done = run(code)
@@ -765,14 +770,11 @@ def test_without_the_libraries_rye_works_and_says_what_to_install(sim: SpaceSim)
 
 def test_the_command_makes_vectors(sim: SpaceSim) -> None:
     """``rye index vectors`` says how many; a server that is not there is exit status 2 with the reason."""
-    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+    places, cache = ["--project", str(sim.project)], {"RYE_CACHE_DIR": str(sim.cache)}
     rye = "from rye.cli import main; raise SystemExit(main())"  # what the console script does
-    done = run(rye, "index", "vectors", *places)
+    done = run(rye, "index", "vectors", *places, **cache)
     assert done.returncode == 0, done.stderr
     assert "made by wordllama:l2_supercat_256:" in done.stdout
-    done = run(rye, "index", "vectors", "--embedder", "ollama:m@http://127.0.0.1:9", *places)
+    done = run(rye, "index", "vectors", *places, **cache, RYE_EMBEDDER="ollama:m@http://127.0.0.1:9")
     assert done.returncode == 2
     assert "cannot be reached" in done.stderr
-    done = run(rye, "index", "status", "--embedder", "none", *places)
-    assert done.returncode == 2
-    assert "--embedder has no effect" in done.stderr

@@ -51,7 +51,7 @@ def test_an_option_inside_an_argument_is_named_when_it_is_wrong(
 @pytest.mark.parametrize(
     ("said", "reported"),
     [
-        ("rye search --ids lists what there is", "rye_search lists what there is"),
+        ("rye list --format ids lists what there is", "rye_search lists what there is"),
         ("write type:… and id:…, or rye show to read it", "write type:… and id:…, or rye_load to read it"),
         ("and 3 more files; see rye verify", "and 3 more files; see rye_verify"),
         (
