@@ -37,8 +37,7 @@ def _words(options: Options) -> list[str]:
     words += ["--cache-dir", str(options.cache_dir.absolute())] if options.cache_dir else []
     words += ["--embedder", options.embedder] if options.embedder is not None else []
     words += ["--index", options.index] if options.index is not None else []
-    words += ["--require", "trusted"] if options.only_trusted else []
-    return words + (["--read-only"] if options.read_only else [])
+    return words + (["--require", "trusted"] if options.only_trusted else [])
 
 
 def _remote(http: Http) -> dict[str, Any]:

@@ -124,27 +124,6 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
         "detail": _AS_SEARCH(_DETAIL),
     },
-    "rye_sign": {
-        "target": Parameter(
-            "`type:id`, where the id may hold `*` and `?`, or a scope",
-            brief="A type:id, with * and ? in the id, or scopes such as tool.demo.*; * is all.",
-            required=True,
-            hint=_TARGET,
-        ),
-        "project_path": _PROJECT,
-        "space": _SPACE._replace(
-            help="`project` or `user`",
-            default="project",
-            choices=("project", "user"),
-            brief="The space whose items are signed.",
-        ),
-        "dry_run": Parameter(
-            "Only say what would be signed",
-            False,
-            kind="boolean",
-            brief="Only say what would be signed, without signing.",
-        ),
-    },
 }
 
 TOOLS = {

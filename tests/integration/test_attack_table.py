@@ -21,7 +21,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from mcp import Client
 
 from rye._text import Advice, inline
 from rye.cli import main
@@ -43,7 +42,6 @@ from tests.integration import test_mcp_http
 from tests.integration.test_mixed_install import install_engine, install_rye, start
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
-from tests.support.mcp_server import refused, with_client
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
@@ -1902,26 +1900,8 @@ def module_of_the_checkout_imported(arena: Arena) -> Found:
 
 
 @attack
-def connections_held_open(arena: Arena) -> Found:
-    """Three hundred of them, at a server that may open 256 files: a client with the token gets its answer."""
-    sim = SpaceSim(arena.sim.folder / "served")
-    furnish(sim)
-    test_mcp_http.half_open_connections_by_the_hundred(sim)
-    return arena.verify()
-
-
-@attack
-def sessions_left_open(arena: Arena) -> Found:
-    """More than there may be, and clients of either protocol are served all the same."""
-    sim = SpaceSim(arena.sim.folder / "served")
-    furnish(sim)
-    test_mcp_http.a_flood_of_sessions_is_bounded(sim)
-    return arena.verify()
-
-
-@attack
 def log_filled_by_callers(arena: Arena) -> Found:
-    """Each request is refused; the log has a few lines of them, and none that a header wrote."""
+    """Each request is refused; the log has no line that a header wrote."""
     sim = SpaceSim(arena.sim.folder / "served")
     furnish(sim)
     test_mcp_http.a_log_full_of_what_callers_send(sim)
@@ -2172,98 +2152,6 @@ def words_stuffed_into_an_unsigned_item(arena: Arena) -> Found:
 
 
 @attack
-def stranger_planted_and_signed(arena: Arena) -> Found:
-    """An agent is made to sign a stranger's item with the user's key, once it lies in the user space."""
-    arena.sim.write("project", OTHER, TEXT)
-    planted = arena.sim.path("user", OTHER)
-
-    async def talk(client: Client) -> None:
-        arena.sim.copy("project", OTHER, OTHER, to_source="user")
-        error = await refused(client, "rye_sign", target="tool:demo/other", space="user")
-        assert (error["code"], planted.read_text()) == ("cannot-ask", TEXT)
-
-    with_client(arena.sim, talk)
-    return arena.verify()
-
-
-@attack
-def altered_item_signed_by_an_agent(arena: Arena) -> Found:
-    """An agent is made to sign a tool that was changed after the user had signed it."""
-    altered = arena.hello.read_bytes() + b"evil()\n"
-    arena.hello.write_bytes(altered)
-
-    async def talk(client: Client) -> None:
-        error = await refused(client, "rye_sign", target="tool:demo/hello")
-        assert (error["code"], arena.hello.read_bytes()) == ("cannot-ask", altered)
-
-    with_client(arena.sim, talk)
-    return arena.verify()
-
-
-@attack
-def renamed_item_signed_by_an_agent(arena: Arena) -> Found:
-    """An agent gives a signed tool the extension of another language, and is made to sign it anew, in one session."""
-
-    async def talk(client: Client) -> None:
-        arena.sim.move("project", HELLO, "tools/demo/hello.sh")
-        error = await refused(client, "rye_sign", target="tool:demo/hello")
-        assert error["code"] == "cannot-ask"
-        assert "another place or extension" in error["message"]
-
-    with_client(arena.sim, talk)
-    return arena.verify()
-
-
-@attack
-def stripped_item_signed_by_an_agent(arena: Arena) -> Found:
-    """The signature line of an altered tool is taken away, where no list is: before the server starts, or later."""
-    well = arena.hello.read_bytes()
-    stripped = well.partition(b"\n")[2] + b"evil()\n"
-    arena.hello.write_bytes(stripped)
-    time.sleep(0.2)  # so that the server is younger than the file
-
-    async def signed(client: Client) -> tuple[str, str]:
-        error = await refused(client, "rye_sign", target="tool:demo/hello")
-        assert error["code"] == "cannot-ask"
-        return error["message"], error["hint"]
-
-    message, hint = with_client(arena.sim, signed)
-    assert "before this server was started" in message
-    assert hint.endswith("the user runs: rye sign --space project tool:demo/hello")
-    if shutil.which("git"):
-
-        async def talk(client: Client) -> None:
-            for content, words in ((well, "not what was signed"), (stripped, "as it was committed")):
-                arena.hello.write_bytes(content)
-                _commit(arena.sim.project)
-                arena.hello.write_bytes(stripped)
-                assert words in (await signed(client))[0]
-
-        with_client(arena.sim, talk)
-    assert arena.hello.read_bytes() == stripped
-    return arena.verify()
-
-
-@attack
-def item_stripped_while_the_server_runs(arena: Arena) -> Found:
-    """The same by an agent that writes files, in the session in which it asks for the signature."""
-
-    async def talk(client: Client) -> None:
-        await client.call_tool("rye_search", {"query": "hello"})
-        arena.hello.write_bytes(arena.hello.read_bytes().partition(b"\n")[2] + b"evil()\n")
-        for _ in range(2):
-            error = await refused(client, "rye_sign", target="tool:demo/hello")
-            assert error["code"] == "cannot-ask"
-            assert f"had a signature with key {ANN.public.fingerprint[:16]}" in error["message"]
-            assert "rye sign" not in error["hint"]
-            with redirect_stdout(io.StringIO()):  # another process that brings the index up to date changes nothing
-                assert main(["search", "hello", "--project", str(arena.sim.project)]) == 0
-
-    with_client(arena.sim, talk)
-    return arena.verify()
-
-
-@attack
 def repository_among_the_items(arena: Arena) -> Found:
     """An empty bare repository laid into ``.ai``, in which git would look: what was committed is known all the same."""
     if not shutil.which("git"):
@@ -2271,14 +2159,9 @@ def repository_among_the_items(arena: Arena) -> Found:
     project, inner, well = arena.sim.project, arena.sim.root("project"), arena.hello.read_bytes()
     _commit(project)
 
-    async def talk(client: Client) -> None:
-        lay(inner, {"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""})
-        lay(inner, {"config": '[filter "x"]\n\tsmudge = touch x\n'})
-        arena.hello.write_bytes(well.partition(b"\n")[2] + b"evil()\n")
-        error = await refused(client, "rye_sign", target="tool:demo/hello")
-        assert (error["code"], "not what was signed and committed" in error["message"]) == ("cannot-ask", True)
-
-    with_client(arena.sim, talk)
+    lay(inner, {"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""})
+    lay(inner, {"config": '[filter "x"]\n\tsmudge = touch x\n'})
+    arena.hello.write_bytes(well.partition(b"\n")[2] + b"evil()\n")
     with chdir(project):
         (item,) = arena.sim.registry().verify(space="project").items
         advice = Adviser.find().of_item(item, item.signature.code)
