@@ -80,7 +80,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             longest=MAX_QUERY,
         ),
         **_SECTIONS,
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         "scope": _AS_SEARCH(_SECTIONS["scope"]),
         "filters": _AS_SEARCH(_SECTIONS["filters"]),
         "fuzzy": _AS_SEARCH(_SECTIONS["fuzzy"], parts=None),
@@ -90,7 +90,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     },
     "rye_load": {
         "item": _ITEM,
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         "space": _SPACE._replace(help="Where to look; `all`: the space that wins"),
         "offset": _whole(
             "Characters of the content to skip; by default the signature line and the front matter, 0 for all",
@@ -106,7 +106,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     },
     "rye_refs": {
         "item": _ITEM,
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         **parameters_of(RefsOptions),
         "detail": _AS_SEARCH(_DETAIL),
     },
@@ -118,7 +118,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             brief="An item as for rye_load, also with * and ? in the id, or scopes such as tool.rye.*.",
             hint=_TARGET,
         ),
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         "space": _SPACE,
         "limit": _whole("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
         "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),

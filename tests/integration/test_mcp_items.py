@@ -81,11 +81,11 @@ def strict(sim: SpaceSim) -> Iterator[Session]:
 
 
 async def all_resources(client: Client) -> list[types.Resource]:
-    """Return the resources of all pages, but for the figures, which stand before the items."""
+    """Return the resources of all pages."""
     found, cursor = [], None
     while True:
         page = await client.list_resources(cursor=cursor)
-        found += page.resources if cursor else page.resources[1:]
+        found += page.resources
         cursor = page.next_cursor
         if cursor is None:
             return found

@@ -107,8 +107,6 @@ class Tool:
             output_schema=answered | {"properties": {"notice": {}} | named},
             annotations=types.ToolAnnotations(
                 read_only_hint=True,
-                destructive_hint=False,
-                idempotent_hint=True,
                 open_world_hint=False,
             ),
         )
