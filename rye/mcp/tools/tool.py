@@ -98,13 +98,13 @@ class Tool:
         given = input_schema(self.parameters)
         answered = schema_of(getattr(import_module(module), shape), **self.more)
         needless = {*self.less, *given["properties"]}  # an argument that is repeated needs no second schema
-        named = {key: schema for key, schema in answered["properties"].items() if key not in needless}
+        named = {key: schema for key, schema in answered["properties"].items() if schema and key not in needless}
         return types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
             input_schema=given,
-            output_schema=answered | {"properties": {"notice": {}} | named},
+            output_schema=answered | {"properties": named},
             annotations=types.ToolAnnotations(
                 read_only_hint=True,
                 open_world_hint=False,
