@@ -14,19 +14,19 @@ MAX_CONTENT = 100_000
 _whole = partial(Parameter, kind="integer")
 _ITEM = Parameter(
     "`type:id`, or an id that only one type has",
-    brief="The item as type:id, or its id alone if only one type has it.",
+    brief="A type:id, or an id that only one type has.",
     required=True,
     hint="write type:id, or the id alone if only one type has it",
 )
 _PROJECT = Parameter(
     "The absolute path of the folder that holds `.ai`",
-    brief="The project's absolute path; by default the server's.",
+    brief="Its absolute path; by default the server's.",
     shown="the server's",
 )
 _TARGET = "write type:id, in whose id * and ? may stand, or a scope such as tool.demo.*; * is all"
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
-_AS_SEARCH = partial(Parameter._replace, brief="As in rye_search.")
+_AS_SEARCH = partial(Parameter._replace, brief="See rye_search.")
 
 _DETAIL = Parameter(
     "`brief`, or `full`: every field",
@@ -44,7 +44,7 @@ _MORE: Mapping[str, Parameter] = {
         "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as `rye similar` "
         'finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
         "`include_superseded` and `explain` go with it",
-        brief="Find the items most like this type:id; the query is empty.",
+        brief="Find items like this type:id; the query is empty.",
         shown="none",
     ),
     "why": Parameter(
@@ -62,8 +62,8 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_search": {
         "query": Parameter(
             "Text in the query language of `rye/query-language`; empty: everything in scope",
-            brief='Words that must all match, "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
-            "An empty query lists all.",
+            brief='Words that all match, "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
+            "Empty: all.",
             required=True,
             longest=MAX_QUERY,
             hint='give words to search for, or an empty query ("") to list all, and with like',
@@ -75,7 +75,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_sections": {
         "query": Parameter(
             "What they are to be about, in the query language; not empty",
-            brief="The subject, in words as for rye_search.",
+            brief="The subject, as for rye_search.",
             required=True,
             longest=MAX_QUERY,
         ),
@@ -96,12 +96,10 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "Characters of the content to skip; by default the signature line and the front matter, 0 for all",
             low=0,
             high=1 << 20,
-            brief="Characters to skip; by default signature and front matter.",
+            brief="Characters to skip; by default the front matter.",
             shown="the head",
         ),
-        "limit": _whole(
-            "Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="The most characters to return."
-        ),
+        "limit": _whole("Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="Characters to return."),
         "detail": _AS_SEARCH(_DETAIL),
     },
     "rye_refs": {
@@ -115,7 +113,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "`type:id`, or an id that only one type has, as for `rye_load`; also with `*` and `?` in the id, or a "
             "scope; never a path",
             "*",
-            brief="An item as for rye_load, also with * and ? in the id, or scopes such as tool.rye.*.",
+            brief="As for rye_load, with * and ? in the id, or scopes.",
             hint=_TARGET,
         ),
         "project_path": _AS_SEARCH(_PROJECT),
