@@ -32,8 +32,8 @@ from rye.cli.app import root as command_line
 from rye.errors import QueryError, RyeError
 from rye.items.model import ItemType
 from rye.items.reader import parse
-from rye.mcp import CLIENTS
-from rye.mcp.tools import TOOLS
+from rye.mcp.clients import CLIENTS
+from rye.mcp.tools.table import TOOLS
 from rye.mcp.tools.tool import Tool
 from rye.parameters import ParameterError, parameters_of
 from rye.query import ast as nodes

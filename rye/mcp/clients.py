@@ -35,8 +35,7 @@ def _words(options: Options) -> list[str]:
     words += ["--audience", options.audience] if options.audience is not None else []
     words += [word for client in options.clients for word in ("--client", client)]
     words += ["--index", options.index] if options.index is not None else []
-    words += ["--require", "trusted"] if options.only_trusted else []
-    return words + (["--read-only"] if options.read_only else [])
+    return words + (["--require", "trusted"] if options.only_trusted else [])
 
 
 def _remote(http: Http) -> dict[str, Any]:

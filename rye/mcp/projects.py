@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -112,9 +111,6 @@ class Project:
 class Projects:
     """The open projects of a server. Safe to use from several threads.
 
-    Attributes:
-        started: When the server was started, in seconds since the epoch.
-
     Args:
         options: Says which may be named, and what is shared by all.
         changed: Called from another thread with the roots of the default project and its files that have changed.
@@ -127,7 +123,6 @@ class Projects:
         self._open: OrderedDict[Path | None, Project] = OrderedDict()
         self._places: frozenset[Path] = frozenset()
         self._named = tuple(Path(folder).resolve() for folder in options.projects)
-        self.started = time.time()
 
     def find(self, named: Any = None) -> Project:
         """Return the project that a caller names, or the default one.

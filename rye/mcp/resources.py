@@ -1,18 +1,17 @@
-"""Resources: items, ``rye://SPACE/TYPE/ID``, of long ones with ``?offset=N`` what follows; figures, ``rye://stats``."""
+"""Resources: items, ``rye://SPACE/TYPE/ID``, of long ones with ``?offset=N`` what follows."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from mcp import types
 
 from rye.errors import ArgumentError
-from rye.mcp.text import NOTICE, Mark, short, tidy, verdict
+from rye.mcp.text import Mark, short, tidy, verdict
 from rye.mcp.tools.load import fenced, part_of_content, require_trusted, verdict_lines
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """Items of one page of a list."""
-
-_PLAIN = re.compile(r"[\w/.@+-]*")
 
 
 def item_page(
@@ -38,12 +35,10 @@ def item_page(
     cursor = params.cursor if params else None
     if cursor is not None and not re.fullmatch(r"\d{1,6}", cursor, re.ASCII):
         raise ArgumentError("bad-cursor", f"cursor is {cursor!r}", hint="use the nextCursor of the page before")
-    return _listed(registry, options, scope, offset=int(cursor or 0))
-
-
-def _listed(registry: Registry, options: Options, scope: str, *, offset: int = 0, space: str = "all") -> SearchResponse:
     filters = {"is": "trusted"} if options.only_trusted else None
-    return registry.search(scope=scope, space=space, sort_by="name", limit=PAGE, offset=offset, filters=filters)
+    return registry.search(
+        scope=scope, space="all", sort_by="name", limit=PAGE, offset=int(cursor or 0), filters=filters
+    )
 
 
 def titled(hit: SearchResult) -> str:
@@ -56,18 +51,7 @@ def described(hit: SearchResult, mark: Mark) -> str:
     return mark.line(f"[{verdict(hit.signature.to_dict())}]", hit.description or hit.preview, 300)
 
 
-def ids_like(registry: Registry, options: Options, kind: str, prefix: str, *, space: str = "all") -> dict[str, Any]:
-    """Return the ids of a type that begin with a text, as completions."""
-    if not _PLAIN.fullmatch(prefix):
-        return {"values": [], "total": 0, "has_more": False}
-    dotted = "." in prefix and "/" not in prefix
-    answer = _listed(registry, options, kind if dotted or not prefix else f"{kind}.{prefix}*", space=space)
-    values = list(dict.fromkeys(hit.id for hit in answer.results if hit.id.startswith(prefix)))
-    return {"values": tidy(values), "total": answer.total, "has_more": answer.next_offset is not None}
-
-
 SCHEME = "rye://"
-STATS = "rye://stats"
 _SPACES = ("project", "user", "system")
 _TYPES = ("directive", "tool", "knowledge")
 _URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)(?:\?offset=(\d{{1,7}}))?", re.ASCII)
@@ -81,7 +65,7 @@ TEMPLATES = tuple(
     )
     for kind in _TYPES
 )
-"""One template per item type; ``space`` and ``id`` can be completed."""
+"""One template per item type."""
 
 
 def list_resources(
@@ -100,9 +84,6 @@ def list_resources(
         for hit in page.results
         if not (hit.source == "system" and any(other.startswith("system:") for other in hit.shadowed_by))
     ]
-    if page.offset == 0:
-        about = "Items by type, verdict and signer; tags, words, copies, states, sizes: of each space, and of all."
-        listed.insert(0, types.Resource(uri=STATS, name="stats", description=about, mime_type="application/json"))
     return types.ListResourcesResult(
         resources=listed, next_cursor=None if page.next_offset is None else str(page.next_offset)
     )
@@ -119,11 +100,9 @@ def read_resource(
         ItemError: It cannot be read, or is not trusted where that is required.
     """
     uri = params.uri
-    if uri == STATS:
-        return _stats(registry, options)
     match = _URI.fullmatch(uri)
     if match is None:
-        hint = f"use {STATS}, or {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
+        hint = f"use {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
         raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
     loaded = registry.get(f"{kind}:{item_id}", space)
@@ -136,15 +115,6 @@ def read_resource(
         meta["rye/next"] = f"{_uri(space, kind, item_id)}?offset={part.next_offset}"
         lines.append(f"next part: {meta['rye/next']}")
     contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=mark.answer(lines), _meta=meta)
-    return types.ReadResourceResult(contents=[contents])
-
-
-def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
-    """Return the statistics; of a server of trusted items those of these, without the warnings, which name files."""
-    found = registry.stats(only_trusted=options.only_trusted).to_dict()
-    found["warnings"] = [] if options.only_trusted else found["warnings"]
-    text = json.dumps({"notice": NOTICE} | tidy(found), ensure_ascii=False)
-    contents = types.TextResourceContents(uri=STATS, mime_type="application/json", text=text)
     return types.ReadResourceResult(contents=[contents])
 
 
@@ -171,21 +141,3 @@ def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
 
 def _uri(space: str, kind: str, item_id: str) -> str:
     return f"{SCHEME}{space}/{kind}/{quote(item_id, errors='surrogatepass')}"
-
-
-def complete(registry: Registry, options: Options, params: types.CompleteRequestParams) -> types.CompleteResult:
-    """Return completions of an argument; none where they are not known."""
-    kinds = {template.uri_template: template.name for template in TEMPLATES}
-    kind = kinds.get(params.ref.uri) if isinstance(params.ref, types.ResourceTemplateReference) else None
-    name, prefix = params.argument.name, params.argument.value
-    if kind and name == "space":
-        return _result([space for space in _SPACES if space.startswith(prefix)])
-    if kind and name == "id":
-        chosen = (params.context.arguments or {}).get("space", "") if params.context else ""
-        found = ids_like(registry, options, kind, prefix, space=chosen if chosen in _SPACES else "all")
-        return types.CompleteResult(completion=types.Completion(**found))
-    return _result([])
-
-
-def _result(values: list[str]) -> types.CompleteResult:
-    return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))

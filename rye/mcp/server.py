@@ -6,9 +6,9 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,12 +25,12 @@ from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, R
 
 from rye.errors import NotFoundError
 from rye.mcp import prompts, resources, skills
-from rye.mcp.calls import Asked, Call, Conversation
+from rye.mcp.calls import Call, progress_of
 from rye.mcp.projects import Projects
 from rye.mcp.startup import Options
 from rye.mcp.text import as_rye_error, failed_tool, protocol_error
-from rye.mcp.tools import TOOLS
-from rye.mcp.tools.tool import Tool, Work
+from rye.mcp.tools.table import TOOLS
+from rye.mcp.tools.tool import Work
 from rye.parameters import Parameter, check_size
 from rye.surface.text import installed_version
 
@@ -102,7 +102,6 @@ class App:
             on_read_resource=self._asking(skills.read_resource),
             on_list_prompts=self._asking(prompts.list_prompts),
             on_get_prompt=self._asking(prompts.get_prompt),
-            on_completion=self._asking(resources.complete),
             on_subscriptions_listen=ListenHandler(self._bus),
         )
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
@@ -139,30 +138,20 @@ class App:
 
     # tools
 
-    @cached_property
-    def _tools(self) -> Mapping[str, Tool]:
-        return {name: tool for name, tool in TOOLS.items() if self.options.may_write or not tool.destroys}
-
     async def _list_tools(self, _ctx: _Context, _params: object) -> types.ListToolsResult:
-        tools = self._tools.values()
-        listed = await anyio.to_thread.run_sync(_loaded, lambda: [tool.listed(self.options) for tool in tools])
+        listed = await anyio.to_thread.run_sync(_loaded, lambda: [tool.listed() for tool in TOOLS.values()])
         return types.ListToolsResult(tools=listed)
 
-    async def _call_tool(
-        self, ctx: _Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = self._tools.get(params.name)
+    async def _call_tool(self, ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = TOOLS.get(params.name)
         if tool is None:
-            names = list(self._tools)
+            names = list(TOOLS)
             message, hint = f"there is no tool {params.name!r}", f"there are {', '.join(names)}"
             error = NotFoundError("unknown-tool", message, hint=hint, valid=names)
             raise protocol_error(error, self.projects.hide_paths)
-        conversation = Conversation(ctx, params)
         work = partial(Work, self.projects, self.options)
         try:
-            return await self._in_thread(conversation, lambda call: tool.run(work(call), params.arguments or {}))
-        except Asked as asked:
-            return conversation.question(asked)
+            return await self._in_thread(ctx, lambda call: tool.run(work(call), params.arguments or {}))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a well-formed error
             return failed_tool(as_rye_error(error), self.projects.hide_paths)
 
@@ -180,7 +169,7 @@ class App:
                     return question(registry, self.options, params)
 
             try:
-                return await self._in_thread(Conversation(ctx), put)
+                return await self._in_thread(ctx, put)
             except MCPError:
                 raise
             except Exception as error:  # noqa: BLE001 - as above
@@ -188,10 +177,10 @@ class App:
 
         return handle
 
-    async def _in_thread(self, conversation: Conversation, work: Callable[[Call], _Answer]) -> _Answer:
+    async def _in_thread(self, ctx: _Context, work: Callable[[Call], _Answer]) -> _Answer:
         """Work in a thread while the client waits; when it no longer does, the thread stops at its next step."""
-        async with conversation.progress() as report:
-            call = Call(report, conversation.confirm)
+        async with progress_of(ctx) as report:
+            call = Call(report)
             try:
                 task = partial(_loaded, partial(work, call))
                 return await anyio.to_thread.run_sync(task, abandon_on_cancel=True, limiter=self._limit)

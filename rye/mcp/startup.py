@@ -6,8 +6,6 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -15,11 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from rye.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from rye.registry.registry import Registry
-    from rye.surface.listener import Asgi, Callers, Http
-
-    Pages = Callable[[Callable[[], AbstractContextManager[Registry]], Callers], Asgi]
-
+    from rye.surface.listener import Http
 
 GRACE = 3.0
 """Seconds until the process exits once it should end, even if a thread still waits for a client or a disk."""
@@ -41,9 +35,7 @@ class Options:
         index: A registry on a cluster that is searched and loaded from in place of the spaces; None leaves it to the
             variable and the user's settings.
         only_trusted: Whether items of any other verdict are left out.
-        read_only: Whether nothing may be signed or copied.
         http: Where to listen; None for standard input and output.
-        pages: Makes the application that answers at every other path over HTTP, given how to use the default project.
     """
 
     projects: tuple[Path, ...] = ()
@@ -55,14 +47,7 @@ class Options:
     embedder: str | None = None
     index: str | None = None
     only_trusted: bool = False
-    read_only: bool = False
     http: Http | None = None
-    pages: Pages | None = None
-
-    @property
-    def may_write(self) -> bool:
-        """Whether callers may sign and copy: over HTTP only those who show a token."""
-        return not self.read_only and (self.http is None or bool(self.http.token))
 
 
 def take_wire() -> tuple[BinaryIO, BinaryIO]:

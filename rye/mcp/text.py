@@ -281,7 +281,7 @@ def error_text(error: RyeError) -> str:
     return mark.answer(lines)
 
 
-_TOOLS = {"search": "rye_search", "list": "rye_search", "show": "rye_load", "verify": "rye_verify", "sign": "rye_sign"}
+_TOOLS = {"search": "rye_search", "list": "rye_search", "show": "rye_load", "verify": "rye_verify"}
 _COMMAND = re.compile(rf"\brye ({'|'.join(_TOOLS)})(?: --format ids)?\b(?! --)")
 _OTHER = re.compile(r"\brye (?:index|keys|sign|trust|verify)\b")
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from json import JSONDecodeError, loads
 from typing import Any, BinaryIO, cast
 
 import anyio
@@ -65,76 +63,6 @@ class Lines:
             yield line
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]+|\\.)*"?|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
-_NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
-_TOO_DEEP = "recursion limit"
-"""Part of the message of pydantic for more than 200 levels."""
-
-
-def refusal_of(fault: Any) -> types.JSONRPCError | None:
-    """Return the error that answers a line; None for a blank one, a notification or an answer, which get none.
-
-    Args:
-        fault: The error of pydantic for the line.
-    """
-    try:
-        found = fault.errors(include_url=False)
-    except (AttributeError, TypeError):
-        return None
-    if found[0]["type"] == "json_invalid":
-        line = str(found[0]["input"])
-        if not line.strip():
-            return None
-        deep = _TOO_DEEP in found[0]["msg"]
-        code = types.INVALID_REQUEST if deep else types.PARSE_ERROR
-        message = "the request is nested too deep: 200 levels at most" if deep else "the request cannot be read as JSON"
-        return _error(_outermost(line), code, message)
-    whole = next((each["input"] for each in found if each["type"] == "missing" and len(each["loc"]) == 2), None)
-    return _error(whole if isinstance(whole, dict) else {}, types.INVALID_REQUEST, "the line is no JSON-RPC request")
-
-
-def _error(request: Mapping[str, Any], code: int, message: str) -> types.JSONRPCError | None:
-    if {"result", "error"} & set(request) or ("method" in request and "id" not in request):
-        return None
-    wanted = request.get("id")
-    right = isinstance(wanted, int) and not isinstance(wanted, bool)
-    if isinstance(wanted, str):
-        right = wanted.isprintable()  # half a surrogate pair cannot be sent back
-    return types.JSONRPCError(
-        jsonrpc="2.0", id=wanted if right else None, error=types.ErrorData(code=code, message=message)
-    )
-
-
-def _outermost(line: str) -> dict[str, Any]:
-    """Return the plain values of the outermost object of a line, however deeply the line is nested."""
-    found: dict[str, Any] = {}
-    for key, value in _pairs(line):
-        if value.startswith('"'):
-            try:
-                found[key] = loads(value)
-            except JSONDecodeError:
-                found[key] = None
-        else:
-            found[key] = int(value) if _NUMBER.fullmatch(value) else None
-    return found
-
-
-def _pairs(line: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys of the outermost object, each with the first token of its value."""
-    depth, last, key = 0, "", ""
-    for part in (match[0] for match in _TOKEN.finditer(line)):
-        if key:
-            yield key, part
-            key = ""
-        if part in {"{", "["}:
-            depth += 1
-        elif part in {"}", "]"}:
-            depth -= 1
-        elif part == ":" and depth == 1 and line.lstrip().startswith("{"):
-            key = last.strip('"')
-        last = part
-
-
 _LOG = logging.getLogger(__name__)
 
 
@@ -170,10 +98,11 @@ async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.Ca
 
 
 async def _readable(incoming: Any, send: Any, outgoing: Any) -> None:
-    """Forward valid messages and answer invalid lines: a client would wait for ever for that answer."""
+    """Forward valid messages and answer lines that are none."""
+    error = types.ErrorData(code=types.PARSE_ERROR, message="the line is no JSON-RPC message")
     async with send:
         async for message in incoming:
-            if not isinstance(message, ValueError):
+            if isinstance(message, ValueError):
+                await outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+            else:
                 await send.send(message)
-            elif (answer := refusal_of(message)) is not None:
-                await outgoing.send(SessionMessage(answer))

@@ -501,12 +501,10 @@ COMMANDS: Mapping[str, _Table] = {
             require=_choice(
                 "`trusted`: leave out every item that is not signed by a trusted key", "trusted", default=None
             ),
-            read_only=_flag("Offer nothing that writes: no `rye_sign`"),
             http=_flag("Listen for streamable HTTP instead of using standard input and output"),
         )
         | _address("With `--http`: ", 8642, "RYE_MCP_TOKEN")
         | _named(
-            pages=_flag("With `--http`: also serve the pages of `rye serve` for the first project, at `/`"),
             client=_choice(
                 "Print what this client needs in its configuration for a server with these options, and end",
                 *("claude", "cursor", "vscode", "codex"),

@@ -14,19 +14,19 @@ MAX_CONTENT = 100_000
 _whole = partial(Parameter, kind="integer")
 _ITEM = Parameter(
     "`type:id`, or an id that only one type has",
-    brief="The item as type:id, or its id alone if only one type has it.",
+    brief="A type:id, or an id that only one type has.",
     required=True,
     hint="write type:id, or the id alone if only one type has it",
 )
 _PROJECT = Parameter(
     "The absolute path of the folder that holds `.ai`",
-    brief="The project's absolute path; by default the server's.",
+    brief="Its absolute path; by default the server's.",
     shown="the server's",
 )
 _TARGET = "write type:id, in whose id * and ? may stand, or a scope such as tool.demo.*; * is all"
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
-_AS_SEARCH = partial(Parameter._replace, brief="As in rye_search.")
+_AS_SEARCH = partial(Parameter._replace, brief="See rye_search.")
 
 _DETAIL = Parameter(
     "`brief`, or `full`: every field",
@@ -44,7 +44,7 @@ _MORE: Mapping[str, Parameter] = {
         "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as "
         '`rye search --like` finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
         "`include_superseded` and `explain` go with it",
-        brief="Find the items most like this type:id; the query is empty.",
+        brief="Find items like this type:id; the query is empty.",
         shown="none",
     ),
     "why": Parameter(
@@ -62,8 +62,8 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_search": {
         "query": Parameter(
             "Text in the query language of `rye/query-language`; empty: everything in scope",
-            brief='Words that must all match, "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
-            "An empty query lists all.",
+            brief='Words that all match, "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
+            "Empty: all.",
             required=True,
             longest=MAX_QUERY,
             hint='give words to search for, or an empty query ("") to list all, and with like',
@@ -75,12 +75,12 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_sections": {
         "query": Parameter(
             "What they are to be about, in the query language; not empty",
-            brief="The subject, in words as for rye_search.",
+            brief="The subject, as for rye_search.",
             required=True,
             longest=MAX_QUERY,
         ),
         **_SECTIONS,
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         "scope": _AS_SEARCH(_SECTIONS["scope"]),
         "filters": _AS_SEARCH(_SECTIONS["filters"]),
         "fuzzy": _AS_SEARCH(_SECTIONS["fuzzy"], parts=None),
@@ -90,23 +90,21 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     },
     "rye_load": {
         "item": _ITEM,
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         "space": _SPACE._replace(help="Where to look; `all`: the space that wins"),
         "offset": _whole(
             "Characters of the content to skip; by default the signature line and the front matter, 0 for all",
             low=0,
             high=1 << 20,
-            brief="Characters to skip; by default signature and front matter.",
+            brief="Characters to skip; by default the front matter.",
             shown="the head",
         ),
-        "limit": _whole(
-            "Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="The most characters to return."
-        ),
+        "limit": _whole("Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="Characters to return."),
         "detail": _AS_SEARCH(_DETAIL),
     },
     "rye_refs": {
         "item": _ITEM,
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         **parameters_of(RefsOptions),
         "detail": _AS_SEARCH(_DETAIL),
     },
@@ -115,35 +113,14 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "`type:id`, or an id that only one type has, as for `rye_load`; also with `*` and `?` in the id, or a "
             "scope; never a path",
             "*",
-            brief="An item as for rye_load, also with * and ? in the id, or scopes such as tool.rye.*.",
+            brief="As for rye_load, with * and ? in the id, or scopes.",
             hint=_TARGET,
         ),
-        "project_path": _PROJECT,
+        "project_path": _AS_SEARCH(_PROJECT),
         "space": _SPACE,
         "limit": _whole("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
         "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
         "detail": _AS_SEARCH(_DETAIL),
-    },
-    "rye_sign": {
-        "target": Parameter(
-            "`type:id`, where the id may hold `*` and `?`, or a scope",
-            brief="A type:id, with * and ? in the id, or scopes such as tool.demo.*; * is all.",
-            required=True,
-            hint=_TARGET,
-        ),
-        "project_path": _PROJECT,
-        "space": _SPACE._replace(
-            help="`project` or `user`",
-            default="project",
-            choices=("project", "user"),
-            brief="The space whose items are signed.",
-        ),
-        "dry_run": Parameter(
-            "Only say what would be signed",
-            False,
-            kind="boolean",
-            brief="Only say what would be signed, without signing.",
-        ),
     },
 }
 

@@ -6,5 +6,3 @@ The functions take plain values or the ``to_dict`` of a result, and return harml
     >>> header(1, 42, "results", "all"), verdict_text("untrusted", "unknown-key")
     ('[1 of 42 results -- all]', 'untrusted (unknown-key)')
 """
-
-__all__ = ()

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hmac
 import logging
-import math
 import socket
-import sys
-import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import anyio
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rye._text import block, inline
 from rye.errors import ArgumentError, EnvironmentFault
 
 MAX_CONNECTIONS = 500
-"""Connections at once; fewer where the system lets a process open fewer than three times as many files."""
-
-REQUEST_SECONDS = 20
-"""How long a request may take to arrive."""
+"""Connections at once; a request over a further one is answered with status 503."""
 
 BROWSER = 'Basic realm="rye", charset="UTF-8"'
 """The challenge on which a browser asks its user for the token, as a password."""
@@ -36,15 +28,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
 _DEFAULT_PORT = 80
 """The port of HTTP, which clients leave out of what they name."""
-
-_BACKLOG = 32
-"""Connections accepted in one go, so that surplus connections are closed before more are accepted."""
-
-_ALIKE = 5
-"""Records of one line of code that are logged in a minute."""
-
-_MARK = "rye_is_logged"
-"""The attribute of a record that a filter has decided on."""
 
 _LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 Scope = MutableMapping[str, Any]
@@ -103,114 +86,28 @@ async def serve_asgi(
     port = listening.getsockname()[1]
     config = uvicorn.Config(
         make(_callers(http, port)),
-        http=Connection,
-        backlog=_BACKLOG,
+        http="h11",
+        limit_concurrency=MAX_CONNECTIONS,
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=1,
     )
     started(port)
-    log_filter = LogFilter()
     for handler in logging.getLogger().handlers:
-        handler.addFilter(log_filter)
+        handler.addFilter(escape)
     await _Server(config, stop).serve(sockets=[listening])
 
 
-class LogFilter(logging.Filter):
-    """Escapes what callers can put into the log, and leaves out what would be said again and again.
-
-    All handlers share one: it decides on a record once, and marks it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: dict[tuple[str, int], tuple[float, int]] = {}  # line of code: start of its minute, records since
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is logged; shorten that of a client that left, which needs no traceback."""
-        if _MARK not in vars(record):
-            vars(record)[_MARK] = self._decided(record)
-        return bool(vars(record)[_MARK])
-
-    def _decided(self, record: logging.LogRecord) -> bool:
-        line, now = (record.pathname, record.lineno), time.monotonic()
-        began, count = self._seen.get(line, (now, 0))
-        if now - began >= 60:
-            began, count, unsaid = now, 0, max(count - _ALIKE, 0)
-        else:
-            unsaid = 0
-        self._seen[line] = began, count + 1
-        if count >= _ALIKE:
-            return False
-        fault = record.exc_info[1] if record.exc_info else None
-        if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
-            record.msg, record.args, record.exc_info = "a client left during its request", (), None
-        more = "; the next ones within a minute are not logged" if count == _ALIKE - 1 else ""
-        more += f" ({unsaid} like it were not logged)" if unsaid else ""
-        record.msg, record.args = f"{inline(record.getMessage())}{more}", ()
-        if record.exc_info:
-            record.exc_text = block(logging.Formatter().formatException(record.exc_info))
-        return True
-
-
-class Connection(H11Protocol):
-    """A connection that is closed when its request takes too long to arrive, or when its place is needed.
-
-    The place is that of the connection that has waited longest for a request: whoever has one ready is served,
-    however many others keep connections open.
-    """
-
-    waiting_since = 0.0
-    """By the clock of the event loop; infinite while a request is there whole and not answered."""
-
-    _deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a place; where there is none, that of the connection that has waited longest."""
-        super().connection_made(transport)
-        self._watch()
-        if len(self.connections) > _most_connections():
-            oldest = min(cast("set[Connection]", self.connections), key=lambda each: each.waiting_since)
-            self.connections.discard(oldest)
-            oldest.transport.abort()
-
-    def data_received(self, data: bytes) -> None:
-        """Read on; a request that is there whole is no longer waited for."""
-        super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request."""
-        super().on_response_complete()
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-        super().connection_lost(exc)
-
-    def _watch(self) -> None:
-        cycle: RequestResponseCycle | None = self.cycle
-        is_waiting = cycle is None or cycle.response_complete or cycle.more_body
-        if not is_waiting or self.transport.is_closing():
-            if self._deadline is not None:
-                self._deadline.cancel()
-            self.waiting_since, self._deadline = math.inf, None
-        elif self._deadline is None:
-            self.waiting_since = self.loop.time()
-            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
-
-
-def _most_connections() -> int:
-    """Return how many connections there may be, so that files can be opened beside them."""
-    if sys.platform == "win32":
-        return MAX_CONNECTIONS
-    import resource
-
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MAX_CONNECTIONS if files == resource.RLIM_INFINITY else max(min(MAX_CONNECTIONS, files // 3), 1)
+def escape(record: logging.LogRecord) -> bool:
+    """Escape what callers can put into the log, in the message and in the traceback."""
+    record.msg, record.args = inline(record.getMessage()), ()
+    fault = record.exc_info[1] if record.exc_info else None
+    if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
+        record.msg, record.args, record.exc_info = "a client left during its request", (), None
+    if record.exc_info:
+        record.exc_text = block(logging.Formatter().formatException(record.exc_info))
+    return True
 
 
 class _Server(uvicorn.Server):

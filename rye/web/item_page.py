@@ -13,15 +13,14 @@ from markupsafe import Markup
 
 from rye._text import quote
 from rye.errors import ArgumentError, ItemError, RyeError
-from rye.parameters import RefsOptions, SimilarOptions, refuse
-from rye.surface.text import Note, is_markdown_file, remedy, signed_by, source_name, warning_notes, without_marks
+from rye.parameters import refuse
+from rye.surface.text import is_markdown_file, remedy, signed_by, source_name, warning_notes, without_marks
 from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_LINES, MAX_RENDERED, LinkedItem, code_lines, rendered
 
 if TYPE_CHECKING:
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
-    from rye.search.results import SearchResponse
 
 MAX_COMPARED = 5_000
 """Lines of a file that is compared with another."""
@@ -77,18 +76,6 @@ def make(visit: Visit) -> WebPage:
     )
 
 
-def make_refs(visit: Visit) -> WebPage:
-    """Return the relations of an item; the arguments are those of ``Registry.refs``."""
-    found = visit.registry.refs(visit.ref, **read_arguments(RefsOptions, visit.pairs))
-    return WebPage("refs.html", found, {"graph": _sides(found), "notes": _notes(found)})
-
-
-def make_similar(visit: Visit) -> WebPage:
-    """Return the items like one; the arguments are those of ``Registry.similar``."""
-    found = visit.registry.similar(visit.ref, **read_arguments(SimilarOptions, visit.pairs))
-    return WebPage("similar.html", found, {"ref": visit.ref, "notes": _notes(found)})
-
-
 class Difference(NamedTuple):
     """The lines in which two copies of an item differ, with some around them, as ``diff -u`` writes them."""
 
@@ -133,10 +120,6 @@ def _tried(work: Any) -> Any:
         return work()
     except RyeError:
         return None
-
-
-def _notes(found: Relations | SearchResponse) -> list[Note]:
-    return list(warning_notes(found.warnings, stale=found.stale))
 
 
 def _skill_folder(item: LoadedItem) -> str:

@@ -61,8 +61,6 @@ PAGES: Mapping[str, tuple[str, Maker]] = {
     "why": ("", search_page.make_why),
     "item": ("/{kind}/{item_id:path}", item_page.make),
     "diff": ("/{kind}/{item_id:path}", item_page.make_diff),
-    "refs": ("/{kind}/{item_id:path}", item_page.make_refs),
-    "similar": ("/{kind}/{item_id:path}", item_page.make_similar),
     "overview": ("", overview_page.make),
     "trust": ("", overview_page.make_trust),
 }
@@ -91,7 +89,6 @@ class Site:
             routes.append(Route(f"/{name}{path}", self._endpoint(make, as_json=False)))
             routes.append(Route(f"/{name}.json{path}", self._endpoint(make, as_json=True)))
         routes += [Route("/static/{name}", _static), Route("/robots.txt", _robots)]
-        routes += [Route("/feed.atom", self._feed), Route("/opensearch.xml", self._opensearch)]
         starlette = Starlette(routes=routes, exception_handlers={HTTPException: self._no_page})
         return hardened(starlette)
 
@@ -113,21 +110,6 @@ class Site:
                 return self._failed(request, fault, as_json=as_json)
 
         return answer
-
-    def _feed(self, request: Request) -> Response:
-        """Answer with the items that changed last, for readers of feeds."""
-        with self._use() as registry, registry.single_scan():
-            entries = overview_page.newest(registry, {})
-        return self._xml(request, "feed.atom", "application/atom+xml", entries=entries)
-
-    def _opensearch(self, request: Request) -> Response:
-        """Answer with what a browser needs to offer this search."""
-        return self._xml(request, "opensearch.xml", "application/opensearchdescription+xml")
-
-    def _xml(self, request: Request, template: str, media_type: str, **facts: Any) -> Response:
-        origin = f"{request.url.scheme}://{request.url.netloc}"
-        text = self._templates.get_template(template).render(facts, origin=origin)
-        return _with_tag(request, text.encode("utf-8", "replace"), media_type, 200)
 
     def _html(self, request: Request, template: str, facts: Mapping[str, Any], status: int = 200) -> Response:
         text = self._templates.get_template(template).render(

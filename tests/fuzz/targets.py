@@ -12,14 +12,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-import io
 import json
 import os
 import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -366,30 +364,6 @@ def _tool() -> Target:
     return Target(check, ())
 
 
-def _json_rpc() -> Target:
-    """Any line of a client is taken or refused in due form; a request gets its own id in either case."""
-    from mcp import types
-
-    from rye.mcp.startup import text_of
-    from rye.mcp.transport import refusal_of
-
-    def check(data: bytes) -> None:
-        for line in text_of(io.BytesIO(data)):
-            try:
-                answered = getattr(types.jsonrpc_message_adapter.validate_json(line, by_name=False), "id", None)
-            except ValueError as fault:
-                refusal = refusal_of(fault)
-                assert refusal is None or line.strip()
-                answered = json.loads(refusal.model_dump_json())["id"] if refusal else None
-            with suppress(ValueError, RecursionError):
-                request = json.loads(line)
-                if isinstance(request, dict) and "method" in request and not {"result", "error"} & set(request):
-                    wanted = request.get("id")
-                    assert type(wanted) not in {int, str} or not str(wanted).isprintable() or wanted == answered
-
-    return Target(check, ())
-
-
 TARGETS: Mapping[str, Callable[[], Target]] = {
     "envelope": _envelope,
     "trust": _trust,
@@ -399,7 +373,6 @@ TARGETS: Mapping[str, Callable[[], Target]] = {
     "markdown": _markdown,
     "directive": _directive,
     "tool": _tool,
-    "json-rpc": _json_rpc,
 }
 
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from rye import Registry
 from rye.errors import QueryError
 from rye.search.results import SearchResponse
-from rye.web import app
+from rye.web.serving import app
 from tests.support.mcp_server import asking, called, with_client
 from tests.support.spacesim import SpaceSim
 from tests.support.team_skills import QUESTIONS, lay

@@ -65,7 +65,6 @@ PAGES = (
     "/item/knowledge/evil",
     "/item/tool/ops/deploy",
     "/diff/tool/ops/deploy?old=user&new=project",
-    "/refs/tool/ops/deploy",
     "/why?q=deploy&item=tool:ops/deploy",
     "/overview",
     "/trust",

@@ -123,7 +123,7 @@ def test_pages_search_a_cluster(serve: Serve, tmp_path: Path) -> None:
     """The first page and that of a search; the overview says that it cannot count there."""
     from starlette.testclient import TestClient
 
-    from rye.web import app
+    from rye.web.serving import app
 
     counts: dict[str, Any] = {"values": {"sum_other_doc_count": 0, "buckets": []}, "missing": {"doc_count": 0}}
     server = serve(lambda count: reply({"responses": [WHOLE | {"aggregations": counts}] * count}))

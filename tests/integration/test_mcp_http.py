@@ -62,16 +62,6 @@ class Service:
         finally:
             connection.close()
 
-    def open_session(self) -> str:
-        """Begin a session of 2025 and leave it; return its name."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        try:
-            headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-            connection.request("POST", "/mcp", json.dumps(INITIALIZE), headers)
-            return connection.getresponse().headers["mcp-session-id"]
-        finally:
-            connection.close()
-
     def talk(self, conversation: Callable[[Client], Any], *, mode: str = "auto", token: str = "") -> Any:
         """Return what comes out of talking to it with the protocol's own client."""
 
@@ -175,26 +165,6 @@ def test_several_clients_at_once_get_each_their_own(open_service: Service) -> No
 
     for number, answers in anyio.run(run).items():
         assert answers == [("notes/new", "rye/file-system/read")[number // 2 % 2]] * 8
-
-
-def test_without_a_token_nothing_can_be_written(open_service: Service) -> None:
-    """Whoever reaches the port could sign with the user's key: signing needs a token."""
-
-    async def talk(client: Client) -> set[str]:
-        return {tool.name for tool in (await client.list_tools()).tools}
-
-    assert "rye_sign" not in open_service.talk(talk)
-
-
-def test_with_the_token_items_can_be_signed(closed_service: Service) -> None:
-    """A caller that shows the token is offered all tools."""
-
-    async def talk(client: Client) -> dict[str, Any]:
-        return await called(client, "rye_sign", target="directive:agents/create_thread", dry_run=True)
-
-    answer = closed_service.talk(talk, token=TOKEN)
-    assert [item["id"] for item in answer["items"]] == ["agents/create_thread"]
-    assert answer["dry_run"] is True
 
 
 @pytest.mark.parametrize(
@@ -307,31 +277,11 @@ async def find(client: Client) -> str:
     return str((await called(client, "rye_search", query="new notes", space="user"))["results"][0]["id"])
 
 
-UNFINISHED = (b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n\r\n")
-
-
-# The three attacks below are played by their rows of the table: see test_attack_table.py
-
-
-def half_open_connections_by_the_hundred(sim: SpaceSim) -> None:
-    """Three hundred callers who never finish a request, at a server of 256 files: who has the token is served."""
-    limited = ("bash", "-c", 'ulimit -n 256; exec "$@"', "bash")
-    with service(sim, before=limited, RYE_MCP_TOKEN=TOKEN) as found:
-        opened = []
-        try:
-            for number in range(300):
-                connection = socket.create_connection(("127.0.0.1", found.port), timeout=20)
-                connection.sendall(UNFINISHED[number % len(UNFINISHED)])
-                opened.append(connection)
-            assert found.talk(find, token=TOKEN) == "notes/new"
-            assert len(found.log.read_text().splitlines()) < 10
-        finally:
-            for connection in opened:
-                connection.close()
+# The attack below is played by its row of the table: see test_attack_table.py
 
 
 def a_log_full_of_what_callers_send(sim: SpaceSim) -> None:
-    """Hundreds of refused requests are a few lines, and headers in them can neither draw nor begin a line."""
+    """Headers of refused requests can neither draw nor begin a line."""
     with service(sim, RYE_MCP_TOKEN=TOKEN) as found:
         for number in range(60):
             assert found.post()[0] == 401
@@ -340,73 +290,9 @@ def a_log_full_of_what_callers_send(sim: SpaceSim) -> None:
             with socket.create_connection(("127.0.0.1", found.port), timeout=20) as connection:
                 connection.sendall(b"\x00nonsense\r\n\r\n")
         text = found.log.read_text()
-    assert len(text.splitlines()) < 30
+    assert not any(line.startswith("ERROR rye: forged") for line in text.splitlines())
     assert "\\x9b31m" in text
     assert "\x9b" not in text
-    assert "the next ones within a minute are not logged" in text
-
-
-def a_flood_of_sessions_is_bounded(sim: SpaceSim) -> None:
-    """Beyond the limit the one unused for longest ends: clients of either protocol are served, one in use stays."""
-
-    async def talk(client: Client) -> list[str]:
-        answers = [await find(client)]
-        for _ in range(2):
-            assert {found.post()[0] for _ in range(150)} == {200}
-            answers.append(await find(client))
-        return answers
-
-    with service(sim) as found:
-        first = found.open_session()
-        assert found.talk(talk, mode="legacy") == ["notes/new"] * 3
-        assert found.post({"jsonrpc": "2.0", "id": 2, "method": "ping"}, Mcp_Session_Id=first)[0] == 404
-        assert {found.talk(find, mode=mode) for mode in ERAS} == {"notes/new"}
-
-
-def seen(found: Service, address: str = "/search?q=notes", **headers: str) -> tuple[int, str]:
-    """Return the status of a page, and its text."""
-    connection = http.client.HTTPConnection("127.0.0.1", found.port, timeout=30)
-    try:
-        connection.request("GET", address, headers=headers)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    finally:
-        connection.close()
-
-
-def test_pages_beside_agents(sim: SpaceSim) -> None:
-    """With ``--pages`` a browser and an agent are served at one address, by the same names and the same token."""
-    with service(sim, "--pages", RYE_MCP_TOKEN=TOKEN) as found:
-        assert found.talk(find, token=TOKEN) == "notes/new"
-        status, text = seen(found, Authorization=f"Bearer {TOKEN}")
-        assert (status, "notes/new" in text) == (200, True)
-        assert seen(found)[0] == 401
-        assert seen(found, Authorization=f"Bearer {TOKEN}", Host="evil.example")[0] == 421
-        assert seen(found, Authorization=f"Bearer {TOKEN}", Origin="https://evil.example")[0] == 403
-    assert "--require trusted" in start(sim, "--pages", "--require", "trusted")[1]
-
-
-def test_pages_go_on_once_another_folder_holds_items(tmp_path: Path) -> None:
-    """A call opens the project anew; the pages, once cancelled for ever then, show what the folder holds."""
-    sim = SpaceSim(tmp_path)
-    sim.add("project", "knowledge/notes/first.md", "# First\n\nOf zebras.\n")
-    with service(sim, "--pages") as found:
-        assert json.loads(seen(found, "/search.json?q=zebras")[1])["total"] == 1
-        skill = sim.project / ".cursor" / "skills" / "second" / "SKILL.md"
-        skill.parent.mkdir(parents=True)
-        skill.write_text("---\nname: second\ndescription: Of zebras.\n---\n\n# Second\n", encoding="utf-8")
-        time.sleep(1.1)  # folders are looked for once a second
-        for _ in range(3):
-            assert found.talk(zebras) == ["notes/first", "second"]
-            status, text = seen(found, "/search.json?q=zebras")
-            assert (status, json.loads(text).get("total")) == (200, 2)
-
-
-async def zebras(client: Client) -> list[str]:
-    """Return the ids of what a search finds."""
-    answer = await client.call_tool("rye_search", {"query": "zebras"})
-    assert answer.structured_content is not None
-    return sorted(each["id"] for each in answer.structured_content["results"])
 
 
 def start(sim: SpaceSim, *more: str, **env: str) -> tuple[int, str]:

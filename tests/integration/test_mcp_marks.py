@@ -131,14 +131,12 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("rye_refs", {"item": f"knowledge:{NAME}"}),
     ("rye_refs", {"item": "knowledge:plain", "direction": "out"}),
     ("rye_verify", {"item": "*"}),
-    ("rye_sign", {"target": f"knowledge:{NAME}", "dry_run": True}),
 ]
 REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("rye_load", {"item": "knowledge:note 0.9999"}),
     ("rye_load", {"item": NAME}),
     ("rye_load", {"item": f"knowledge:{NAME} broken"}),
     ("rye_load", {"item": f"tool:{NAME} is no text"}),
-    ("rye_sign", {"target": "knowledge", "dry_run": True}),
     ("rye_search", {"query": "qqvoicee:x"}),
     ("rye_search", {"query": "x", "filters": {"qqvoicee": "1"}}),
     ("rye_search", asking(query="x", facets=["qqvoicee"])),

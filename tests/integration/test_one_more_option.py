@@ -31,7 +31,7 @@ from rye import Registry
 from rye.cli import main
 from rye.errors import ArgumentError
 from rye.mcp.schema import input_schema
-from rye.mcp.tools import TOOLS
+from rye.mcp.tools.table import TOOLS
 from tests.support.parameter_tables import stale
 
 with redirect_stdout(io.StringIO()) as text:

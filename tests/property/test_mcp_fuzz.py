@@ -58,8 +58,6 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     tool = draw(st.sampled_from(sorted(ARGUMENTS)))
     names = st.sampled_from(ARGUMENTS[tool]) | st.text(max_size=12)
     given_ = draw(st.dictionaries(names, NEARLY | JSON, max_size=6))
-    if tool == "rye_sign":
-        given_["dry_run"] = draw(st.just(True) | JSON.filter(lambda value: value not in (False, None)))
     return tool, given_
 
 

@@ -147,12 +147,10 @@ def mcp(client: str | None, **options: Any) -> int:
         from rye.trust.line import check_audience
 
         check_audience(options["audience"])
-    server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture
+    server = import_module("rye.mcp.serving")  # rooms on one layer do not know each other; see the architecture
     if not options["http"]:
-        refuse("host", "port", "token_file", "allowed_hosts", "pages", because="without --http")
-    if options["require"]:
-        refuse("pages", because="with --require trusted: they show every item")
-    chosen = server.Options(
+        refuse("host", "port", "token_file", "allowed_hosts", because="without --http")
+    chosen = import_module("rye.mcp.startup").Options(
         projects=tuple(_folder(folder) for folder in options["projects"]),
         bundles=options["bundles"],
         trust=options["trust"],
@@ -160,14 +158,12 @@ def mcp(client: str | None, **options: Any) -> int:
         clients=options["clients"],
         index=options["index"],
         only_trusted=options["require"] == "trusted",
-        read_only=options["read_only"],
         http=_address(options, _TOKEN) if options["http"] else None,
-        pages=import_module("rye.web").gated_app if options["pages"] else None,
     )
     if client is not None:
         if options["http"] and not options["port"]:
             raise Refusal("a free port is not known beforehand", hint="name one with --port")
-        say(server.client_config(client, chosen, command=_own_command()))
+        say(import_module("rye.mcp.clients").client_config(client, chosen, command=_own_command()))
         return 0
     if not options["http"] and sys.stdin is not None and sys.stdin.isatty():
         note("rye waits for a client on standard input; rye mcp --print-config NAME shows how to configure one")
@@ -182,7 +178,7 @@ def serve(**options: Any) -> int:
     Exit status: 0 interrupted, 2 error.
     """
     place, http = Place.take(options), _address(options, _SERVE_TOKEN)
-    server = import_module("rye.web")  # as with rye.mcp
+    server = import_module("rye.web.serving")  # as with rye.mcp
     server.serve(place.open, http, is_opened=options["is_opened"])
     return 0
 

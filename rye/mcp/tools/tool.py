@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp import types
 
-from rye._text import as_word, find_envelope, from_word
+from rye._text import from_word
 from rye.errors import ArgumentError
 from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
 from rye.mcp.schema import input_schema, read_arguments, schema_of
 from rye.mcp.startup import Options
-from rye.mcp.text import NOTICE, Mark, for_client, reference, verdict
+from rye.mcp.text import NOTICE, Mark, for_client
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
-    from rye.registry.reports import LoadedItem
 
-_NAMING = ("item", "like", "why", "target")
+_NAMING = ("item", "like", "why")
 """Arguments that name items, as the text of an answer may have written them."""
 
 NUMBER: Mapping[str, Any] = {"type": "integer"}
@@ -60,8 +57,6 @@ class Tool:
         text: Returns the compact form of the answer, for the model.
         brief: Returns the structured answer where the argument ``detail`` is not ``full``.
         read: Validates the arguments; without defaults where the registry knows them.
-        writes: Whether it may change files, unless the server is read-only.
-        destroys: Whether it may change what is there, rather than only add; then a read-only server leaves it out.
     """
 
     name: str
@@ -74,8 +69,6 @@ class Tool:
     less: tuple[str, ...] = ()
     brief: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     read: Callable[[Mapping[str, Parameter], Mapping[str, Any]], dict[str, Any]] = read_arguments
-    writes: bool = False
-    destroys: bool = False
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -99,41 +92,24 @@ class Tool:
         data = data if is_full or self.brief is None else self.brief(data)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=data)
 
-    def listed(self, options: Options) -> types.Tool:
+    def listed(self) -> types.Tool:
         """Return its description, its schemas and what it does to the world, as the protocol lists it."""
         module, _, shape = self.shape.rpartition(".")
         given = input_schema(self.parameters)
         answered = schema_of(getattr(import_module(module), shape), **self.more)
         needless = {*self.less, *given["properties"]}  # an argument that is repeated needs no second schema
-        named = {key: schema for key, schema in answered["properties"].items() if key not in needless}
+        named = {key: schema for key, schema in answered["properties"].items() if schema and key not in needless}
         return types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
             input_schema=given,
-            output_schema=answered | {"properties": {"notice": {}} | named},
+            output_schema=answered | {"properties": named},
             annotations=types.ToolAnnotations(
-                read_only_hint=not (self.writes and options.may_write),
-                destructive_hint=self.writes and options.may_write,
-                idempotent_hint=True,
+                read_only_hint=True,
                 open_world_hint=False,
             ),
         )
-
-
-def unsigned_digest(loaded: LoadedItem) -> str:
-    """Return the digest of an item without its signature line: the same wherever the item is, and whoever signed it."""
-    data = loaded.content.encode()
-    line = find_envelope(data, Path(loaded.path).suffix.lower())
-    return hashlib.sha256(data if line is None else data[: line.start] + data[line.end :]).hexdigest()
-
-
-def stands(loaded: LoadedItem) -> str:
-    """Return how an item stands, for a question to the user: its name, its verdict, and who signed it."""
-    data = loaded.to_dict()
-    signer = data["signature"]["signer"]
-    by = f"with key {as_word(signer[:16])}" if signer else "by nobody"
-    return f"{reference(data)} is {verdict(data['signature'])}, signed {by}"
 
 
 _GLOB = re.compile(r"[\[\]*?]")

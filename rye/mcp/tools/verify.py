@@ -20,10 +20,10 @@ _LEFT_OUT = ("findings", "accepted", "unchecked", "status")
 
 _DESCRIPTION = """\
 Verify the signatures of one item, a namespace or, with signed lists, everything.
-Use it before you rely on several items; rye_search finds items. It only reads.
+Use it before you rely on several items; rye_search finds items.
 It returns counts, violations of lists, and the items with the worst verdict first: trusted; untrusted, when the \
 key does not count; partial or misplaced, when not all of it or not here; tampered; unsigned.
-Errors have a code and the valid values.
+Errors have a code and valid values.
 Examples: {"item": "tool:demo/deploy"}; {"item": "directive", "space": "project"}"""
 
 

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from rye.mcp import CLIENTS, Options, client_config
+from rye.mcp.clients import CLIENTS, client_config
+from rye.mcp.startup import Options
 from rye.surface.listener import Http
 
 OPTIONS = Options(
     projects=(Path("/a b"), Path("/c")),
     only_trusted=True,
-    read_only=True,
     cache_dir=Path("/d"),
     embedder="none",
     audience="acme",
 )
 WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--audience", "acme"]
-WORDS += ["--require", "trusted", "--read-only"]
+WORDS += ["--require", "trusted"]
 
 
 def read(client: str, text: str) -> dict[str, Any]:
@@ -50,12 +50,3 @@ def test_a_client_finds_a_server_that_listens(client: str) -> None:
     without = client_config(client, Options(http=Http()), command=("rye",))
     assert "Authorization" not in without
     assert "TOKEN" not in without
-
-
-def test_writing_over_http_needs_a_token() -> None:
-    """Over a pipe the client is the user's own."""
-    assert Options().may_write
-    assert not Options(read_only=True).may_write
-    assert not Options(http=Http()).may_write
-    assert Options(http=Http(token="x")).may_write  # noqa: S106 - of no server
-    assert not Options(http=Http(token="x"), read_only=True).may_write  # noqa: S106 - as above
