@@ -42,8 +42,8 @@ _MORE: Mapping[str, Parameter] = {
     "detail": _DETAIL._replace(notes="see below"),
     "like": Parameter(
         "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as "
-        '`rye search --like` finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
-        "`include_superseded` and `explain` go with it",
+        '`rye search --like` finds them. The query is given, and empty (`""`); '
+        "`scope`, `space`, `limit`, `offset`, `filters`, `mode`, `include_superseded` and `explain` go with it",
         brief="Find items like this type:id; the query is empty.",
         shown="none",
     ),
