@@ -558,13 +558,13 @@ class Registry:
             progress=self._progress,
         )
 
-    def stats(self, space: str = "all", *, only_trusted: bool = False) -> Stats:
-        """Return figures of the items, or of trusted ones alone: by type, verdict, signer; terms, copies, shadows."""
+    def stats(self, space: str = "all") -> Stats:
+        """Return how many items each space root has, by type and by verdict."""
         check_space(space)
         from rye.registry.stats import stats_of
 
         self._refuse_on_cluster("count its items")
-        return self._with_state(lambda state: stats_of(state, space, only_trusted=only_trusted))
+        return self._with_state(lambda state: stats_of(state, space))
 
     def trust_keys(self) -> TrustReport:
         """Return every key that a trust file names, what it may sign, and whether it counts now, and why."""

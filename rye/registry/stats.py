@@ -50,16 +50,13 @@ class Stats(Report):
     warnings: tuple[str, ...] = ()
 
 
-def stats_of(state: State, space: str, *, only_trusted: bool = False) -> Stats:
-    """Count the items of one space or of all in a state of the indexes, or only the trusted ones."""
+def stats_of(state: State, space: str) -> Stats:
+    """Count the items of one space or of all in a state of the indexes."""
     everywhere = state.everywhere
-    states = States(everywhere, everywhere, lambda: state.trust.trust, system_clock())
-    if only_trusted:
-        everywhere = everywhere.only(states.having("trusted"))
     snapshots = [(root, each) for root, each in everywhere.snapshots if space in ("all", root.space)]
     rows = [(root, _figures(Reader([(root, each)]), state)) for root, each in snapshots]
     return Stats(
-        tuple(SpaceStats(root.source, str(root.path), row) for root, row in rows if row.items or not only_trusted),
+        tuple(SpaceStats(root.source, str(root.path), row) for root, row in rows),
         _figures(Reader(snapshots), state),
         stale=state.stale(space),
         warnings=(*state.warnings, *state.empty(space)),

@@ -167,10 +167,6 @@ class Adviser:
         """Return whether the last commit or the list has another version of a file, which is signed."""
         return self._original(root).was_signed(path)
 
-    def is_committed(self, root: str, path: str) -> bool:
-        """Return whether a file is as the last commit has it."""
-        return self._original(root).is_committed(path)
-
     def _original(self, root: str) -> Originals:
         if root not in self._originals:
             self._originals[root] = Originals(root)

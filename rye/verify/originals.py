@@ -34,11 +34,6 @@ class Originals:
         """Return whether the list names other files, and not this one."""
         return bool(self.listed) and path not in self.listed
 
-    def is_committed(self, path: str) -> bool:
-        """Return whether a file is as the last commit has it."""
-        name = self.committed.get(path, "")
-        return bool(name) and (content := self._read(path)) is not None and is_blob(content, name)
-
     def was_signed(self, path: str) -> bool:
         """Return whether the last commit or the list has another version of a file, which is signed."""
         if is_detached(path) and (path in self.listed or f"{path}{DETACHED_SUFFIX}" in self.committed):

@@ -158,7 +158,7 @@ def test_the_commands_load_neither_mcp_nor_whoosh_on_help() -> None:
     """Help needs nothing of the registry."""
     code = (
         "import sys\nfrom rye.cli import main\nassert main(['list', '--help']) == 0\n"
-        "assert not {'numpy', 'whoosh', 'mcp', 'prompt_toolkit'} & set(sys.modules)"
+        "assert not {'numpy', 'whoosh', 'mcp'} & set(sys.modules)"
     )
     env = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +20,6 @@ if TYPE_CHECKING:
 
 _LISTED = 12
 """Files, and items to sign, that are named before the question; the others are counted."""
-
-_SAMPLE = 200
-"""Items among whose titles the word of the example search is looked for."""
-
-_SAY_LITTLE = re.compile("(?:commands?|files?|guide|guidelines|items?|notes?|skills?|that|this|tool|with)")
-"""Words of titles that make no telling example."""
 
 _DOES = {"written": "write", "extended": "add to", "kept": "keep"}
 
@@ -117,7 +108,7 @@ def _finish(setup: Setup, report: SetupReport) -> None:
         written = sum(each.action != "kept" for each in report.files)
         show([f"done: {plural(written, 'file')} written{signed}", ""])
     place = Place(project=setup.folder)
-    listed = ask(place, lambda registry: registry.list_items(space="project", limit=_SAMPLE)).results
+    listed = ask(place, lambda registry: registry.list_items(space="project", limit=1)).results
     if not listed:
         show([
             "There is nothing to search yet. To begin:",
@@ -125,22 +116,10 @@ def _finish(setup: Setup, report: SetupReport) -> None:
             "  rye import FILE…           copies texts and scripts from elsewhere",
         ])  # fmt: skip
         return
-    query = _example([each.title for each in listed]) or listed[0].name
+    query = listed[0].title
     show([terminal.style(f"$ rye search {quote(query)} --space project --limit 3", bold=True)])
     response = ask(place, lambda registry: registry.search(query, space="project", limit=3))
     answer(response, render_search, render_notes, as_json=False)
-
-
-def _example(titles: Sequence[str]) -> str:
-    """Return the two words, or the word, that most titles share but not most of them; else the first as a phrase."""
-    counts = Counter[str]()
-    for title in titles:
-        words = [each for each in re.findall(r"[^\W\d_]{4,}", title.casefold()) if not _SAY_LITTLE.fullmatch(each)]
-        counts.update({*words, *map(" ".join, pairwise(words))})
-    shared = [words for words, count in counts.items() if 1 < count <= max(2, len(titles) // 4)]
-    phrase = re.match(r"\w+(?: \w+){0,4}", titles[0])
-    of_first = f'"{phrase[0]}"' if phrase else ""
-    return max(shared, key=lambda words: (" " in words, counts[words], len(words), words), default=of_first)
 
 
 @command("new", params=params_of("new"))

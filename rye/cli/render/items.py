@@ -111,26 +111,6 @@ def _span(match: re.Match[str], terminal: Terminal) -> str:
     return terminal.dim(match[0])
 
 
-def render_unreadable(hit: SearchResult, message: str, terminal: Terminal) -> Iterator[str]:
-    """Yield what a hit says of an item that cannot be loaded, as :func:`render_item` does, then why it cannot."""
-    signature = hit.signature
-    facts = {
-        "title": hit.title,
-        "description": hit.description,
-        "verdict": signature.reason,
-        "signed": signed_by(signature),
-        "source": source_name(hit.source, hit.bundle, hit.folder),
-        "path": hit.path,
-        "shadows": ", ".join(hit.shadows),
-        "shadowed by": ", ".join(hit.shadowed_by),
-        "state": ", ".join(hit.states),
-        "see instead": hit.successor,
-    }
-    yield _heading(f"{hit.type}:{hit.id}", signature, terminal)
-    yield from _fact_lines(facts.items(), terminal)
-    yield terminal.style(inline(message), "red")
-
-
 def _heading(ref: str, signature: Signature, terminal: Terminal) -> str:
     return f"{terminal.style(column(ref), 'cyan', bold=True)}  {verdict_label(signature, terminal)}"
 
