@@ -84,19 +84,16 @@ def test_from_a_folder_of_notes_to_a_signed_search(rye: Newcomer) -> None:
     assert "knowledge:todo" in rye("search", "title:baker", "--format=ids")
 
 
-def test_the_first_search_is_one_that_tells_items_apart(rye: Newcomer) -> None:
-    """Two words that several titles share, not one that all have; without any, the first title."""
-    titles = ["Code review for Go", "Code review for C", "Deploy notes", "Brand colours", "Incident report"]
+def test_the_first_search_is_for_the_title_of_an_item(rye: Newcomer) -> None:
+    """It finds that item among the others."""
+    titles = ["Code review for Go", "Deploy notes", "Brand colours"]
     for number, title in enumerate(titles):
         rye.write(
             **{f".claude/skills/s{number}/SKILL.md": SKILL.replace("pdf", f"s{number}").replace("# PDF", f"# {title}")}
         )
     said = rye("init", "--yes", "--no-sign")
-    assert "$ rye search 'code review' --space project" in said
-    assert "2 of 2 results" in said
-    for number in (0, 1):
-        (rye.work / f".claude/skills/s{number}/SKILL.md").unlink()
-    assert """$ rye search '"Deploy notes"' --space""" in rye("init", "--yes", "--no-sign")
+    assert "$ rye search 'Code review for Go' --space project" in said
+    assert "knowledge:s0" in said or "directive:s0" in said
 
 
 def test_setting_up_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

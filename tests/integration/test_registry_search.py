@@ -319,9 +319,11 @@ def test_the_fuzzy_and_proximity_dictionaries(registry: Registry) -> None:
         given: dict[str, Any] = {"relax": False, **options}
         mine, other = registry.search("orchestartor thraed", **given), registry.search(text, relax=False)
         assert [(hit.id, hit.score) for hit in mine.results] == [(hit.id, hit.score) for hit in other.results]
-    near = registry.search("directive orchestrator", proximity={"enabled": True, "max_distance": 8})
+    near = registry.search("directive orchestrator", proximity={"enabled": True, "max_distance": 8}, relax=False)
     assert keys(near) == ["project/threads/orchestrator"]
-    assert registry.search("directive orchestrator", proximity={"enabled": True, "max_distance": 3}).total == 0
+    given = {"proximity": {"enabled": True, "max_distance": 3}}
+    assert registry.search("directive orchestrator", relax=False, **given).total == 0
+    assert registry.search("directive orchestrator", **given).stage == "any"
     off: dict[str, Any] = {"fuzzy": {"enabled": False}, "proximity": {"enabled": False}}
     assert registry.search("orchestartor", relax=False, **off).total == 0
     assert registry.search("direcive", fuzzy={"enabled": True, "max_distance": 2}).total == 1

@@ -177,8 +177,6 @@ def test_a_lenient_search_leaves_out_what_is_at_fault(registry: Registry, query:
     ("space", lambda registry: registry.sign("tool:demo/deploy", space="system")),
     ("space", lambda registry: registry.sign("tool:demo/deploy", space="all")),
     ("space", lambda registry: registry.sign("tool:demo/deploy", space="")),
-    ("format", lambda registry: registry.sign("tool:demo/deploy", format="v3")),
-    ("format", lambda registry: registry.sign("tool:demo/deploy", format="ryeos")),
     ("target", lambda registry: registry.sign()),
     ("target", lambda registry: registry.sign("tool:nothing/*")),
     ("target", lambda registry: registry.sign("./no/such/file.py")),
