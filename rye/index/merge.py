@@ -138,10 +138,8 @@ class _Source(NamedTuple):
     def postings(self, begin: int, end: int) -> tuple[Ints, Ints, Ints]:
         """Return the live postings of some of its used terms."""
         first, last = (begin, end - 1) if self.used is None else self.used[[begin, end - 1]].tolist()
-        return self._read(slice(self.file.run(first).start, self.file.run(last).stop))
-
-    def _read(self, run: slice) -> tuple[Ints, Ints, Ints]:
-        tf, positions = self.file.frequencies(run), self.file.positions(run)
+        run = slice(self.file.run(first).start, self.file.run(last).stop)
+        tf, positions = self.file.frequencies(run), self.file.positions(first, last)
         if self.live is None:  # its documents follow each other
             return self.file.slots(run) + (self.docs[0] << FIELD_BITS), tf, positions
         live = self.live[run]  # per posting of the run

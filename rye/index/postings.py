@@ -1,8 +1,8 @@
-"""The storage format of postings: slots, where the positions of each begin, positions; and the norms of slots.
+"""The storage format of postings: slots, tf, positions; and the norms of slots.
 
 A *slot* is one field of one document: ``document << FIELD_BITS | field``. The tf of a posting is how many positions it
-has. Every column is stored in the smallest dtype that holds it. A *norm* is what scoring reads of a slot: type, field
-and length.
+has; where the positions of a term begin is stored once for all of its postings. Every column is stored in the smallest
+dtype that holds it. A *norm* is what scoring reads of a slot: type, field and length.
 """
 
 from __future__ import annotations
@@ -52,22 +52,24 @@ def pack_terms(ordered: Packed, pieces: Iterable[TermPiece], folder: Path) -> di
         pieces: The postings of all of them.
         folder: Where files may hold what is large.
     """
-    counts, owners = [np.empty(0, np.uint8)], [np.empty(0, np.int32)]
-    slots, begins, positions = Pieces(folder), Pieces(folder), Pieces(folder)
+    counts, tokens, owners = [np.empty(0, np.uint8)], [np.empty(0, np.uint8)], [np.empty(0, np.int32)]
+    slots, tf, positions = Pieces(folder), Pieces(folder), Pieces(folder)
     for piece in pieces:
         check_cancelled()
+        starts = np.cumsum(piece.counts) - piece.counts
         counts.append(smallest(piece.counts))
-        owners.append(doc_counts(np.cumsum(piece.counts) - piece.counts, piece.slots >> FIELD_BITS))
+        tokens.append(smallest(np.add.reduceat(piece.tf, starts, dtype=np.int64)))
+        owners.append(doc_counts(starts, piece.slots >> FIELD_BITS))
         slots.append(piece.slots)
-        begins.append(positions.shape[0] + ends_of(piece.tf)[:-1])
+        tf.append(piece.tf)
         positions.append(piece.positions)
-    begins.append(np.asarray(positions.shape))
     return {
         **packed_arrays("term", ordered),
         "term.postings": smallest(ends_of(np.concatenate(counts))),
+        "term.positions": smallest(ends_of(np.concatenate(tokens))),
         "term.docs": np.concatenate(owners),
         "posting": slots,
-        "posting.positions": begins,
+        "posting.tf": tf,
         "position": positions,
     }
 

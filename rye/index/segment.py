@@ -5,10 +5,11 @@ array                 shape    meaning
 ====================  =======  ==============================================================================
 term.offsets/buffer   T        the terms in byte order (:class:`rye.index.terms.Strings`)
 term.postings         T + 1    postings of term t are ``[term.postings[t], term.postings[t + 1])``
+term.positions        T + 1    positions of term t are ``[term.positions[t], term.positions[t + 1])``
 term.length/.letters  T        and .docs: see :func:`rye.index.terms.term_arrays`
 posting               P        slots: document and field (:mod:`rye.index.postings`), ascending in a term
-posting.positions     P + 1    positions of posting p are ``[posting.positions[p], posting.positions[p + 1])``, tf many
-position              tokens   positions, ascending within a posting
+posting.tf            P        how many positions each posting has
+position              tokens   positions, posting by posting, ascending within each
 stem.hash/.term       S        hashes of stems, sorted, and a term of each (:mod:`rye.index.analysis`)
 entry.*               E        keyword terms ``key NUL value`` (:class:`rye.index.terms.Strings`)
 entry.postings/.doc   E + 1    documents of keyword e are ``entry.doc[entry.postings[e] : entry.postings[e + 1]]``
@@ -33,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import stems
-from rye.index.arrays import Array, Bools, Floats, Ints, Numbers, ranges
+from rye.index.arrays import Array, Bools, Floats, Ints, Numbers, ends_of, ranges
 from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.index.docvalues import Paths
 from rye.index.edges import EdgeColumns
@@ -89,7 +90,8 @@ class Segment(Container):
             self.terms = self.strings("term")
             self.term_postings = self.array("term.postings")
             self._slots: Numbers = self.array("posting")
-            self._begins: Numbers = self.array("posting.positions")
+            self._term_positions = self.array("term.positions")
+            self._tf: Numbers = self.array("posting.tf")
             self._positions: Numbers = self.array("position")
             self.term_docs: npt.NDArray[np.int32] = self.array("term.docs")
             self._term_length, self._term_letters = self.array("term.length"), self.array("term.letters")
@@ -97,7 +99,7 @@ class Segment(Container):
             self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
             self.keywords = self.strings("entry")
             self.keyword_bounds, self.keyword_owners = self.array("entry.postings"), self.array("entry.doc")
-            sizes = self.term_postings.item(-1), len(self._begins) - 1, self._begins.item(-1)
+            sizes = self.term_postings.item(-1), len(self._tf), self._term_positions.item(-1)
             if sizes != (len(self._slots), len(self._slots), len(self._positions)):
                 message = f"terms, postings and positions end at {sizes}"
                 raise ValueError(message)
@@ -134,23 +136,34 @@ class Segment(Container):
 
     def frequencies(self, chosen: Selection) -> Ints:
         """Return how often the term of each posting occurs in its field."""
-        found: Ints = (self._begins[1:][chosen] - self._begins[:-1][chosen]).astype(np.int64)
+        found: Ints = self._tf[chosen].astype(np.int64)
         return found
 
-    def positions(self, run: slice) -> Ints:
-        """Return the positions of a run of postings, in their order."""
-        found: Ints = self._positions[self._begins.item(run.start) : self._begins.item(run.stop)].astype(np.int64)
+    def positions(self, first: int, last: int) -> Ints:
+        """Return the positions of neighbouring terms, posting by posting."""
+        run = slice(self._term_positions.item(first), self._term_positions.item(last + 1))
+        found: Ints = self._positions[run].astype(np.int64)
         return found
 
-    def occurrences(self, chosen: Selection) -> tuple[Ints, Ints]:
+    def occurrences(self, chosen: Ints) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
-        starts, tf, slots = self._begins[:-1][chosen].astype(np.int64), self.frequencies(chosen), self.slots(chosen)
+        starts, tf, slots = self._begins(chosen), self.frequencies(chosen), self.slots(chosen)
         if tf.sum() > len(self._positions):  # before memory is taken for them
             message = "there are fewer positions than postings have"
             raise DamagedError(message)
         # per token: which of the chosen postings it belongs to
         of = np.arange(len(slots)).repeat(tf)
         return (slots.take(of) << POSITION_BITS) | self._positions[ranges(starts, starts + tf)], of
+
+    def _begins(self, chosen: Ints) -> Ints:
+        """Return where the positions of postings begin: behind those of the earlier postings of the same term."""
+        owners = self.term_postings.searchsorted(chosen.astype(self.term_postings.dtype), side="right") - 1
+        terms, which = np.unique(owners, return_inverse=True)
+        starts, stops = _bounds(self.term_postings, terms)
+        before = ends_of(self._tf[ranges(starts, stops)])  # positions before each posting of these terms
+        first = ends_of(stops - starts)[:-1]
+        begins: Ints = before[(first - starts)[which] + chosen] + (self._term_positions[terms] - before[first])[which]
+        return begins
 
     @cached_property
     def norms(self) -> Norms:
@@ -184,8 +197,8 @@ class Segment(Container):
 
     def tokens(self, terms: Ints) -> int:
         """Return how many positions several terms have together."""
-        starts, stops = _bounds(self.term_postings, terms)
-        return int((self._begins[stops].astype(np.int64) - self._begins[starts]).sum())
+        starts, stops = _bounds(self._term_positions, terms)
+        return int((stops - starts).sum())
 
     def slots_of(self, terms: Ints) -> Numbers:
         """Return the slots of all postings of several terms, term by term."""
@@ -193,7 +206,7 @@ class Segment(Container):
 
     def slots_and_tf(self, terms: Ints, weights: Floats | None = None) -> tuple[Numbers, Numbers | Floats]:
         """Return ``(slots, tf)`` of all postings of several terms, term by term; tf is multiplied with the weights."""
-        tf = self._of(terms, self._begins[1:]) - self._of(terms, self._begins[:-1])
+        tf = self._of(terms, self._tf)
         return self.slots_of(terms), tf if weights is None else tf * weights.repeat(self.sizes(terms))
 
     def _of(self, terms: Ints, column: Numbers) -> Numbers:

@@ -93,7 +93,7 @@ class Embedded:
 
     def without_manual(self, matches: Docs) -> Docs:
         """Return documents without the pages of rye's own manual."""
-        return matches & ~self._manual if matches & self._manual else matches
+        return matches & ~self._manual if self._manual and matches & self._manual else matches
 
     def top(
         self, query: Bound, matches: Docs, order: Order, *, similar: Callable[[Ints], Floats] | None = None

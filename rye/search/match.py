@@ -16,7 +16,7 @@ from rye.search.bound import TermQuery, patterns
 from rye.search.docset import Docs
 from rye.search.expand import Choice, Pattern, Terms, expand
 from rye.search.fields import FIELD_MASK, Weights
-from rye.search.leaf import Gain, Leaf, docs_of, plain_pattern, zeros
+from rye.search.leaf import Gain, Leaf, docs_of, plain_pattern
 from rye.search.positions import Effort, Spans
 
 
@@ -173,13 +173,6 @@ class Matcher:
         """Return tf~ in some documents, ascending; 0 where not found."""
         values = [leaf.weigh(local, weights) for _, leaf, local in self._split(docs)]
         return values[0] if len(values) == 1 else np.concatenate([np.empty(0), *values])
-
-    def spread(self, weights: Weights) -> Floats:
-        """Return tf~ in every document, in memory that the next such call in this thread takes."""
-        total = zeros("tf~", self.reader.size)
-        for part, leaf in zip(self.reader.parts, self.leaves(), strict=True):
-            leaf.add(total[part.base : part.base + part.segment.docs], weights)
-        return total
 
     def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> None:
         """Add the contributions to a total for every document."""

@@ -181,7 +181,11 @@ class Evaluation:
         docs = found.numbers
         if not len(docs):  # the term queries of a stage that finds nothing need not be looked up
             return docs, np.empty(0)
-        scores = self.scores(docs)
+        scored = self.scored()
+        if len(scored) == 1 and found is scored[0].matcher.docs() and self._norm > 0:  # its postings need no lookup
+            scores = scored[0].contributions(scored[0].matcher.weighed(self.weights)[1]) / self._norm
+        else:
+            scores = self.scores(docs)
         if wanted < len(docs):
             keep = (scores >= _at_most_kth(scores, wanted) - _ROUNDING).nonzero()[0]
             docs, scores = docs.take(keep), scores.take(keep)

@@ -9,6 +9,7 @@ import pytest
 
 from rye.index import container
 from rye.index.container import DamagedError
+from rye.index.postings import POSITION_BITS
 from rye.index.schema import FIELD_BITS, TEXT_FIELDS
 from rye.index.segment import Segment
 from tests.unit.index.segments import item, write
@@ -16,7 +17,7 @@ from tests.unit.index.segments import item, write
 
 @pytest.mark.parametrize("docs", [1, 3])
 def test_a_run_of_postings_is_read_as_their_numbers_are(tmp_path: Path, docs: int) -> None:
-    """Slices and arrays give the same keys, frequencies and occurrences."""
+    """Slices and arrays give the same keys and frequencies, and terms that follow each other their positions."""
     bodies = ["deploy " * (3 * at + 1) + "it now deploy-it " * at for at in range(docs)]
     segment = Segment(write(tmp_path / "a", [item(f"x{at}", body=body) for at, body in enumerate(bodies)]))
     for term in range(len(segment.terms)):
@@ -24,8 +25,11 @@ def test_a_run_of_postings_is_read_as_their_numbers_are(tmp_path: Path, docs: in
         numbers = np.arange(run.start, run.stop)
         assert segment.slots(run).tolist() == segment.slots(numbers).tolist()
         assert segment.frequencies(run).tolist() == segment.frequencies(numbers).tolist()
-        for one, other in zip(segment.occurrences(run), segment.occurrences(numbers), strict=True):
-            assert one.tolist() == other.tolist()
+        keys, _ = segment.occurrences(numbers)
+        assert segment.positions(term, term).tolist() == (keys & ((1 << POSITION_BITS) - 1)).tolist()
+    every = np.arange(segment.term_postings.item(-1))
+    keys, of = segment.occurrences(every)
+    assert segment.occurrences(every[::2])[0].tolist() == keys[of % 2 == 0].tolist()
 
 
 def test_postings_of_several_terms_are_those_of_each_in_turn(tmp_path: Path) -> None:
