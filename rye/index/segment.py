@@ -50,8 +50,8 @@ Selection = Ints | slice
 """Numbers of postings: an array, or a run of them."""
 
 _FEW = 16
-"""Terms whose runs of postings are copied one by one. Of two terms in 100,000 documents that is 8 times as fast as one
-gather, of 1,000 rare ones the gather is 9 times as fast."""
+"""Terms whose runs of postings are copied one by one. Of the two most frequent terms of 20,000 documents that is 15
+times as fast as one gather; of 1,000 rare ones the gather is 18 times as fast."""
 
 
 class Segment(Container):
