@@ -12,7 +12,6 @@ length and 2 d bits of signature; only such terms are decoded and compared.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
@@ -189,42 +188,11 @@ def places(text: Text, piece: Piece) -> Ints:
     return at[_matching_units(text, others[_SCANNED:], at, np.arange(len(at)))]
 
 
-class SortedStrings(ABC):
-    """Lookups in a read-only table of strings in byte order."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Return how many strings there are."""
-
-    @abstractmethod
-    def raw(self, index: int) -> bytes:
-        """Return one string as UTF-8."""
-
-    @abstractmethod
-    def lower_bound(self, key: bytes) -> int:
-        """Return the index of the first string that is not less than ``key``."""
-
-    def __getitem__(self, index: int) -> str:
-        return self.raw(index).decode("utf-8", "surrogatepass")
-
-    def find(self, text: str) -> int:
-        """Return the index of a string, or -1."""
-        key = text.encode("utf-8", "surrogatepass")
-        index = self.lower_bound(key)
-        return index if index < len(self) and self.raw(index) == key else -1
-
-    def prefix_range(self, prefix: str | bytes) -> tuple[int, int]:
-        """Return the half-open range of strings that start with ``prefix``."""
-        key = prefix.encode("utf-8", "surrogatepass") if isinstance(prefix, str) else prefix
-        high = self.lower_bound(key[:-1] + bytes([key[-1] + 1])) if key else len(self)
-        return self.lower_bound(key), high
-
-
 def _decoded(lines: bytes) -> list[str]:
     return lines.decode("utf-8", "surrogatepass").split("\n")[:-1]
 
 
-class Strings(SortedStrings):
+class Strings:
     """A read-only table of strings over a packed buffer; lookups need it sorted.
 
     Args:
@@ -246,6 +214,18 @@ class Strings(SortedStrings):
     def raw(self, index: int) -> bytes:
         """Return one string as UTF-8."""
         return bytes(self.buffer[self.offsets.item(index) : self.offsets.item(index + 1) - 1])
+
+    def find(self, text: str) -> int:
+        """Return the index of a string, or -1."""
+        key = text.encode("utf-8", "surrogatepass")
+        index = self.lower_bound(key)
+        return index if index < len(self) and self.raw(index) == key else -1
+
+    def prefix_range(self, prefix: str | bytes) -> tuple[int, int]:
+        """Return the half-open range of strings that start with ``prefix``."""
+        key = prefix.encode("utf-8", "surrogatepass") if isinstance(prefix, str) else prefix
+        high = self.lower_bound(key[:-1] + bytes([key[-1] + 1])) if key else len(self)
+        return self.lower_bound(key), high
 
     def take(self, ids: Numbers) -> list[str]:
         """Return several strings."""

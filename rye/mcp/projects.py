@@ -57,8 +57,6 @@ class Project:
             trust=options.trust,
             audience=options.audience,
             clients=options.clients or None,
-            cache_dir=options.cache_dir,
-            embedder=options.embedder,
             index=chosen_index(options.index, layout.safe_user()),
             embed_seconds=EMBED_SECONDS.default,
             progress=self._report,

@@ -30,8 +30,6 @@ class Options:
         trust: Trust files that count as the user's own.
         audience: The name that signatures on projects' items must have been made for; None takes ``RYE_AUDIENCE``.
         clients: Of the clients of agents, those whose folders count; empty takes ``RYE_CLIENTS``, else all.
-        cache_dir: Where indexes are kept; None leaves it to the variable.
-        embedder: What turns texts into vectors; None leaves it to the variable and the user's settings.
         index: A registry on a cluster that is searched and loaded from in place of the spaces; None leaves it to the
             variable and the user's settings.
         only_trusted: Whether items of any other verdict are left out.
@@ -43,8 +41,6 @@ class Options:
     trust: tuple[Path, ...] = ()
     audience: str | None = None
     clients: tuple[str, ...] = ()
-    cache_dir: Path | None = None
-    embedder: str | None = None
     index: str | None = None
     only_trusted: bool = False
     http: Http | None = None

@@ -50,14 +50,6 @@ def size(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def ago(seconds: float) -> str:
-    """Return ``3 hours ago``."""
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            return f"{plural(int(seconds // length), unit)} ago"
-    return f"{plural(int(seconds), 'second')} ago"
-
-
 def header(shown: int, total: int, noun: str, facts: str) -> str:
     """Return the first line of an answer: ``[1 of 42 results -- all]``."""
     return f"[{shown} of {total} {noun} -- {inline(facts)}]"

@@ -22,7 +22,6 @@ from starlette.routing import Route
 from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
 from rye.surface.text import (
-    ago,
     installed_version,
     is_markdown_file,
     passage_of,
@@ -202,7 +201,6 @@ def _environment() -> Environment:
         "address_of": item_address,
         "address_of_hit": hit_address,
         "by_ref": lambda items: {each.ref: each for each in items},
-        "ago": ago,
         "changed": changed,
         "commands": overview_page.commands_of,
         "is_markdown_file": is_markdown_file,

@@ -462,13 +462,19 @@ def test_chunks_are_set_for_whatever_server_is_chosen(sim: SpaceSim) -> None:
         assert registry.sections("the long description", mode="semantic").results
 
 
+def _project(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, url: str) -> Project:
+    """Return the project as a server opens it, with the embedder of an address."""
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    monkeypatch.setenv("RYE_CACHE_DIR", str(sim.cache))
+    monkeypatch.setenv("RYE_EMBEDDER", f"ollama:model@{url}")
+    return Project(sim.project, Options(), lambda *_: None)
+
+
 def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that has no time for them answers by words at once; a later one finds them made."""
     monkeypatch.setattr("rye.mcp.projects.EMBED_SECONDS", EMBED_SECONDS._replace(default=0))
     with serving(Model().answer) as (url, _):
-        options = Options(cache_dir=sim.cache, embedder=f"ollama:model@{url}")
-        monkeypatch.setenv("USER_SPACE", str(sim.user))
-        project = Project(sim.project, options, lambda *_: None)
+        project = _project(sim, monkeypatch, url)
         try:
             with project.used_by(Call()) as registry:
                 first = registry.search(ASKED, mode="hybrid")
@@ -488,9 +494,8 @@ def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeyp
 def test_a_closed_project_makes_no_more_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that ends after the project was closed starts no thread."""
     monkeypatch.setattr("rye.mcp.projects.EMBED_SECONDS", EMBED_SECONDS._replace(default=0))
-    monkeypatch.setenv("USER_SPACE", str(sim.user))
     with serving(Model().answer) as (url, _):
-        project = Project(sim.project, Options(cache_dir=sim.cache, embedder=f"ollama:model@{url}"), lambda *_: None)
+        project = _project(sim, monkeypatch, url)
         with project.used_by(Call()) as registry:
             registry.search(ASKED, mode="hybrid")
             assert registry.lacks_vectors

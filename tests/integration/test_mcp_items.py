@@ -108,13 +108,6 @@ def test_every_item_is_a_resource_with_its_verdict(shared: Session) -> None:
         assert len(resource.description or "") <= 400
 
 
-async def trusted_items(client: Client) -> list[str]:
-    """Return ``type:id`` of every item that is offered, also of copies."""
-    answer = await client.call_tool("rye_search", {"query": "", "limit": 1000, "options": {"include_superseded": True}})
-    assert answer.structured_content is not None
-    return [f"{each['type']}:{each['id']}" for each in answer.structured_content["results"]]
-
-
 def test_a_resource_is_read_with_its_verdict(shared: Session) -> None:
     """Its text says the verdict, then what the file says."""
 

@@ -19,9 +19,6 @@ from rye import ArgumentError, QueryError, Registry
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim, no_own_items
 
-TICK = 10_000_000
-"""Nanoseconds between two ticks of a coarse clock of a file system."""
-
 QUERIES = (
     "deploy",
     "deploy server",

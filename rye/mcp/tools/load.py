@@ -10,7 +10,7 @@ from rye.errors import ItemError
 from rye.mcp.redact import is_offered, unname_successors
 from rye.mcp.startup import Options
 from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, under_base, verdict
-from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work
+from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work
 from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header
 
@@ -226,6 +226,5 @@ REFS = Tool(
     "rye.registry.relations.Relations",
     _refs,
     _refs_text,
-    more={"base": SAID_ONCE["base"]},
     brief=_brief_refs,
 )

@@ -10,7 +10,7 @@ from rye.mcp.redact import offered_suggestion, search_warnings, unname_successor
 from rye.mcp.schema import take_arguments
 from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit, under_base
 from rye.mcp.tools.load import require_trusted
-from rye.mcp.tools.tool import SAID_ONCE, Tool, Work
+from rye.mcp.tools.tool import REASONS, Tool, Work
 from rye.parameters import Parameter, check, parameters_of
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ SEARCH = Tool(
     "rye.search.results.SearchResponse",
     _answer,
     search_text,
-    more={"why": {"type": "object"}, **SAID_ONCE},
+    more={"why": {"type": "object"}, **REASONS},
     less=_AT_LENGTH[:2],
     read=_read,
     brief=_brief,
@@ -222,7 +222,7 @@ SECTIONS = Tool(
     "rye.search.results.SectionResponse",
     _sections,
     sections_text,
-    more=SAID_ONCE,
+    more=REASONS,
     less=_AT_LENGTH[:2],
     read=_read_sections,
     brief=_brief_sections,

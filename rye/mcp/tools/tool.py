@@ -28,8 +28,8 @@ _NAMING = ("item", "like", "why")
 
 NUMBER: Mapping[str, Any] = {"type": "integer"}
 NEXT: Mapping[str, Any] = {"type": ["integer", "null"]}
-SAID_ONCE: Mapping[str, Mapping[str, Any]] = {"reasons": {"type": "object"}, "base": {}}
-"""What a brief answer says once for all of its parts: the sentences of verdicts, and the folder of paths."""
+REASONS: Mapping[str, Mapping[str, Any]] = {"reasons": {"type": "object"}}
+"""The sentences of verdicts, which a brief answer says once for all of its parts."""
 
 
 @dataclass(frozen=True, slots=True)

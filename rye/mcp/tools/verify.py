@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rye._text import as_word
 from rye.errors import ArgumentError, NotFoundError
 from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, under_base, verdict
-from rye.mcp.tools.tool import NEXT, NUMBER, SAID_ONCE, Tool, Work, read_target
+from rye.mcp.tools.tool import NEXT, NUMBER, REASONS, Tool, Work, read_target
 from rye.surface.text import header
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ TOOL = Tool(
     "rye.verify.report.VerifyReport",
     _answer,
     _text,
-    more={"total": NUMBER, "next_offset": NEXT, "lists": {"type": "array"}, **SAID_ONCE},
+    more={"total": NUMBER, "next_offset": NEXT, "lists": {"type": "array"}, **REASONS},
     less=_LEFT_OUT,
     brief=_brief,
 )

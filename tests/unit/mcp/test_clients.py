@@ -16,8 +16,6 @@ from rye.surface.listener import Http
 OPTIONS = Options(
     projects=(Path("/a b"), Path("/c")),
     only_trusted=True,
-    cache_dir=Path("/d"),
-    embedder="none",
     audience="acme",
 )
 WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--audience", "acme"]
