@@ -76,7 +76,7 @@ class Parameter(NamedTuple):
         percent: Whether what is above 1 means percent.
         brief: The description in a tool's schema, which models read in every conversation; by default ``help``.
         data: What it means where it is a value of Python or JSON, if that is not what the option takes.
-        notes: What only the documentation adds.
+        notes: What only the documentation adds to ``help``; ``data`` says all by itself.
         shown: The default in words.
         hint: What to do where it is missing or not valid.
         required: Whether it must be given.

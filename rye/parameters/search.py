@@ -46,7 +46,8 @@ class _Scope(TypedDict, total=False):
             "Types or namespaces: `tool`, `tool.rye.*`",
             "*",
             brief="Item types or namespaces, such as tool or tool.rye.*, joined by commas.",
-            data="`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas",
+            data="`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas; "
+            "see `rye/fields-and-filters`",
             notes="joined by commas; see `rye/fields-and-filters`",
             flags="--scope -s",
             words=("directive", "tool", "knowledge"),
@@ -177,8 +178,7 @@ _HYBRID = Parameter(
     "keyword_weight 0.28, min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
     data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
     "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
-    "`require_keyword_match`, `require_semantic_match`",
-    notes="see `rye/semantic-and-hybrid`",
+    "`require_keyword_match`, `require_semantic_match`; see `rye/semantic-and-hybrid`",
     shown="by part",
 )
 
@@ -247,7 +247,8 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             "`keyword`, `semantic`, `hybrid` or `auto`",
             *("auto", "keyword", "semantic", "hybrid"),
             brief="Search by words, by meaning, or both; auto takes both for a sentence.",
-            data="`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword",
+            data="`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword; "
+            "where meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
             notes="`semantic` is by meaning, `hybrid` both, `auto` hybrid for a sentence and else keyword; where "
             "meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
         ),
@@ -311,7 +312,7 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
             (),
             brief="Count all matches by these fields: type, space, category, tag, verdict, signer or a metadata key.",
             data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
-            "`signer`, `bundle`, `author`, `version`, metadata keys; `tag:25` lists up to 25",
+            "`signer`, `bundle`, `author`, `version`, metadata keys; `tag:25` lists up to 25; see `rye/looking-around`",
             notes="also `space`, `category`, `verdict`, `signer`, `bundle`, `author`, `version` or a metadata key; "
             "`tag:25` lists up to 25 values; see `rye/looking-around`",
             words=("type", "space", "category", "tag", "verdict", "signer"),

@@ -28,7 +28,9 @@ def meaning(parameter: Parameter, surface: str) -> str:
     choices = [f"`{choice}`" for choice in parameter.choices if isinstance(choice, str)]
     if surface == "cli" and not any(choice in text for choice in choices):
         text += f": {', '.join(choices)}" if choices else ""
-    return f"{text}{'; ' if parameter.notes else ''}{parameter.notes}".replace("|", "\\|")
+    is_whole = surface != "cli" and parameter.data
+    notes = f"; {parameter.notes}" if parameter.notes and not is_whole else ""
+    return f"{text}{notes}".replace("|", "\\|")
 
 
 def shown(parameter: Parameter, *, python: bool = False) -> str:

@@ -45,15 +45,14 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
 
     targets = _targets(registry, arguments["item"], arguments["space"])
     everything = targets == read_target("*")
-    report = registry.check(*(() if everything else targets), space=arguments["space"]).complete(work.call.check)
+    run = registry.check(*(() if everything else targets), space=arguments["space"])
+    report = run.complete(work.call.check)
     unchecked = tuple(each for each in report.unchecked if each.code != "no-match")
     if not report.items and not unchecked and not everything:
         message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {each: -number for number, each in enumerate(Verdict)}
-    items = sorted(
-        report.items, key=lambda item: (item.source == "system:rye", order[item.signature.verdict], item.ref)
-    )
+    items = sorted(report.items, key=lambda item: (item.source in run.apart, order[item.signature.verdict], item.ref))
     return replace(report, items=tuple(items), unchecked=unchecked)
 
 
