@@ -19,6 +19,7 @@ import numpy.typing as npt
 from rye.index.arrays import Bools, Ints, unique
 from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.index.store import LiveSegment, Snapshot
+from rye.spaces.bundles import is_own
 from rye.spaces.model import Root
 
 Floats = npt.NDArray[np.float64]
@@ -198,6 +199,12 @@ class Reader:
     def hidden(self) -> dict[str, Ints]:
         """The live documents, ascending, in each of the states that are not shown unless asked for."""
         return {state: self.having("is", state) for state in HIDDEN_STATES}
+
+    @cached_property
+    def manual(self) -> Ints:
+        """The documents, ascending, of rye's own items."""
+        own = [np.arange(part.base, part.base + part.segment.docs) for part in self.parts if is_own(part.root)]
+        return np.concatenate([_NONE, *own])
 
     @cached_property
     def withdrawn(self) -> Ints:

@@ -23,7 +23,6 @@ from rye.search.predicates import States
 from rye.search.relax import Dictionary
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation, Matchers
-from rye.spaces.bundles import is_own
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -58,8 +57,7 @@ class Embedded:
         self.weights = weights_for(context.reader, context.overrides)
         self.names = ReaderNames(self.reader, self.states)
         self.has_withdrawn = bool(len(self.reader.withdrawn))
-        own = [np.arange(part.base, part.base + part.segment.docs) for part in self.reader.parts if is_own(part.root)]
-        self._manual = Docs(self.reader.size, numbers=np.concatenate([_NOTHING, *own]))
+        self._manual = Docs(self.reader.size, numbers=self.reader.manual)
         self._matchers: Matchers = {}
         self._evaluations: dict[int, Evaluation] = {}
 

@@ -1,18 +1,17 @@
 """Where words stand in texts: the character ranges to mark.
 
-The idea: all texts of a page are one text, in whose ASCII words terms are searched for literally. What stands around a
-letter or mark that is not ASCII is read by :mod:`rye.index.analysis`, and so is a chunk that is too long for a term.
+The idea: all texts of a page are one text. Few terms are searched for literally in its ASCII words; for many terms each
+distinct word is read once. What stands around a letter or mark that is not ASCII is read by :mod:`rye.index.analysis`,
+and so is a chunk that is too long for a term.
 """
 
 from __future__ import annotations
 
-import heapq
 import re
 import unicodedata
-from collections.abc import Sequence
-from functools import lru_cache
-from itertools import accumulate, islice
-from operator import itemgetter
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from string import ascii_letters, digits
 from typing import NamedTuple, TypeAlias
 
@@ -21,7 +20,7 @@ import numpy.typing as npt
 
 from rye._text import has_invisible
 from rye.index import analysis
-from rye.index.arrays import Ints, unique
+from rye.index.arrays import Ints, ranges, unique
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
@@ -29,17 +28,16 @@ Ranges = tuple[Range, ...]
 MOST = 10_000
 """Words that are marked in one text, the first ones."""
 
+_MANY = 64
+"""Terms from which on each distinct word is read once, rather than each term searched for."""
+
 _JOINERS = analysis.JOINERS.encode()
 _IN_CHUNK = frozenset(f"{ascii_letters}{digits}/{analysis.JOINERS}".encode())
-_LONG = re.compile(rb"[A-Za-z0-9/%b]{%d,}" % (re.escape(_JOINERS), analysis.MAX_TERM + 1))
-"""A chunk that is too long for a term."""
-
-_PART = re.compile(
-    r"[A-Z]+(?=[A-Z][a-z])"
-    r"|(?:[A-Z]*[a-z0-9]*[a-z]|[A-Z]+)(?<=[A-Za-z][A-Za-z])(?=[0-9]+(?![A-Za-z0-9]))"
-    r"|[A-Z]*[a-z0-9]+|[A-Z]+"
-)
-"""A part of ASCII text."""
+_WORDS = bytes(code if code in _IN_CHUNK else ord(" ") for code in range(256))
+_SHAPES = bytes(ord("a") if code in _IN_CHUNK else ord(" ") for code in range(256))
+_KEPT = bytes(code not in _JOINERS for code in range(256))
+_LONG = b"a" * (analysis.MAX_TERM + 1)
+"""The beginning of a chunk that is too long for a term, in the shape of a text."""
 
 Hit: TypeAlias = tuple[int, int, str]
 """Start and end, and the term, or nothing for a position."""
@@ -86,7 +84,7 @@ class _Whole:
     """All texts of a page as one, in which what is read elsewhere is blank.
 
     Attributes:
-        raw, lowered: One ASCII character for each of the text, and a sign at the end; the latter in small letters.
+        raw: One ASCII character for each of the text, and a sign at the end.
         tokens: Every token of the chunks that are read elsewhere.
         located: ``(chunk, start, end)`` of every part of these, and where its chunk begins; empty without a place.
     """
@@ -103,9 +101,8 @@ class _Whole:
             self._bytes = bytearray(codes.astype(np.uint8).tobytes())
             np.frombuffer(self._bytes, np.uint8)[odd] = ord("?")
             self._read_around(_strange(codes[odd], odd).tolist())
-        self._read_around([match.start() for match in _LONG.finditer(self._bytes)])
+        self._read_around(list(_long_chunks(bytes(self._bytes.translate(_SHAPES)))))
         self.raw = self._bytes.decode()
-        self.lowered = self.raw.lower()
 
     def _read_around(self, places: Sequence[int]) -> None:
         """Read the chunks at some places, ascending, one by one, and blank them."""
@@ -132,7 +129,7 @@ class _Whole:
         plain = [term for term in terms if term.isascii() and term.isalnum()]
         signs = [term for term in terms if analysis.is_lone(term) or (term.isascii() and not term.isalnum())]
         return [
-            *self._literally(plain, terms),
+            *(self._literally(plain, terms) if len(plain) < _MANY else self._among_words(terms)),
             *self._with_signs(signs),
             *[token for token in self.tokens if token[2] in terms],
         ]
@@ -150,6 +147,19 @@ class _Whole:
                 hits.append((start, end, term))
         return hits
 
+    @cached_property
+    def _words(self) -> tuple[list[str], Ints]:
+        """The runs of letters, digits and joiners, and where each begins."""
+        inside = np.frombuffer(self._bytes.translate(_SHAPES), np.uint8) == ord("a")
+        return self._bytes.translate(_WORDS).decode().split(), np.flatnonzero(np.diff(inside, prepend=False) & inside)
+
+    def _among_words(self, terms: frozenset[str]) -> list[Hit]:
+        """Return where terms stand in runs of letters, digits and joiners, of which each distinct one is read once."""
+        words, starts = self._words
+        held = {word: hits for word in set(words) if (hits := _hits_in(word, terms))}
+        several = zip(words, starts.tolist(), strict=True)
+        return [(at + a, at + b, term) for word, at in several if word in held for a, b, term in held[word]]
+
     def _literally(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
         """Return where terms stand, one after the other.
 
@@ -158,8 +168,8 @@ class _Whole:
         """
         raw, found = self.raw, list[Hit]()  # the sign at the end also stands before the first character
         joined = self._bytes.translate(None, _JOINERS).lower().decode()
-        units = np.frombuffer(self._bytes, np.uint8)
-        places = np.flatnonzero(~np.isin(units, np.frombuffer(_JOINERS, np.uint8)))  # of each character of that
+        kept = np.frombuffer(self._bytes.translate(_KEPT), np.uint8)
+        places = np.flatnonzero(kept)  # of each character of that
         for term in plain:
             done, at = 0, joined.find(term)
             while at >= 0:
@@ -178,12 +188,54 @@ class _Whole:
 
     def at(self, positions: Sequence[Range], start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
-        inside = {at for first, last in positions for at in range(first, last + 1)}
+        first, last = self._words[1].searchsorted([start, end]).tolist()
+        words, starts = self._words[0][first:last], self._words[1][first:last]
+        parts = {word: _parts_in(word) for word in set(words)}
         located = [row for row in self.located if start <= row[0] < end]
-        parts = (match.span() for match in _PART.finditer(self.raw, start, end))
-        rows = heapq.merge(((a, a, b) for a, b in parts), located, key=itemgetter(0))
-        found = enumerate(islice(rows, max(inside) + 1))
-        return [(a, b, "") for at, (_, a, b) in found if at in inside and a < b]
+        # words, and the parts that were read elsewhere, in order; how many parts there are up to the end of each
+        order = np.concatenate([starts, np.asarray([row[0] for row in located], np.int64)]).argsort(kind="stable")
+        counts = np.asarray([len(parts[word]) for word in words] + [1] * len(located), np.int64)[order]
+        ends = counts.cumsum()
+        inside = unique(ranges(*(np.asarray(positions) + np.asarray([0, 1])).T))
+        inside = inside[inside < counts.sum()]
+        rows, hits = ends.searchsorted(inside, side="right"), list[Hit]()
+        for at, number in zip(order[rows].tolist(), (inside - (ends - counts)[rows]).tolist(), strict=True):
+            if at < len(words):
+                a, b = parts[words[at]][number]
+                hits.append((starts.item(at) + a, starts.item(at) + b, ""))
+            else:
+                hits.append((*located[at - len(words)][1:], ""))
+        return [hit for hit in hits if hit[0] < hit[1]]
+
+
+def _hits_in(word: str, terms: frozenset[str]) -> list[Hit]:
+    """Return where terms stand in a run of ASCII letters, digits and joiners."""
+    if word.isalpha() and (word.islower() or word.istitle()):  # one part
+        return [(0, len(word), lowered)] if (lowered := word.lower()) in terms else []
+    return [hit[:3] for hit in _tokens_in(word) if hit[2] in terms]
+
+
+@lru_cache(4096)
+def _parts_in(word: str) -> Ranges:
+    """Return where the parts of a run of ASCII letters, digits and joiners stand."""
+    if word.isalpha() and (word.islower() or word.istitle()):
+        return ((0, len(word)),)
+    return tuple((start, end) for start, end, _, is_joined in _tokens_in(word) if not is_joined)
+
+
+@lru_cache(4096)
+def _tokens_in(word: str) -> tuple[tuple[int, int, str, bool], ...]:
+    """Return ``(start, end, term, whether it is a joined form)`` of the tokens of a run of ASCII characters."""
+    several = ((base, analysis.locate(chunk)) for base, chunk in analysis.locate_chunks(word))
+    return tuple((base + a, base + b, term, joined) for base, found in several for term, _, a, b, joined in found)
+
+
+def _long_chunks(shape: bytes) -> Iterator[int]:
+    """Yield where each chunk that is too long for a term begins, given the shape of a text that ends in a sign."""
+    at = shape.find(_LONG)
+    while at >= 0:
+        yield at
+        at = shape.find(_LONG, shape.index(b" ", at))
 
 
 def _may_begin(text: str, at: int) -> bool:
