@@ -1,26 +1,23 @@
-"""What holds for every test: fixed Hypothesis profiles, and an environment that is nobody's."""
+"""What holds for every test: Hypothesis profiles, an empty environment, shared samples, and budgets of time."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
-settings.register_profile(
-    "ci",
-    derandomize=True,
-    database=None,
-    deadline=None,
-    max_examples=100,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile("dev", deadline=timedelta(seconds=5), max_examples=300)
+from tests.support.effort import register_profiles
+
+if TYPE_CHECKING:
+    from tests.support.samples import Samples
+
+register_profiles()
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script; every child would inherit it
@@ -39,6 +36,21 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 0 if files < FEW_FILES else None
 
 
+CASE_SECONDS, FILE_SECONDS = 2, 15
+"""How long a case and the cases of a file may take; what must take longer belongs into tests/weekly."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the cases and files that take too long."""
+    seconds = Counter[str]()
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        for name in {report.nodeid, report.nodeid.partition("::")[0]} if hasattr(report, "duration") else ():
+            seconds[name] += report.duration
+    for name, spent in seconds.most_common():
+        if spent > (CASE_SECONDS if "::" in name else FILE_SECONDS):
+            terminalreporter.write_line(f"over its budget: {spent:.1f} s {name}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def isolated_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep every test, and every process it starts, away from the user's own home, spaces, keys and cache."""
@@ -55,6 +67,14 @@ def isolated_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
+    """Return the sample spaces of this worker; nothing in them may be changed."""
+    from tests.support.samples import Samples
+
+    return Samples(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pathlib import Path
 import anyio
 
 from rye import Registry
-from tests.support.mcp_server import arguments, connected, environment
+from tests.support.mcp_server import arguments, environment, started
 from tests.support.spacesim import SpaceSim, furnish
 
 QUERIES = ("thread", "read", "number", "notes OR thread", "numbr~")
@@ -41,7 +41,7 @@ async def calls(sim: SpaceSim, times: int) -> tuple[float, float]:
     registry = Registry(sim.project, user=sim.user, more_bundles=tuple(sim.bundles.values()), cache_dir=sim.cache)
     here: list[float] = []
     there: list[float] = []
-    async with connected(sim) as client:
+    async with started(sim) as client:
         await client.list_tools()
         for number in range(times + 50):
             query = QUERIES[number % len(QUERIES)]

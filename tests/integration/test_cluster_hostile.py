@@ -327,7 +327,7 @@ def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, t
         assert (await refused(client, "rye_refs", item="knowledge:any"))["code"] == "item-not-found"
         assert (await refused(client, "rye_sections", query="deploy"))["code"] == "not-on-cluster"
 
-    with_client(sim, talk, "--index", serve(whole).address)
+    with_client(sim, talk, index=serve(whole).address)
 
 
 @pytest.mark.parametrize(

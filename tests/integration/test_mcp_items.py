@@ -76,7 +76,7 @@ def shared(sim: SpaceSim) -> Iterator[Session]:
 @pytest.fixture(scope="module")
 def strict(sim: SpaceSim) -> Iterator[Session]:
     """Keep one server that offers trusted items only."""
-    with session(sim, "--require", "trusted") as found:
+    with session(sim, only_trusted=True) as found:
         yield found
 
 

@@ -25,10 +25,11 @@ from tests.support.mcp_server import (
     ROOT,
     arguments,
     called,
-    connected,
     environment,
     refused,
+    started,
     with_client,
+    with_process,
 )
 from tests.support.spacesim import SpaceSim, furnish
 
@@ -112,7 +113,7 @@ def test_a_first_index_reports_progress_and_lets_others_through(sim: SpaceSim, m
             order.append("templates")
         return found["total"], order
 
-    total, order = with_client(sim, talk, mode=mode)
+    total, order = with_process(sim, talk, mode=mode)
     assert total > 3_000
     assert order == ["templates", "search"]
     assert [done for done, _, _ in steps] == sorted({done for done, _, _ in steps})
@@ -146,7 +147,7 @@ def test_a_cancelled_call_stops_and_the_server_goes_on(sim: SpaceSim) -> None:
         assert len(steps) == seen
         return int(steps[-1])
 
-    assert with_client(sim, talk) < 4_000
+    assert with_process(sim, talk) < 4_000
 
 
 # projects
@@ -289,7 +290,7 @@ def test_folders_of_clients_that_come_while_it_runs_are_noticed(sim: SpaceSim) -
         shutil.rmtree(folder)
         await until(lambda: _is(ids(), {"AGENTS"}))
 
-    with_client(sim, talk, mode="legacy", message_handler=note)
+    with_client(sim, talk, mode="legacy", client={"message_handler": note})
 
 
 async def _heard(heard: list[str]) -> bool:
@@ -329,7 +330,7 @@ def test_clients_of_2025_get_notifications_of_changes(sim: SpaceSim) -> None:
         async with writing(sim):
             await until(lambda: len(reported) >= 2)
 
-    with_client(sim, talk, mode="legacy", message_handler=note)
+    with_client(sim, talk, mode="legacy", client={"message_handler": note})
     assert {"ResourceListChangedNotification", "PromptListChangedNotification"} <= set(reported)
 
 
@@ -364,7 +365,7 @@ def test_where_watching_is_not_possible_each_search_scans(sim: SpaceSim) -> None
         return [hit["id"] for hit in (await called(client, "rye_search", query="bread"))["results"]]
 
     env = {"PYTHONPATH": f"{broken.parent}:{ROOT}"}
-    assert with_client(sim, talk, env=env) == ["fresh/bread"]
+    assert with_process(sim, talk, env=env) == ["fresh/bread"]
 
 
 # the wire
@@ -563,7 +564,7 @@ def test_1000_searches_leak_neither_memory_nor_handles(sim: SpaceSim) -> None:
         return later_handles <= handles and later_memory - memory < 4_096
 
     async def run() -> None:
-        async with connected(sim) as client:
+        async with started(sim) as client:
 
             async def search(count: int) -> None:
                 for number in range(count):

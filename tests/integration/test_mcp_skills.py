@@ -313,7 +313,7 @@ def test_a_server_of_trusted_items_offers_only_what_is_signed_whole(sim: SpaceSi
                 assert "unsigned" not in str(caught.value)
         return await entries(client), (await ask(client, "skills/list"))["_meta"]
 
-    found, meta = with_client(sim, talk, "--require", "trusted")
+    found, meta = with_client(sim, talk, only_trusted=True)
     assert {uri for uri in found if not uri.startswith("skill://system/rye/")} == {
         "skill://project/ops/roll-out/SKILL.md",
         "skill://user/ops/own/SKILL.md",

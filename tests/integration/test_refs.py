@@ -298,18 +298,18 @@ def test_the_text_draws_each_relation_from_the_nearer_end(shop: Workshop) -> Non
     assert "superseded_by → knowledge:demo/guide" in out
 
 
-@pytest.mark.parametrize("more", [(), ("--require", "trusted")])
-def test_the_tool_answers_agents(sim: SpaceSim, more: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("only_trusted", [False, True])
+def test_the_tool_answers_agents(sim: SpaceSim, only_trusted: bool) -> None:  # noqa: FBT001
     """The structured answer is that of the façade; a server of trusted items withholds what is not."""
     sim.write("project", "knowledge/ops/loose.md", note("See knowledge:ops/b."))
-    wanted = ["knowledge:ops/a"] if more else ["knowledge:ops/a", "knowledge:ops/loose"]
-    with session(sim, *more) as found:
+    wanted = ["knowledge:ops/a"] if only_trusted else ["knowledge:ops/a", "knowledge:ops/loose"]
+    with session(sim, only_trusted=only_trusted) as found:
         result = found.call("rye_refs", item="knowledge:ops/b", direction="in")
         data = result.structured_content or {}
         assert [each["item"] for each in data["relations"]] == wanted
         assert data["total"] == len(wanted)
         assert "knowledge:ops/a -mentions-> knowledge:ops/b  line" in text_of(result)
-        assert ("loose" in text_of(result)) == (not more)
+        assert ("loose" in text_of(result)) == (not only_trusted)
         assert found.refused("rye_refs", item="ops/zz")["code"] == "item-not-found"
         out = text_of(found.call("rye_refs", item="knowledge:ops/c", direction="out"))
         assert re.search(

@@ -71,7 +71,7 @@ def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shar
         for hit in shared.answer("rye_sections", query="undo release", scope="knowledge.ops.*")["results"]
     }
     assert sources == {"project", "user"}
-    with session(sim, "--require", "trusted", env={"RYE_EMBEDDER": "none"}) as strict:
+    with session(sim, only_trusted=True, env={"RYE_EMBEDDER": "none"}) as strict:
         hits = strict.answer("rye_sections", query="undo release", scope="knowledge.ops.*")["results"]
     assert {hit["source_handle"] for hit in hits} == {"project"}
 

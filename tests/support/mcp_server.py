@@ -1,20 +1,27 @@
-"""``rye mcp`` as a real process, and the protocol's own client to talk to it."""
+"""The MCP server, in this process or as a process of its own, and the protocol's client to talk to it."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import anyio.to_thread
+import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, types
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from rye.errors import RyeError
+from rye.mcp.server import App
+from rye.mcp.startup import Options
 from rye.mcp.text import NOTICE
 from rye.parameters.tools import TOOLS
 from tests.support.spacesim import SpaceSim
@@ -30,8 +37,10 @@ __all__ = [
     "environment",
     "refused",
     "session",
+    "started",
     "text_of",
     "with_client",
+    "with_process",
 ]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,11 +63,65 @@ def arguments(sim: SpaceSim, *more: str) -> list[str]:
     return ["-m", "rye", "mcp", "--project", str(sim.project), *bundles, *more]
 
 
+class _Faults(logging.Handler):
+    """Keeps the exceptions that the server logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.logged: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record that shows a traceback."""
+        if record.exc_info:
+            self.logged.append(logging.Formatter().format(record))
+
+
+@contextmanager
+def _user_of(sim: SpaceSim, env: Mapping[str, str]) -> Iterator[None]:
+    """Make the user of ``sim`` the user of this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HOME", "USER_SPACE"):
+            patch.setenv(name, str(sim.user))
+        patch.setenv("RYE_CACHE_DIR", str(sim.cache))
+        for name, value in env.items():
+            patch.setenv(name, value)
+        yield
+
+
 @asynccontextmanager
 async def connected(
+    sim: SpaceSim, *, mode: str = "auto", client: Mapping[str, Any] | None = None, **options: Any
+) -> AsyncIterator[Client]:
+    """Connect to a server in this process, and check at the end that it has logged no exception.
+
+    Args:
+        sim: The spaces that it searches.
+        mode: How the client begins, see :data:`ERAS`.
+        client: Further arguments of the client.
+        **options: Fields of :class:`rye.mcp.startup.Options`.
+    """
+    given = {"projects": (sim.project,), "bundles": tuple(sim.bundles.values())} | options
+    faults, app = _Faults(), App(Options(**given))
+    logging.getLogger().addHandler(faults)
+    try:
+        async with Client(app.server(), mode=mode, **(client or {})) as opened:
+            if given["projects"]:
+                with suppress(RyeError):  # the first call reports it
+                    await anyio.to_thread.run_sync(app.projects.find)  # it reads the environment
+            yield opened
+    finally:
+        logging.getLogger().removeHandler(faults)
+    assert not faults.logged, "\n".join(faults.logged)
+
+
+@asynccontextmanager
+async def started(
     sim: SpaceSim, *more: str, env: Mapping[str, str] | None = None, mode: str = "auto", **options: Any
 ) -> AsyncIterator[Client]:
-    """Start a server, connect to it, and see at the end that it has logged no fault."""
+    """Start a server as a process, connect to it, and check at the end that it has logged no exception.
+
+    Only what a process adds needs this: the pipe, signals, the environment and the words of the command line.
+    """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         parameters = StdioServerParameters(
             command=sys.executable,
@@ -69,16 +132,34 @@ async def connected(
         async with Client(stdio_client(parameters, errlog=log), mode=mode, **options) as client:
             yield client
         log.seek(0)
-        said = log.read()
-        assert "Traceback" not in said, said
+        logged = log.read()
+        assert "Traceback" not in logged, logged
 
 
-def with_client(sim: SpaceSim, talk: Callable[[Client], Awaitable[_Answer]], *more: str, **options: Any) -> _Answer:
-    """Return what comes out of talking to a server over standard input and output."""
+def with_client(
+    sim: SpaceSim,
+    talk: Callable[[Client], Awaitable[_Answer]],
+    *,
+    env: Mapping[str, str] | None = None,
+    **options: Any,
+) -> _Answer:
+    """Return the result of a conversation with a server in this process; options as of :func:`connected`."""
 
     async def run() -> _Answer:
         with anyio.fail_after(60):
-            async with connected(sim, *more, **options) as client:
+            async with connected(sim, **options) as client:
+                return await talk(client)
+
+    with _user_of(sim, env or {}):
+        return anyio.run(run)
+
+
+def with_process(sim: SpaceSim, talk: Callable[[Client], Awaitable[_Answer]], *more: str, **options: Any) -> _Answer:
+    """Return the result of a conversation with a server process; options as of :func:`started`."""
+
+    async def run() -> _Answer:
+        with anyio.fail_after(60):
+            async with started(sim, *more, **options) as client:
                 return await talk(client)
 
     return anyio.run(run)
@@ -116,11 +197,14 @@ def text_of(result: types.CallToolResult) -> str:
 
 
 class Session:
-    """A server and a client that several tests may use one after the other, without a loop of their own."""
+    """A server in this process and a client, for tests that run no event loop of their own."""
 
-    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+    def __init__(
+        self, portal: BlockingPortal, client: Client, user: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         self._portal = portal
         self._client = client
+        self._user = user
 
     def run(self, talk: Callable[[Client], Awaitable[_Answer]]) -> _Answer:
         """Return what comes out of talking to the server."""
@@ -129,7 +213,8 @@ class Session:
             with anyio.fail_after(60):
                 return await talk(self._client)
 
-        return self._portal.call(bounded)
+        with self._user():
+            return self._portal.call(bounded)
 
     def call(self, tool: str, /, **given: Any) -> types.CallToolResult:
         """Call a tool and return the whole result."""
@@ -145,9 +230,12 @@ class Session:
 
 
 @contextmanager
-def session(sim: SpaceSim, *more: str, **options: Any) -> Iterator[Session]:
-    """Keep a server and a client for a while."""
+def session(sim: SpaceSim, *, env: Mapping[str, str] | None = None, **options: Any) -> Iterator[Session]:
+    """Keep a server in this process and a client for a while; options as of :func:`connected`."""
+    user = partial(_user_of, sim, env or {})
     with start_blocking_portal() as portal:
-        opened = portal.wrap_async_context_manager(connected(sim, *more, **options))
-        with opened as client:
-            yield Session(portal, client)
+        opened = portal.wrap_async_context_manager(connected(sim, **options))
+        with ExitStack() as stack:
+            with user():
+                client = stack.enter_context(opened)
+            yield Session(portal, client, user)

@@ -66,15 +66,18 @@ class SpaceSim:
     Args:
         folder: Where everything is laid.
         bundles: Their ids, in the order in which they count.
+        is_laid: Whether the folders and the trust files are there already.
     """
 
-    def __init__(self, folder: Path, *, bundles: tuple[str, ...] = ("shop",)) -> None:
+    def __init__(self, folder: Path, *, bundles: tuple[str, ...] = ("shop",), is_laid: bool = False) -> None:
         self.folder = folder
         self.project = folder / "project"
         self.user = folder / "home"
         self.cache = folder / "cache"
         self.bundles = {name: folder / "bundles" / name for name in bundles}
         self._caches = itertools.count(1)
+        if is_laid:
+            return
         for source in self.sources:
             for kind in ItemType:
                 (self.root(source) / kind.folder).mkdir(parents=True)
