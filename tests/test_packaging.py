@@ -93,19 +93,6 @@ def test_the_wheel_installs_completion(wheel: Mapping[str, bytes]) -> None:
         assert "_RYE_COMPLETE" in places[place]
 
 
-def test_the_licence_of_every_dependency_is_listed() -> None:
-    """Each package that rye or an extra for its users installs has a row on the page of releases."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    needed = {
-        re.split(r"[<>=\[]", each)[0]
-        for each in (*project["dependencies"], *extras["semantic"], *extras["minilm"], *extras["cluster"])
-    }
-    page = (ROOT / "items/knowledge/rye/releases.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`.+`) \| \S.* \|", page, re.MULTILINE)
-    assert needed <= {name for row in rows for name in re.findall(r"`(.+?)`", row)}
-
-
 def test_the_wheel_says_what_it_is(wheel: Mapping[str, bytes]) -> None:
     """Name, license, Python and command are as the README says."""
     texts = {name.rpartition("/")[2]: data.decode() for name, data in wheel.items() if ".dist-info/" in name}
@@ -139,13 +126,6 @@ def test_every_bundled_item_is_trusted(tmp_path: Path) -> None:
     }
 
 
-def test_the_default_registry_finds_the_bundled_items(tmp_path: Path) -> None:
-    """Without naming any bundle, rye's own items are there under the bundle id ``rye``, and trusted."""
-    hits = outsider(tmp_path).search("bundle:rye", limit=200).results
-    assert len(hits) >= 23
-    assert {str(hit.signature.verdict) for hit in hits} == {"trusted"}
-
-
 def test_a_bundled_item_changed_by_one_byte_is_tampered(tmp_path: Path) -> None:
     """Somebody who changes a shipped item, and nothing else, is found out; a copy is a bundle like any other."""
     shutil.copytree(ROOT / "items", tmp_path / "items")
@@ -165,11 +145,20 @@ def test_no_private_key_is_shipped() -> None:
     assert [name for name in shipped if private.search((ROOT / name).read_bytes())] == []
 
 
-def test_the_two_commands_of_the_readme_are_those_that_ci_runs() -> None:
-    """What the README promises is what is checked before every merge."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    checks = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    tests = "pip install -c tests/constraints.txt '.[test]' && pytest"
-    for command in ('pip install . && rye search "verify signatures in CI"', tests):
-        assert f"\n{command}\n" in readme
-        assert f"step '{command}'" in checks or f'step "{command}"' in checks
+def test_importing_rye_loads_nothing_else() -> None:
+    """``import rye`` loads no other package: what a name needs is loaded when the name is used."""
+    code = "import sys, rye; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "rye" in done.stdout.split()
+    assert not {"click", "lark", "mcp", "numpy", "whoosh"} & set(done.stdout.split())
+
+
+def test_what_the_action_installs_is_locked_by_hash() -> None:
+    """Every dependency of rye, and what builds it, is one version with its hashes."""
+    locked = (ROOT / ".github/actions/verify/requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    rows = [line for line in locked.splitlines() if line and not line.startswith("#")]
+    assert all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", row) for row in rows)
+    names = {re.split(r"==", row)[0].lower().replace("_", "-") for row in rows}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    assert {re.split(r"[><=\[; ]", each)[0].lower() for each in needed} <= names
