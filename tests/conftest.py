@@ -24,7 +24,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-FEW_FILES = 40
+FEW_FILES = 12
 """Files of tests that are run in one process: workers would take longer to start."""
 
 
