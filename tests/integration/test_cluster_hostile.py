@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -74,7 +73,7 @@ class Server:
                 pass
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def address(self) -> str:
@@ -117,20 +116,6 @@ def test_an_empty_answer_is_an_answer(serve: Serve, tmp_path: Path) -> None:
     found = registry(tmp_path, serve(whole).address).search("deploy", relax=False)
     assert (found.total, found.results) == (0, ())
     assert any("are the word of opensearch+http" in text for text in found.warnings)
-
-
-def test_pages_search_a_cluster(serve: Serve, tmp_path: Path) -> None:
-    """The first page and that of a search; the overview says that it cannot count there."""
-    from starlette.testclient import TestClient
-
-    from rye.web.serving import app
-
-    counts: dict[str, Any] = {"values": {"sum_other_doc_count": 0, "buckets": []}, "missing": {"doc_count": 0}}
-    server = serve(lambda count: reply({"responses": [WHOLE | {"aggregations": counts}] * count}))
-    with TestClient(app(registry(tmp_path, server.address))) as client:
-        assert [client.get(path).status_code for path in ("/", "/search?q=deploy")] == [200, 200]
-        refused = client.get("/overview")
-        assert (refused.status_code, "cannot count its items" in refused.text) == (503, True)
 
 
 FAULTS = {
@@ -228,42 +213,6 @@ def test_a_registry_that_is_not_there_and_a_server_that_is_not(serve: Serve, tmp
     assert gone.value.code == "cluster-unreachable"
 
 
-def test_without_the_client_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is an extra."""
-    monkeypatch.setitem(sys.modules, "opensearchpy", None)
-    with pytest.raises(UnavailableError) as raised:
-        registry(tmp_path, "opensearch+http://127.0.0.1:9/r").search("deploy")
-    assert raised.value.code == "no-cluster-client"
-    assert "[cluster]" in raised.value.hint
-
-
-def test_words_answer_where_meaning_cannot(serve: Serve, tmp_path: Path) -> None:
-    """A warning says why: no vectors there, no embedder here, or another model."""
-    server, model = serve(whole), WordModel()
-    probe = embed_with_probe(model)[0]
-
-    def told(embedder: Any, noted: Model | None, vectors: int = 4, **options: Any) -> str:
-        owner = META["owners"]["shop"] | {"count": 4, "vectors": vectors}  # type: ignore[index]
-        meta = META | {"count": 4, "owners": {"shop": owner}, "model": noted.to_dict() if noted else None}
-        server.mapping = reply({"r-1": {"mappings": {"_meta": {"rye": meta}}}})
-        found = registry(tmp_path, server.address, embedder).search("how to undo a release", **options)
-        assert found.search_type == "keyword"
-        texts = map(str, found.warnings)
-        return next(text for text in texts if text.startswith(("keyword results", "only words")))
-
-    address, instead = server.address, "keyword results instead of hybrid ones: "
-    for mode in ("auto", "hybrid"):
-        assert told(model, None, mode=mode).startswith(f"{instead}{address} has no vectors; ")
-        other = told(model, Model("other", probe), mode=mode)
-        assert other.startswith(f"{instead}{address} has vectors of other, and the embedder here is words; ")
-        turned = told(model, Model("words", -probe), mode=mode)
-        assert "has vectors of words, another one of this name, and the embedder here is words; " in turned
-    assert told("none", Model("words", probe)) == "only words were searched, not meaning: there is no embedder"
-    assert told("none", Model("words", probe), mode="semantic").startswith("keyword results instead of semantic ones: ")
-    few = told(model, Model("words", probe), vectors=3)
-    assert few == f"{instead}1 of 4 items have no vectors; --mode hybrid searches those that have"
-
-
 def test_what_fuses_by_ranks_is_refused(serve: Serve, tmp_path: Path) -> None:
     """The ranks of all items would be needed."""
     model = WordModel()
@@ -350,11 +299,3 @@ def test_what_a_registry_on_a_cluster_cannot_do_is_refused_by_name(
         call(registry(tmp_path, "opensearch+http://127.0.0.1:9/r"))
     assert raised.value.code == "not-on-cluster"
     assert "--index none" in raised.value.hint
-
-
-def test_several_registries_in_one_address_are_refused(tmp_path: Path) -> None:
-    """One registry is searched at a time; several hosts of it are one address."""
-    one = "opensearch+http://127.0.0.1:9"
-    with pytest.raises(ArgumentError, match="index names several registries") as raised:
-        registry(tmp_path, f"{one}/r,{one}/s")
-    assert (raised.value.code, raised.value.hint) == ("bad-index", "name one of them")

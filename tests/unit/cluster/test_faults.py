@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rye.cluster.faults import of_answer, of_connection, reason_of
+from rye.cluster.faults import of_answer, of_connection
 
 ADDRESS = "opensearch+https://host:9200/skills"
 
@@ -78,10 +78,3 @@ def test_a_refusal_says_what_to_do(name: str) -> None:
     assert error.code == code
     assert remedy in error.hint
     assert str(error).isprintable()
-
-
-def test_the_reason_is_that_of_the_cluster() -> None:
-    """Wherever it stands; without one it is empty."""
-    assert reason_of({"error": {"reason": "a", "root_cause": [{"reason": "b"}]}}) == "a b"
-    assert reason_of({"_shards": {"failures": [{"reason": {"reason": "c"}}]}}) == "c"
-    assert reason_of({}) == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -106,29 +105,6 @@ def test_what_only_the_list_signs_is_trusted_as_at_home(shelf: Shelf) -> None:
     assert away.get("knowledge:ops/plain").signature.code == "ok-list"
 
 
-def test_a_list_costs_one_request_in_a_generation(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And none where a registry has no list, or its list was fetched before."""
-    asked, search = list[str](), FakeCluster.msearch
-
-    def noted(fake: FakeCluster, *, body: str) -> dict[str, Any]:
-        asked.append(body)
-        return search(fake, body=body)
-
-    monkeypatch.setattr(FakeCluster, "msearch", noted)
-
-    def requests(registry: Registry) -> int:
-        asked.clear()
-        registry.search("")
-        return len(asked)
-
-    with_list = shelf.registry(index=ADDRESS, embedder="none")
-    first, again = requests(with_list), requests(with_list)
-    shelf.list.unlink()
-    shelf.publish()
-    without = shelf.registry(index=ADDRESS, embedder="none")
-    assert (requests(without), requests(without)) == (first - 1, again)
-
-
 def test_attack_on_a_cluster_older_bytes_are_found(shelf: Shelf) -> None:
     """An older version that was validly signed, and one that only the list signed."""
     older = shelf.document("ops/signed")["raw"], shelf.document("ops/plain")["raw"]
@@ -228,16 +204,6 @@ def test_attack_on_a_cluster_the_list_of_another_root_is_found(shelf: Shelf, tmp
     assert verdicts == GOOD | {"ops/plain": "no-envelope"}
 
 
-def test_attack_on_a_cluster_the_list_of_another_project_is_known_by_its_name(shelf: Shelf, tmp_path: Path) -> None:
-    """To somebody who has seen the right one, whatever its number."""
-    assert shelf.read() == (GOOD, "")
-    other = SpaceSim(tmp_path / "b", bundles=())
-    (other.folder / "project").rename(other.folder / "second")
-    other.project = other.folder / "second"
-    swap(shelf, Shelf(other, shelf.fake).list_items())
-    assert "the list is that of 'second', this is 'project' [list-name]" in shelf.read()[1]
-
-
 def test_attack_on_a_cluster_an_older_generation_is_found(shelf: Shelf) -> None:
     """As a whole, with its older list: by whoever has seen the newer list of this registry."""
     before = {name: index for name, index in shelf.fake.held.items() if "lock" not in name}
@@ -295,10 +261,3 @@ def test_a_list_is_published_changed_repaired_and_removed_like_an_item(shelf: Sh
     shelf.publish()
     assert len(shelf.lists) == 1
     assert data
-
-
-def test_the_page_of_attacks_names_each_of_these_tests() -> None:
-    """And no other of this kind."""
-    page = Path(__file__).resolve().parents[3] / "items" / "knowledge" / "rye" / "attacks.md"
-    named = set(re.findall(r"`(test_attack_on_a_cluster_\w+)`", page.read_text(encoding="utf-8")))
-    assert named == {name for name in globals() if name.startswith("test_attack_on_a_cluster_")}

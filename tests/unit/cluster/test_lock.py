@@ -76,17 +76,3 @@ def test_of_many_that_take_over_at_once_one_gets_the_lock() -> None:
         thread.join()
     assert most == 1
     assert busy >= 1
-
-
-def test_checking_while_the_lock_is_renewed_does_not_lose_it() -> None:
-    """Both write the document."""
-    with PublishLock(FakeCluster().registry(), "shop", beat=0.0005, lease=0.4) as held:
-        for _ in range(500):
-            held.check()
-
-
-def test_the_index_of_the_lock_is_made_with_a_strict_mapping() -> None:
-    """It is written to by an alias that has to exist, so nothing else can make it."""
-    fake = FakeCluster()
-    with PublishLock(fake.registry(), "shop", **QUICK):
-        assert fake.held["r-lock-1"].mappings["dynamic"] == "strict"

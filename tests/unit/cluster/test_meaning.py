@@ -70,24 +70,6 @@ def test_the_vectors_of_chunks_travel_with_their_item(fake: FakeCluster, opened:
     assert noted.owners["shop"].vectors == 3
 
 
-def test_items_are_sent_again_when_they_get_vectors_of_a_model(fake: FakeCluster, opened: Open) -> None:
-    """A document depends on the model of its vectors, and on nothing else of the embedder."""
-    bare = opened("shop").publish(ADDRESS)
-    assert [str(text) for text in bare.warnings] == [
-        "the items are published without vectors, only words will find them: there is no embedder"
-    ]
-    assert vectors_of(fake, "shop") == [False] * 3
-    assert notes(fake).model is None
-    assert opened("shop", WordModel()).publish(ADDRESS).changed == 3
-    assert opened("shop", WordModel()).publish(ADDRESS).unchanged == 3
-    assert opened("shop", WordModel("other")).publish(ADDRESS).changed == 3
-    noted = notes(fake).model
-    assert noted is not None
-    assert noted.name == "other"
-    assert opened("shop").publish(ADDRESS, yes=True).changed == 3
-    assert notes(fake).model is None
-
-
 def test_a_registry_has_vectors_of_one_model(fake: FakeCluster, opened: Open) -> None:
     """A publisher with another one is told so, and publishes without; the other owner's vectors stay."""
     opened("shop", WordModel()).publish(ADDRESS)
@@ -102,30 +84,6 @@ def test_a_registry_has_vectors_of_one_model(fake: FakeCluster, opened: Open) ->
     assert noted.model.name == "words"
     assert opened("ops", WordModel()).publish(ADDRESS).changed == 3
     assert vectors_of(fake, "ops") == [True] * 3
-
-
-def test_another_owner_may_publish_another_model_meanwhile(
-    fake: FakeCluster, opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Then nothing is published, so that a registry never has vectors of two models."""
-    opened("shop", WordModel()).publish(ADDRESS)
-    monkeypatch.setattr("rye.registry.cluster.model_beside", lambda *_: None)
-    with pytest.raises(EnvironmentFault) as raised:
-        opened("ops", WordModel("other")).publish(ADDRESS)
-    assert raised.value.code == "changed-meanwhile"
-    assert vectors_of(fake, "ops") == []
-
-
-def test_a_model_that_is_noted_is_read_as_it_was() -> None:
-    """And one that does not fit itself is refused."""
-    model = Model("words", embed_with_probe(WordModel())[0])
-    row = json.loads(json.dumps(model.to_dict()))
-    assert Model.read(row).is_of(model)
-    assert not Model.read(row | {"name": "other"}).is_of(model)
-    assert not Model("words", embed_with_probe(WordModel("other"))[0]).is_of(model)
-    for fault in ({"dimensions": 7}, {"probe": "!"}, {"probe": ""}, {"probe": "AAAA"}):
-        with pytest.raises(ValueError, match=r".*"):
-            Model.read(row | fault)
 
 
 @pytest.mark.parametrize(

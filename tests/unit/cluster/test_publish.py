@@ -101,18 +101,6 @@ def test_a_second_publish_sends_what_changed(fake: FakeCluster, shop: Any) -> No
     assert "number4" not in after
 
 
-def test_the_dictionary_after_many_publishes_is_that_of_one(fake: FakeCluster, shop: Any) -> None:
-    """Counts are changed by difference, and come out the same."""
-    one = shop()
-    for number in range(4):
-        one.write(f".ai/knowledge/ops/item-{number}.md", f"# Again {number}\n\nword{number} deploy deploy\n")
-        one.publish(yes=True)
-    by_difference = words(fake)
-    fake.held.clear()
-    one.publish()
-    assert by_difference == words(fake)
-
-
 def test_owners_publish_beside_each_other(fake: FakeCluster, shop: Any) -> None:
     """A publish replaces the items of its owner; those of others stay, byte for byte."""
     first, second = shop("shop"), shop("stall", 3)
@@ -155,19 +143,6 @@ def test_removing_more_than_a_tenth_has_to_be_wanted(fake: FakeCluster, shop: An
     assert counts(one.publish()) == (0, 17, 0, 0)
 
 
-def test_a_scope_chooses_what_is_published(fake: FakeCluster, shop: Any) -> None:
-    """All that the owner has afterwards is what was chosen."""
-    one = shop(count=2)
-    one.write(".ai/tools/run.py", '"""Run."""\n')
-    one.publish(scope="tool")
-    assert held(fake, "shop") == {"run"}
-    one.publish(scope="directive", yes=True)
-    assert held(fake, "shop") == set()
-    with pytest.raises(ArgumentError) as raised:
-        one.publish(scope="directive")
-    assert raised.value.code == "nothing-to-publish"
-
-
 def test_a_dry_run_names_each_change_and_makes_none(fake: FakeCluster, shop: Any) -> None:
     """Also on a registry that is not there yet."""
     one = shop(count=2)
@@ -201,25 +176,6 @@ def test_a_repair_writes_what_is_missing_or_altered_and_removes_what_is_foreign(
     assert fake.documents("r") == good
     assert words(fake) == dictionary
     assert counts(one.publish(repair=True)) == (0, 0, 0, 12)
-
-
-def test_shards_and_replicas_are_set_also_where_nothing_changed(fake: FakeCluster, shop: Any) -> None:
-    """Those that are not given stay as they are."""
-    one = shop()
-    one.publish(replicas=2)
-    (index,) = fake.get_mapping(index="r")
-    assert fake.held[index].settings["number_of_replicas"] == 2
-    one.publish(replicas=0)
-    assert fake.held[index].settings["number_of_replicas"] == 0
-    one.publish(shards=3)
-    (index,) = fake.get_mapping(index="r")
-    assert fake.held[index].settings["number_of_shards"] == 3
-    assert fake.held[index].settings["number_of_replicas"] == 0
-    assert len(held(fake, "shop")) == 12
-    one.write(".ai/knowledge/ops/item-0.md", "# Changed\n")
-    one.publish()
-    (index,) = fake.get_mapping(index="r")
-    assert fake.held[index].settings["number_of_shards"] == 3
 
 
 def test_an_index_that_was_removed_is_never_made_again_by_a_bulk(fake: FakeCluster, shop: Any) -> None:

@@ -15,8 +15,8 @@ from rye.embedding.choice import Choice
 from rye.embedding.loader import is_there
 from tests.benchmarks import laying
 from tests.benchmarks.corpus import Corpus
-from tests.integration import test_cluster_equality as equality
-from tests.integration.test_cluster_equality import Questions
+from tests.weekly import test_cluster_equality as equality
+from tests.weekly.test_cluster_equality import Questions
 
 CLUSTER = os.environ.get("RYE_TEST_CLUSTER", "")
 ITEMS = int(os.environ.get("RYE_TEST_CLUSTER_ITEMS", "400"))
@@ -61,13 +61,6 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"filters": {"type": "knowledge"}},
 )
 
-HYBRID: tuple[dict[str, Any], ...] = (
-    {"hybrid": {"require_keyword_match": True}},
-    {"hybrid": {"require_semantic_match": True, "min_combined_score": 0.2}},
-    {"hybrid": {"semantic_weight": 0.2, "keyword_weight": 0.8, "min_keyword_score": 0.1}},
-    {"hybrid": {"min_semantic_score": 0.99}},
-)
-
 
 class Both(NamedTuple):
     """One project, as it is on disk and as it is on the cluster."""
@@ -93,7 +86,7 @@ def clear(name: str) -> None:
         client.indices.delete(index=index)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """Yield items of every type, published with their vectors."""
     folder = tmp_path_factory.mktemp("meaning")
@@ -110,9 +103,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     assert home.publish(address).unchanged == report.items
     yield Both(folder, name, home, Registry(project, index=address, **places(folder, "wordllama")))
     clear(name)
-
-
-"""An item with many sections, of several chunks each."""
 
 
 def answer(registry: Registry, text: str, options: dict[str, Any]) -> Any:
@@ -134,17 +124,7 @@ def asked() -> Iterator[tuple[str, dict[str, Any]]]:
     for text in SENTENCES:
         for mode in ("auto", "hybrid", "semantic"):
             yield from ((text, {"mode": mode, **options}) for options in OPTIONS)
-        yield from ((text, {"mode": "hybrid", **options}) for options in HYBRID)
-    yield "how do I roll back a broken deployment", {"mode": "semantic", "source_boosts": {"project": 0.4}}
-    yield 'deployment "broken production" -cats', {"mode": "hybrid"}
-    yield "title:release deployment", {"mode": "semantic"}
-    yield "deployment type:knowledge revert", {"mode": "hybrid", "fields": {"title": "release OR back"}}
-    for mode in ("hybrid", "semantic"):
-        yield from ((text, {"mode": mode}) for text in ("roll back deployment is:trusted", "cats sleep -is:signed"))
-        yield "roll back a deployment", {"mode": mode, "level": 1}
-        yield "roll back a deployment", {"mode": mode, "space": "project"}
-    questions = Questions(11)
-    for text, options in questions:
+    for text, options in Questions(11):
         yield from ((text, {**options, "mode": mode}) for mode in ("auto", "hybrid", "semantic"))
 
 

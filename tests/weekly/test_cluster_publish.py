@@ -11,7 +11,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +19,10 @@ from typing import Any
 import pytest
 
 from rye import Registry
-from rye.errors import EnvironmentFault, RyeError
+from rye.errors import EnvironmentFault
 from tests.benchmarks import laying
 from tests.benchmarks.corpus import Corpus
-from tests.integration.test_cluster_equality import CLUSTER, Both, answer, both
+from tests.weekly.test_cluster_equality import CLUSTER, Both, answer, both
 
 KILLS = int(os.environ.get("RYE_TEST_CLUSTER_KILLS", "6"))
 EVERYTHING: dict[str, Any] = {"limit": 1000, "include_superseded": True}
@@ -98,64 +97,6 @@ def test_skills_are_found_like_items_and_changes_are_sent_alone(laid: Laid) -> N
     assert len(laid.indexes()) == 4
 
 
-def test_a_signed_list_travels_with_its_items(laid: Laid, tmp_path: Path) -> None:
-    """What it alone signs is trusted."""
-    key = tmp_path / "key.pem"
-    key.write_bytes(laid.files.key.to_pem())
-    key.chmod(0o600)
-    (laid.folder / ".ai" / "knowledge" / "only-listed.md").write_text("# Only listed\n")
-    laid.both.home.sign_list(key=key)
-    laid.publish()
-    assert laid.differing() == []
-
-    def read() -> tuple[set[str], str]:
-        found = Registry(laid.folder, user=tmp_path / "home", bundles=(), index=laid.both.address, embedder="none")
-        answered = found.search("", **EVERYTHING)
-        codes = {hit.signature.code for hit in answered.results if hit.folder == ""}
-        return codes, "\n".join(text for text in answered.warnings if "signed list" in text)
-
-    assert read() == ({"ok", "ok-list"}, "")
-    laid.files.write(laid.items[0], more="\nchanged\n").touch()
-    laid.both.home.sign_list(key=key)
-    laid.publish()
-    assert read() == ({"ok", "ok-list"}, "")
-
-
-def test_another_owner_publishes_beside_and_leaves(laid: Laid, tmp_path: Path) -> None:
-    """The items of both are found, each with whose it is; what one removes is no longer found."""
-    other = tmp_path / "other"
-    (other / ".ai" / "knowledge").mkdir(parents=True)
-    (other / ".ai" / "knowledge" / "only.md").write_text("# Only here\n\nzweisamkeit\n")
-    registry = Registry(other, user=tmp_path / "home", bundles=(), cache_dir=tmp_path / "cache", embedder="none")
-    report = registry.publish(laid.both.address)
-    assert (report.owner, report.items, report.total) == ("other", 1, 62)
-    assert [hit.id for hit in laid.both.away.search("zweisamkeit").results] == ["only"]
-    assert laid.publish().total == 62
-    (other / ".ai" / "knowledge" / "only.md").unlink()
-    registry.publish(laid.both.address, yes=True)
-    assert laid.both.away.search("zweisamkeit", relax=False).total == 0
-    assert laid.differing() == []
-
-
-def test_two_owners_together_are_scored_like_two_spaces(laid: Laid) -> None:
-    """Counts, mean lengths and frequencies are those of all items, whoever published them and in whatever order."""
-    place = laid.folder.parent / "home" / ".ai" / "knowledge" / "mine"
-    place.mkdir(parents=True)
-    for number, item in enumerate(laid.items[60:70]):
-        place.joinpath(f"note-{number}.md").write_text(f"# {item.name}\n\n{item.body[: 80 * number + 40]}\n")
-    laid.publish(owner="ann", space="user")
-    laid.files.write(laid.items[3], more="\nchanged\n").touch()
-    laid.publish()
-    texts = ["", *(item.body.split()[5] for item in laid.items[:30]), "deploy OR read*"]
-
-    def scored(registry: Registry, text: str) -> Any:
-        found = registry.search(text, **EVERYTHING)
-        return found.total, [(hit.id, hit.score, hit.signature.verdict) for hit in found.results]
-
-    assert [text for text in texts if scored(laid.both.home, text) != scored(laid.both.away, text)] == []
-    assert {hit.source for hit in laid.both.away.search("", **EVERYTHING).results} == {"project", "user"}
-
-
 def test_documents_that_are_gone_or_altered_are_said_and_repaired(laid: Laid) -> None:
     """The search warns, the publish refuses, the repair makes every answer right again."""
     client = laid.both.cluster()
@@ -209,29 +150,3 @@ def test_publishers_that_are_killed_change_no_answer_and_leave_nothing(laid: Lai
     laid.publish()  # the lock of the last one that was killed is watched, and ends
     assert laid.differing() == []
     assert len(laid.indexes()) <= 4
-
-
-def test_of_two_publishers_one_waits_or_is_refused(laid: Laid) -> None:
-    """Whoever comes first, the registry is complete afterwards, and its mapping is rye's."""
-    for number in range(4):
-        laid.files.write(laid.items[number], more="\ntwo at once\n").touch()
-    codes: list[str] = []
-
-    def publish() -> None:
-        try:
-            laid.publish()
-            codes.append("done")
-        except RyeError as error:
-            codes.append(error.code)
-
-    threads = [threading.Thread(target=publish) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert "done" in codes
-    assert set(codes) <= {"done", "publish-busy"}
-    assert laid.differing() == []
-    client = laid.both.cluster()
-    mappings = client.indices.get_mapping(index=f"{laid.both.name}-*")
-    assert {mapping["mappings"]["dynamic"] for mapping in mappings.values()} == {"strict"}
