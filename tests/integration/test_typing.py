@@ -17,7 +17,7 @@ LEFT = b"\x1b[?1049l"
 """What is written to a terminal to show the screen as it was before."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """Lay the workshop; tests of this module only read it."""
     return lay(tmp_path_factory.mktemp("shop"))

@@ -36,22 +36,6 @@ def test_what_is_unknown_or_malformed_is_refused(pair: tuple[str, str]) -> None:
         read_arguments(SearchOptions, [pair])
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "valid"),
-    [
-        ("limit", "1e9", "valid are whole numbers from 1 to 1,000"),
-        ("offset", "x", "valid are whole numbers from 0 to"),
-        ("explain", "maybe", "valid are true"),
-    ],
-)
-def test_values_are_refused_in_plain_words(name: str, value: str, valid: str) -> None:
-    """An error names what the address says and what is valid, and no type of Python."""
-    with pytest.raises(ArgumentError) as caught:
-        read_arguments(SearchOptions, [(name, value)])
-    assert caught.value.message == f"{name} is '{value}'"
-    assert valid in caught.value.hint
-
-
 def test_addresses_are_changed_piece_by_piece() -> None:
     """A change begins again at the first hit; several values of a name stand beside each other, each once."""
     pairs = [("q", "a b"), ("filters", "tag=x"), ("offset", "20"), ("scope", "")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,16 +16,11 @@ from starlette.testclient import TestClient
 
 from rye import Registry
 from rye._text import quote
-from rye.keyring.lists import find_root
-from rye.spaces.layout import Layout
-from rye.spaces.lists import files_below
-from rye.trust.list import add_signature, write_list
 from rye.web.gate import SAFE_HEADERS
 from rye.web.markup import LinkedItem, code_lines, rendered
-from rye.web.overview_page import commands_of
 from rye.web.serving import app
 from rye.web.site import PAGES
-from tests.support.signed import ANN, BEA, EVE, XML, html, key, old_envelope
+from tests.support.signed import ANN, XML, html, key, old_envelope
 from tests.support.spacesim import SpaceSim
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{ 7 * 7 }}\u202e'
@@ -71,7 +65,7 @@ ADDRESSES = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     """Return a registry of a few items, hostile ones among them; read only."""
     folder = tmp_path_factory.mktemp("web")
@@ -89,7 +83,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     return Registry(folder / "project", user=folder / "user", bundles=(), cache_dir=folder / "cache")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client(registry: Registry) -> Iterator[TestClient]:
     """Return a client of the pages of that registry."""
     with TestClient(app(registry), follow_redirects=False) as found:
@@ -347,17 +341,6 @@ def test_pages_can_be_mounted_below_a_path(registry: Registry) -> None:
             assert client.get(address).status_code == wanted, address
 
 
-def test_long_lists_beside_an_item_are_cut(tmp_path: Path) -> None:
-    """A text of thousands of headings has a list of the first, with how many are left out; no relation, no section."""
-    sim = SpaceSim(tmp_path)
-    sim.write("project", "knowledge/long.md", "".join(f"# Part {number}\n\nText.\n\n" for number in range(1_000)))
-    with TestClient(app(sim.registry())) as client:
-        page = client.get("/item/knowledge/long").text
-    assert page.count('href="#L') == 200
-    assert "and 800 more" in page
-    assert 'id="relations"' not in page
-
-
 def test_long_code_is_shown_in_parts(tmp_path: Path) -> None:
     """Each part says which lines it has and leads to the next; symbols lead into the part that has their line."""
     sim = SpaceSim(tmp_path)
@@ -384,35 +367,6 @@ def test_long_code_is_shown_in_parts(tmp_path: Path) -> None:
     assert " more</p>" in difference
 
 
-@pytest.mark.parametrize(
-    ("description", "body", "shown"),
-    [
-        ("Deploy a build.", "Deploy a build.\n", ["Deploy a build."]),
-        ("Deploy a build.", "# Ship\n\nDeploy **a build**. Then rest.\n", ["Ship Deploy a build. Then rest."]),
-        ("Deploy a build. Then rest.", "# Ship\n\nDeploy a build.\n", ["Deploy a build. Then rest."]),
-        ("Deploy it.", "Release it.\n", ["Deploy it.", "Release it."]),
-    ],
-)
-def test_a_hit_says_nothing_twice(tmp_path: Path, description: str, body: str, shown: list[str]) -> None:
-    """Of description and preview only the longer is shown where it says what the other does."""
-    sim = SpaceSim(tmp_path)
-    sim.write("project", "knowledge/ship.md", f"---\ntitle: Ship\ndescription: {description}\n---\n\n{body}")
-    with TestClient(app(sim.registry())) as client:
-        page = client.get("/search?space=project&q=rest OR it OR build").text
-    texts = re.findall(r"<p(?: class=\"preview\")?>(.*?)</p>", page.partition('class="hit"')[2])
-    assert [" ".join(re.sub(r"<[^>]+>", "", each).split()) for each in texts[: len(shown)]] == shown
-
-
-def test_an_item_that_cannot_be_read_says_why(tmp_path: Path) -> None:
-    """A file that is too large is no item, and its page says so."""
-    sim = SpaceSim(tmp_path)
-    sim.write("project", "knowledge/ops/huge.md", "a" * ((1 << 20) + 1))
-    with TestClient(app(sim.registry())) as client:
-        answer = client.get("/item/knowledge/ops/huge")
-    assert answer.status_code == 404
-    assert "the file has more than 1,048,576 bytes" in answer.text
-
-
 def test_the_overview_leads_to_what_it_counts(tmp_path: Path) -> None:
     """Each number is a link to a search with as many hits, of the same space; no item is not all items trusted."""
     sim = SpaceSim(tmp_path)
@@ -429,60 +383,6 @@ def test_the_overview_leads_to_what_it_counts(tmp_path: Path) -> None:
                 assert found["total"] == int(number), address
         assert "no-envelope" in page
         assert "There are no items." in client.get("/overview?space=system").text
-
-
-def test_the_overview_gives_the_reasons_of_every_verdict(tmp_path: Path) -> None:
-    """A tampered item is named, however many are unsigned; of one verdict the first hundred are looked at."""
-    sim = SpaceSim(tmp_path, bundles=())
-    for number in range(101):
-        sim.write("project", f"knowledge/a{number}.md", "# Unsigned\n")
-    sim.add("project", "knowledge/z.md", "# Signed\n")
-    path = sim.project / ".ai" / "knowledge" / "z.md"
-    path.write_text(path.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
-    with TestClient(app(sim.registry())) as client:
-        page = client.get("/overview").text.partition('id="doubt"')[2]
-    assert page.index("<b>1</b> ") < page.index('href="/item/knowledge/z"') < page.index("<b>101</b> ")
-    assert "The reasons of the first 100:" in page
-    assert "and 95 more" in page
-
-
-def test_a_list_that_has_expired_says_since_when(tmp_path: Path) -> None:
-    """The page says when it expired, and what to do; of a good list, until when it is valid and who signed it."""
-    sim = SpaceSim(tmp_path, bundles=())
-    sim.add("project", "knowledge/a.md", "# A\n")
-    sim.add("user", "knowledge/b.md", "# B\n")
-    layout = Layout.find(project=sim.project, user=sim.user, bundles=())
-    for space, days in (("project", -40), ("user", 40)):
-        root, until = find_root(layout, space=space)[1], datetime.now(UTC) + timedelta(days=days)
-        body = write_list("x", 1, until, list(files_below(root.path, root)[0].values()))
-        signed = add_signature(body, origin=root.origin("list", "x"), key=ANN, now=datetime.now(UTC))
-        (root.path / "rye.list").write_bytes(signed)
-    with TestClient(app(sim.registry())) as client:
-        page = client.get("/trust").text
-    good, bad = page.partition("<h3>user ")[2], page.partition("<h3>project ")[2].partition("<h3>user ")[0]
-    assert "Number 1 names 1 file and expired on" in bad
-    assert "the list expired on" in bad
-    assert '<code tabindex="0">rye verify</code>' in bad
-    assert "and expires on" in good
-    assert ANN.public.fingerprint in good
-
-
-def test_a_key_has_the_command_that_does_something_about_it(tmp_path: Path) -> None:
-    """A file of the user needs no endorsement, whether it counts or has expired; nor one for whose key that decides."""
-    sim = SpaceSim(tmp_path)
-    sim.distrust(key("shop"))
-    sim.trust(BEA, owner="bea", not_after=datetime(2020, 1, 1, tzinfo=UTC))
-    sim.trust(ANN, "project", owner="ann", endorsed_by=ANN)
-    stranger = sim.trust(EVE, "project", owner="eve")
-    report = sim.registry().trust_keys().keys
-    found = [(each.owner, each.scope, each.code, [command for _, command in commands_of(each)]) for each in report]
-    assert sorted(row for row in found if row[0] != "rye") == [
-        ("ann", "project", "counts", []),
-        ("ann", "user", "counts", [f"rye trust revoke {ANN.public.fingerprint}"]),
-        ("bea", "user", "expired", [f"rye trust revoke {BEA.public.fingerprint}"]),
-        ("eve", "project", "project-key", [f"rye trust endorse {stranger}"]),
-        ("shop", "bundle", "bundle-key", ["rye trust bundle shop"]),
-    ]
 
 
 def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
@@ -523,10 +423,3 @@ def test_a_page_that_still_holds_is_not_sent_again(client: TestClient) -> None:
         assert (again.status_code, again.content) == (304, b""), address
     style = next(each["href"] for tag, each in Tags(client.get("/").text).found if tag == "link")
     assert "immutable" in client.get(str(style)).headers["cache-control"]
-
-
-def test_files_are_small() -> None:
-    """The script has 20 kB at most, the style 15."""
-    static = Path(__file__).resolve().parents[3] / "rye" / "web" / "static"
-    assert (static / "rye.js").stat().st_size <= 20_000
-    assert (static / "rye.css").stat().st_size <= 15_000

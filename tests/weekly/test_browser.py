@@ -72,7 +72,7 @@ PAGES = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve a project with hostile items from a process of its own; return the address."""
     sim = SpaceSim(tmp_path_factory.mktemp("browser"))
@@ -99,7 +99,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """Return the browser of this machine."""
     with sync_api.sync_playwright() as playwright:
