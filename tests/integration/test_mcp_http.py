@@ -100,7 +100,7 @@ def service(sim: SpaceSim, *more: str, before: Sequence[str] = (), **env: str) -
     assert "Traceback" not in log.read_text(errors="replace")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay the furnished spaces."""
     found = SpaceSim(tmp_path_factory.mktemp("sim"))
@@ -109,14 +109,14 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def open_service(sim: SpaceSim) -> Iterator[Service]:
     """Keep a server without a token."""
     with service(sim) as found:
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def closed_service(sim: SpaceSim) -> Iterator[Service]:
     """Keep a server that demands a token from a file, and is also reached by another name."""
     path = sim.folder / "token.txt"
@@ -137,34 +137,6 @@ def test_a_client_searches_and_loads_over_http(open_service: Service, mode: str)
 
     found = open_service.talk(talk, mode=mode)
     assert found == ("notes/new", "trusted", ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify"])
-
-
-def test_several_clients_at_once_get_each_their_own(open_service: Service) -> None:
-    """Eight clients of both forms of the protocol, eight calls each, all together."""
-
-    async def one(number: int, answers: dict[int, list[str]]) -> None:
-        async with create_mcp_http_client() as own:
-            transport = streamable_http_client(open_service.url, http_client=own)
-            async with Client(transport, mode=ERAS[number % 2]) as client:
-                item = ("knowledge:notes/new", "tool:rye/file-system/read")[number // 2 % 2]
-
-                async def load() -> None:
-                    answers[number].append((await called(client, "rye_load", item=item))["id"])
-
-                async with anyio.create_task_group() as group:
-                    for _ in range(8):
-                        group.start_soon(load)
-
-    async def run() -> dict[int, list[str]]:
-        answers: dict[int, list[str]] = {number: [] for number in range(8)}
-        with anyio.fail_after(60):
-            async with anyio.create_task_group() as group:
-                for number in range(8):
-                    group.start_soon(one, number, answers)
-        return answers
-
-    for number, answers in anyio.run(run).items():
-        assert answers == [("notes/new", "rye/file-system/read")[number // 2 % 2]] * 8
 
 
 @pytest.mark.parametrize(
@@ -343,29 +315,6 @@ def test_attack_a_token_that_others_may_read(sim: SpaceSim) -> None:
         assert f"hint: chmod 600 '{path}'" in said
     status, said = start(sim, "--port", "0", "--token-file", str(pipe))
     assert (status, "is no regular file" in said) == (2, True)
-
-
-def test_an_empty_variable_and_a_folder_are_no_token(sim: SpaceSim) -> None:
-    """Neither opens the server, and both say what to do."""
-    status, said = start(sim, "--port", "0", RYE_MCP_TOKEN="")
-    assert status == 2
-    assert "RYE_MCP_TOKEN holds no token" in said
-    status, said = start(sim, "--port", "0", "--token-file", str(sim.folder))
-    assert status == 2
-    assert "the token cannot be read" in said
-    assert "hint: " in said
-
-
-@pytest.mark.parametrize("mode", ERAS)
-def test_the_server_announces_notifications_of_changes(open_service: Service, mode: str) -> None:
-    """Whatever the form of the protocol, as over a pipe."""
-
-    async def talk(client: Client) -> Any:
-        return client.server_capabilities
-
-    found = open_service.talk(talk, mode=mode)
-    assert found.resources.list_changed is True
-    assert found.prompts.list_changed is True
 
 
 def test_a_large_request_is_refused(open_service: Service) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -27,7 +26,6 @@ from tests.support.mcp_server import (
     called,
     environment,
     refused,
-    started,
     with_client,
     with_process,
 )
@@ -244,53 +242,6 @@ def test_changed_files_are_found_without_a_scan_by_the_search(sim: SpaceSim) -> 
         await until(lambda: _is(ids("deep down"), {"new/folder/deep"}))
 
     with_client(sim, talk)
-
-
-def test_a_space_that_comes_into_being_is_found(sim: SpaceSim) -> None:
-    """A user without items writes the first one while the server runs; a space replaced as a whole is read anew."""
-    root = sim.root("project")
-    root.rename(sim.folder / "aside")
-
-    async def talk(client: Client) -> None:
-        async def total() -> int:
-            return int((await called(client, "rye_search", query="thread", space="project"))["total"])
-
-        assert await total() == 0
-        (sim.folder / "aside").rename(root)
-        await until(lambda: _is(total(), 2))
-        root.rename(sim.folder / "aside")
-        await until(lambda: _is(total(), 0))
-        (sim.folder / "aside").rename(root)
-        await until(lambda: _is(total(), 2))
-
-    with_client(sim, talk)
-
-
-def test_folders_of_clients_that_come_while_it_runs_are_noticed(sim: SpaceSim) -> None:
-    """The first skill and the first file of instructions are found, told to clients, and gone with their folder."""
-    folder = sim.project / ".claude"
-    heard: list[str] = []
-
-    async def note(message: object) -> None:
-        heard.append(type(message).__name__)
-
-    async def talk(client: Client) -> None:
-        async def ids() -> set[str]:
-            hits = (await called(client, "rye_search", query="sourdough", space="project"))["results"]
-            return {hit["id"] for hit in hits}
-
-        assert await ids() == set()
-        skill = folder / "skills/bread/SKILL.md"
-        skill.parent.mkdir(parents=True)
-        skill.write_text("---\nname: bread\ndescription: Bake sourdough\n---\n", encoding="utf-8")
-        await until(lambda: _is(_heard(heard), True))
-        await until(lambda: _is(ids(), {"bread"}))
-        (sim.project / "AGENTS.md").write_text("# Sourdough\n\nKeep it warm.\n", encoding="utf-8")
-        await until(lambda: _is(ids(), {"bread", "AGENTS"}))
-        shutil.rmtree(folder)
-        await until(lambda: _is(ids(), {"AGENTS"}))
-
-    with_client(sim, talk, mode="legacy", client={"message_handler": note})
 
 
 async def _heard(heard: list[str]) -> bool:
@@ -546,44 +497,3 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(sim: SpaceSim) -> None:
     assert error.code == types.INVALID_PARAMS
     assert error.data["code"] == "unknown-tool"
     assert "rye_search" in error.message
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files by /proc")
-def test_1000_searches_leak_neither_memory_nor_handles(sim: SpaceSim) -> None:
-    """After a warm-up, a thousand calls leave memory and open files as they were; what leaks does so each time."""
-    measured: list[tuple[int, int]] = []
-
-    def measure(pid: int) -> tuple[int, int]:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-        resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
-        return resident, len(list(Path(f"/proc/{pid}/fd").iterdir()))
-
-    def is_stable() -> bool:
-        (memory, handles), (later_memory, later_handles) = measured[-2:]
-        return later_handles <= handles and later_memory - memory < 4_096
-
-    async def run() -> None:
-        async with started(sim) as client:
-
-            async def search(count: int) -> None:
-                for number in range(count):
-                    await called(client, "rye_search", query=("thread", "read", "notes new", "creat~")[number % 4])
-                measured.append(measure(_child_of_this_process()))
-
-            await search(200)
-            await search(1_000)
-            while not is_stable() and len(measured) < 5:  # memory may also grow once, for other reasons
-                await search(1_000)
-
-    anyio.run(run)
-    assert is_stable(), f"kB and open files after each thousand: {measured}"
-
-
-def _child_of_this_process() -> int:
-    """Return the process id of the one server that runs."""
-    own = Path("/proc/self/task").iterdir()
-    children = {int(pid) for task in own for pid in (task / "children").read_text(encoding="ascii").split()}
-    servers = [pid for pid in children if b"mcp" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
-    (server,) = servers
-    return server

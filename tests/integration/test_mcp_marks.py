@@ -68,7 +68,7 @@ More of a guide.
 TOOL = f'"""Deploy: {FORGED}."""\nimport {VOICE}\n\n\ndef {VOICE}_deploy() -> None:\n    """{FORGED}"""\n'
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay a project and a bundle in which every text is hostile, and a key whose owner is."""
     bundle = f"mall-1-trusted-{VOICE}"
@@ -86,7 +86,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared(sim: SpaceSim) -> Iterator[Session]:
     """Keep one server for the tests of this module."""
     with session(sim) as found:

@@ -87,7 +87,7 @@ def skill(name: str, **more: str) -> bytes:
     return "".join(["---\n", *(f"{key}: {value}\n" for key, value in lines.items()), "---\n\n# Body\n"]).encode()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay skills and directives, good and hostile, in three spaces."""
     found = SpaceSim(tmp_path_factory.mktemp("sim"))
@@ -117,7 +117,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared(sim: SpaceSim) -> Iterator[Session]:
     """Keep one server for the tests of this module that only read."""
     with session(sim) as found:
@@ -283,23 +283,6 @@ def test_no_address_leads_out_of_a_skill(shared: Session, uri: str) -> None:
         assert "secret" not in str(caught.value)
 
     shared.run(talk)
-
-
-@pytest.mark.parametrize(
-    ("method", "uri"),
-    [
-        ("skills/get", "skill://project/pdf"),
-        ("skills/get", "skill://project/pdf/scripts/fill.py"),
-        ("resources/directory/read", "skill://project/pdf/SKILL.md"),
-        ("resources/read", "skill://project/pdf/scripts"),
-    ],
-)
-def test_a_folder_is_no_file_and_a_file_no_folder(shared: Session, method: str, uri: str) -> None:
-    """The error says which method takes it, as far as one does."""
-    with pytest.raises(MCPError) as caught:
-        shared.run(lambda client: ask(client, method, uri=uri))
-    assert caught.value.code == types.INVALID_PARAMS
-    assert "hint:" in str(caught.value)
 
 
 def test_a_server_of_trusted_items_offers_only_what_is_signed_whole(sim: SpaceSim) -> None:

@@ -32,7 +32,7 @@ _HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"n
 _SEARCH = {"name": "rye_search", "arguments": {"query": "thread", "space": "project"}}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def laid(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay many items."""
     found = SpaceSim(tmp_path_factory.mktemp("stopping"))
