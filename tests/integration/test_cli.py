@@ -1,10 +1,8 @@
-"""``rye`` as real processes: what each command answers, and with which status it ends."""
+"""What each command of ``rye`` answers, and with which status it ends."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,35 +10,24 @@ import pytest
 from tests.unit.cli.workshop import FILES, Workshop, lay
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    """Lay the workshop; tests of this module only read it."""
+    """Lay the workshop; tests only read it."""
     return lay(tmp_path_factory.mktemp("shop"))
 
 
 def test_search_finds_and_exits_0(shop: Workshop) -> None:
     """Words of several arguments are one query; the hit is on standard output under its header."""
-    done = shop.process("search", "deploy", "build", "--space", "project")
+    done = shop.run("search", "deploy", "build", "--space", "project")
     assert done.status == 0
     assert done.out.startswith("[1 of 1 results -- all]\n\n1. tool:demo/deploy  ")
     assert "unsigned" in done.out
     assert "\x1b" not in done.out
 
 
-def test_a_search_loads_no_more_than_it_needs(shop: Workshop) -> None:
-    """What a progress bar or another command needs is not paid for, coloured or not."""
-    assert shop.process("search", "deploy", "--space", "project").status == 0  # indexes
-    code = (
-        "import sys\nfrom rye.cli import main\nassert main(['search', 'deploy', '--space', 'project']) == 0\n"
-        "assert not {'rye.verify.report', 'rye.verify.worker'} & set(sys.modules)"
-    )
-    env = dict(shop.env) | {"NO_COLOR": "", "FORCE_COLOR": "1"}
-    subprocess.run([sys.executable, "-c", code], cwd=shop.project, env=env, capture_output=True, check=True)
-
-
 def test_search_for_nothing_exits_1(shop: Workshop) -> None:
     """No hit is no error: the header says 0, the note what was searched."""
-    done = shop.process("search", "qqqqzzzz", "--space", "project", "--no-relax")
+    done = shop.run("search", "qqqqzzzz", "--space", "project", "--no-relax")
     assert (done.status, done.out) == (1, "[0 of 0 results -- all]\n")
     assert "nothing found for qqqqzzzz" in done.err
 
@@ -48,9 +35,9 @@ def test_search_for_nothing_exits_1(shop: Workshop) -> None:
 def test_search_answers_programs(shop: Workshop) -> None:
     """``json`` is the whole response, ``jsonl`` its hits, ``ids`` their names."""
     args = ("search", "server", "--space", "project", "--sort", "name")
-    whole = json.loads(shop.process(*args, "--json").out)
-    lines = [json.loads(line) for line in shop.process(*args, "--format=jsonl").out.splitlines()]
-    ids = shop.process(*args, "--format=ids").out.split()
+    whole = json.loads(shop.run(*args, "--json").out)
+    lines = [json.loads(line) for line in shop.run(*args, "--format=jsonl").out.splitlines()]
+    ids = shop.run(*args, "--format=ids").out.split()
     assert {"results", "total", "query", "scope", "space", "limit", "offset", "search_type", "stage"} <= set(whole)
     assert [hit["id"] for hit in whole["results"]] == [hit["id"] for hit in lines] != []
     assert ids == [f"{hit['type']}:{hit['id']}" for hit in lines]
@@ -97,34 +84,9 @@ def test_search_options_reach_the_search(shop: Workshop) -> None:
     assert ids("--", "-deploy", "-twin", "-trap") == ["knowledge:demo/guide"]
 
 
-def test_named_bundles_join_those_of_the_environment(shop: Workshop, tmp_path: Path) -> None:
-    """``--bundle`` adds to what is there already; what it cannot take is an error."""
-    for name in ("one", "two"):
-        folder = tmp_path / name / "tools"
-        folder.mkdir(parents=True)
-        (folder / f"{name}.py").write_text(f'"""Tool {name}."""\n', encoding="utf-8")
-    args = (
-        "search",
-        "one OR two",
-        "--scope",
-        "tool",
-        "--format",
-        "ids",
-        "--sort",
-        "name",
-        "--bundle",
-        str(tmp_path / "two"),
-    )
-    found = shop.process(*args, RYE_BUNDLES=tmp_path / "one").out.split()
-    assert {"tool:one", "tool:two"} <= set(found)
-    missing = shop.process("search", "x", "--bundle", str(tmp_path / "three"))
-    assert missing.status == 2
-    assert "does not exist" in missing.err
-
-
 def test_an_explanation_adds_up(shop: Workshop) -> None:
     """What the parts of the query gave a hit, and what their fields gave, sums to the score of its line."""
-    done = shop.process("search", "deploy build", "--space", "project", "--explain", "-n", "1")
+    done = shop.run("search", "deploy build", "--space", "project", "--explain", "-n", "1")
     lines = done.out.splitlines()
     score = float(lines[2].split("  ")[1])
     parts = [float(line.split()[1]) for line in lines[5:] if "of at most 0." in line]
@@ -134,81 +96,59 @@ def test_an_explanation_adds_up(shop: Workshop) -> None:
     assert sum(fields) == pytest.approx(score, abs=1e-3)
 
 
-def test_an_error_without_json_is_for_people(shop: Workshop) -> None:
-    """Code, message and hint on standard error; standard output stays empty."""
-    done = shop.process("search", "server", "--scope", "tols")
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("error[bad-scope]: 'tols'")
-    assert "\nhint: did you mean 'tool'?" in done.err
-    for option, value, code in (
-        ("--filter", "nokey=1", "unknown-filter"),
-        ("--filter", "date_from=soon", "bad-filter"),
-    ):
-        done = shop.run("search", "server", option, value, "--json")
-        assert (done.status, json.loads(done.out)["error"]["code"]) == (2, code)
-
-
 def test_a_broken_query_shows_the_caret_and_a_working_one(shop: Workshop) -> None:
     """The place, the remedy, and a query that parses."""
     for command in ("search", "why"):
-        done = shop.process(command, "server (run OR", "--no-relax")
+        done = shop.run(command, "server (run OR", "--no-relax")
         assert (done.status, done.out) == (2, "")
         assert "\n  server (run OR\n" in done.err
         assert "^" in done.err
         suggestion = done.err.partition("\ntry: ")[2].strip()
-        assert shop.process("why", suggestion).status in (0, 1)
+        assert shop.run("why", suggestion).status in (0, 1)
 
 
 def test_query_shows_how_a_query_is_read(shop: Workshop) -> None:
     """The canonical form parses to itself; JSON gives the tree and the stages."""
-    canonical = shop.process("why", "server AND (b OR c)").out.splitlines()[0]
+    canonical = shop.run("why", "server AND (b OR c)").out.splitlines()[0]
     assert canonical == "server (b OR c)"
-    read = json.loads(shop.process("why", "server zzzz", "--json").out)
+    read = json.loads(shop.run("why", "server zzzz", "--json").out)
     assert (read["canonical"], read["ast"]["type"]) == ("server zzzz", "and")
     assert [stage["stage"] for stage in read["stages"]] == ["all", "fuzzy", "substring", "any"]
-    broken = json.loads(shop.process("why", "server (run", "--json").out)
+    broken = json.loads(shop.run("why", "server (run", "--json").out)
     assert "never closed" in broken["fault"]
 
 
 def test_show_gives_facts_and_content(shop: Workshop) -> None:
     """By type and id, by id alone, as JSON, raw."""
-    done = shop.process("show", "tool:demo/deploy")
+    done = shop.run("show", "tool:demo/deploy")
     assert done.status == 0
     assert done.out.startswith("tool:demo/deploy  – unsigned\n")
     assert "def run():" in done.out
-    assert shop.process("show", "demo/deploy").out == done.out
-    assert json.loads(shop.process("show", "demo/deploy", "--json").out)["signature"]["verdict"] == "unsigned"
-    assert shop.process("show", "demo/deploy", "--raw").out == FILES["tools/demo/deploy.py"]
-
-
-def test_show_of_an_ambiguous_id_lists_the_candidates(shop: Workshop) -> None:
-    """Two types, one id: the caller says which."""
-    done = shop.process("show", "demo/twin")
-    assert done.status == 2
-    assert "tool:demo/twin" in done.err
-    assert "knowledge:demo/twin" in done.err
+    assert shop.run("show", "demo/deploy").out == done.out
+    assert json.loads(shop.run("show", "demo/deploy", "--json").out)["signature"]["verdict"] == "unsigned"
+    assert shop.run("show", "demo/deploy", "--raw").out == FILES["tools/demo/deploy.py"]
 
 
 @pytest.mark.parametrize("item", ["demo/deplyo", "tool:demo/deplyo"])
 def test_show_of_nothing_names_the_nearest_and_exits_1(shop: Workshop, item: str) -> None:
     """A typo is met with the item that was meant."""
-    done = shop.process("show", item)
+    done = shop.run("show", item)
     assert (done.status, done.out) == (1, "")
     assert "demo/deploy" in done.err
-    assert shop.process("show", item, "--json").status == 1
+    assert shop.run("show", item, "--json").status == 1
 
 
 def test_index_is_shown_cleared_and_rebuilt(tmp_path: Path) -> None:
     """Its three actions, in text and JSON; after clearing, a search works as before."""
     own = lay(tmp_path)
-    rebuilt = own.process("index", "rebuild")
+    rebuilt = own.run("index", "rebuild")
     assert rebuilt.status == 0
     assert rebuilt.out.startswith("indexed ")
-    spaces = json.loads(own.process("index", "status", "--json").out)["spaces"]
+    spaces = json.loads(own.run("index", "status", "--json").out)["spaces"]
     assert [space["items"] for space in spaces if space["source"] == "project"] == [len(FILES)]
-    assert "project" in own.process("index", "status").out
-    assert own.process("index", "clear").out.startswith("cleared ")
-    assert own.process("search", "deploy", "--format=ids").status == 0
+    assert "project" in own.run("index", "status").out
+    assert own.run("index", "clear").out.startswith("cleared ")
+    assert own.run("search", "deploy", "--format=ids").status == 0
 
 
 @pytest.mark.parametrize("action", ["rebuild", "vectors"])
@@ -217,43 +157,36 @@ def test_an_index_that_would_not_be_kept_is_no_success(tmp_path: Path, action: s
     own = lay(tmp_path)
     taken = tmp_path / "taken"
     taken.touch()
-    done = own.process("index", action, "--json", RYE_CACHE_DIR=taken / "cache")
+    done = own.run("index", action, "--json", RYE_CACHE_DIR=taken / "cache")
     error = json.loads(done.out)["error"]
     assert (done.status, error["code"]) == (2, "index-write")
     assert str(taken) in error["problems"][0]
-    assert own.process("search", "deploy", "--format=ids", RYE_CACHE_DIR=taken / "cache").status == 0
+    assert own.run("search", "deploy", "--format=ids", RYE_CACHE_DIR=taken / "cache").status == 0
 
 
 def test_verify_says_yes_or_no(shop: Workshop) -> None:
     """Unsigned items are findings, status 1; the same report as JSON; nothing to verify is status 2."""
-    done = shop.process("verify", "--space", "project")
+    done = shop.run("verify", "--space", "project")
     assert done.status == 1
     assert f"{len(FILES)} items: {len(FILES)} unsigned -- {len(FILES)} failed" in done.out
-    report = json.loads(shop.process("verify", "--space", "project", "--json").out)
+    report = json.loads(shop.run("verify", "--space", "project", "--json").out)
     assert report["counts"] == {"unsigned": len(FILES)}
     assert {"type", "id", "space", "path", "verdict", "reason"} <= set(report["items"][0])
-    assert shop.process("verify", "--space", "user").status == 2
-    assert shop.process("verify", "tool:demo/nosuch").status == 2
-
-
-def test_the_bundled_items_are_all_trusted(shop: Workshop) -> None:
-    """What rye ships is trusted."""
-    done = shop.process("verify", "--space", "system")
-    assert done.status == 0
-    assert done.out.endswith(" trusted -- all passed\n")
+    assert shop.run("verify", "--space", "user").status == 2
+    assert shop.run("verify", "tool:demo/nosuch").status == 2
 
 
 def test_signed_items_are_trusted_and_tampering_is_seen(tmp_path: Path) -> None:
     """Sign a bundle, verify it, change one byte: 0, then 1 with that item named."""
     own = lay(tmp_path)
     bundle = own.project / ".ai"
-    signed = own.process("sign", "--bundle", str(bundle), "--new-key", "--owner", "me", "--json")
+    signed = own.run("sign", "--bundle", str(bundle), "--new-key", "--owner", "me", "--json")
     assert signed.status == 0
     trust = json.loads(signed.out)["trust_file"]
-    assert own.process("verify", "--space", "project", "--trust", trust).status == 0
+    assert own.run("verify", "--space", "project", "--trust", trust).status == 0
     with (bundle / "tools/demo/deploy.py").open("a", encoding="utf-8") as file:
         file.write("# more\n")
-    done = own.process("verify", "--space", "project", "--trust", trust)
+    done = own.run("verify", "--space", "project", "--trust", trust)
     assert done.status == 1
     assert done.out.startswith("✗ tampered   tool:demo/deploy  project  ")
 

@@ -18,9 +18,9 @@ HIDDEN = ("\x1b", "\x07", "\u202e", "\x9b")
 """What a terminal obeys; each stands in an item of the workshop."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    """Lay the workshop; tests of this module only read it."""
+    """Lay the workshop; tests only read it."""
     return lay(tmp_path_factory.mktemp("shop"))
 
 
@@ -33,20 +33,18 @@ def test_hostile_item_text_is_escaped_wherever_it_is_shown(shop: Workshop) -> No
         ("show", "demo/trap"),
         ("show", "demo/trap", "--json"),
     ):
-        done = shop.process(*args, NO_COLOR="")
+        done = shop.run(*args, NO_COLOR="")
         assert done.status == 0
         assert not [char for char in HIDDEN if char in done.out + done.err]
-    assert "A trap \\x1b]0;owned\\x07 here." in shop.process("show", "demo/trap").out
+    assert "A trap \\x1b]0;owned\\x07 here." in shop.run("show", "demo/trap").out
 
 
 @pytest.mark.parametrize(
     ("args", "status"),
     [
         (("search", "*"), 0),
-        (("show", "demo/deploy"), 0),
         (("verify",), 1),
         (("--help",), 0),
-        (("why", "*"), 0),
     ],
 )
 def test_a_closed_pipe_is_no_error(shop: Workshop, args: tuple[str, ...], status: int) -> None:
@@ -82,12 +80,9 @@ def test_a_full_disk_is_an_error(shop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("args", "status"),
     [
-        (("verify",), 1),
         (("verify", "--json"), 1),
         (("verify", "--policy", "nope.yaml"), 2),
         (("show", "nope"), 1),
-        (("keys", "show", "nope"), 2),
-        (("search", "a", "--limit", "x"), 2),
         (("search", "deploy"), 0),
     ],
 )
@@ -104,26 +99,6 @@ def test_attack_a_failure_is_hidden_by_closing_what_it_is_written_to(
     os.close(writing)
     cut_short = status and streams == "both"
     assert done.returncode == status or (cut_short and done.returncode == 2)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_standard_error_changes_nothing(shop: Workshop) -> None:
-    """A search with hits is a success, and a failed verification fails."""
-    with Path("/dev/full").open("wb") as full:
-        for args, status in ((("search", "deploy"), 0), (("verify",), 1), (("show", "nope"), 1)):
-            command = [sys.executable, "-m", "rye", *args]
-            done = subprocess.run(
-                command, cwd=shop.project, env=dict(shop.env), stdout=subprocess.DEVNULL, stderr=full, check=False
-            )
-            assert done.returncode == status, args
-
-
-def test_no_color_wins_over_force_color(shop: Workshop) -> None:
-    """FORCE_COLOR colours a pipe, NO_COLOR takes it back, alone neither colours a pipe."""
-    args = ("search", "deploy", "--space", "project")
-    assert "\x1b[" in shop.process(*args, NO_COLOR="", FORCE_COLOR="1").out
-    assert "\x1b[" not in shop.process(*args, NO_COLOR="1", FORCE_COLOR="1").out
-    assert "\x1b[" not in shop.process(*args, NO_COLOR="").out
 
 
 def test_the_option_for_colour_wins_over_the_environment(shop: Workshop) -> None:
@@ -186,7 +161,7 @@ STARTS = {
 
 @pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("module", ["click", "difflib", "signal"])
+@pytest.mark.parametrize("module", ["click", "signal"])
 def test_an_interrupt_while_it_starts_ends_quietly(shop: Workshop, tmp_path: Path, start: str, module: str) -> None:
     """Ctrl-C while the first or the last of its modules is imported: status 130, no traceback of imports."""
     (tmp_path / f"{module}.py").write_text("import os\nos.kill(os.getpid(), 2)\n", encoding="utf-8")

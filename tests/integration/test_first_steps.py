@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import subprocess
-import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from rye.cli import main
 from rye.items.model import ItemType
 from rye.items.reader import parse
-from rye.registry.setup import Setup
-from rye.spaces.layout import Layout
 
 needs_links = pytest.mark.skipif(os.name != "posix", reason="needs links")
 SOURCE = f"acme/rye@{'0123456789' * 4}"
@@ -21,7 +20,7 @@ SKILL = "---\nname: pdf\ndescription: Fill in PDF forms.\n---\n\n# PDF\n"
 
 
 class Newcomer:
-    """A user with an empty home, who runs rye as a process in a folder of theirs."""
+    """A user with an empty home, who runs rye in a folder of theirs."""
 
     def __init__(self, folder: Path) -> None:
         self.home, self.work = folder / "home", folder / "work"
@@ -33,18 +32,16 @@ class Newcomer:
 
     def __call__(self, *words: str, status: int = 0) -> str:
         """Run rye and return all that it printed."""
-        done = subprocess.run(
-            [sys.executable, "-m", "rye", *words],
-            cwd=self.work,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == status, done.stdout
-        return done.stdout
+        out = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, chdir(self.work), redirect_stdout(out), redirect_stderr(out):
+            for name in os.environ.keys() - self.env.keys():
+                patch.delenv(name)
+            for name, value in self.env.items():
+                patch.setenv(name, value)
+            patch.setattr("sys.stdin", io.StringIO())
+            found = main(list(words))
+        assert found == status, out.getvalue()
+        return out.getvalue()
 
     def write(self, **files: str) -> None:
         """Write files of the work folder."""
@@ -75,46 +72,13 @@ def test_from_a_folder_of_notes_to_a_signed_search(rye: Newcomer) -> None:
     assert rye.files() == before
     said = rye("init", "--yes")
     assert "31 items signed" in said
-    assert "✓ trusted" in said.partition("$ rye search")[2]
+    assert " trusted " in said.partition("$ rye search")[2]
     assert all(rye.files()[path] == data for path, data in before.items())
     after = rye.files()
     assert "nothing left to do" in rye("init", "--yes")
     assert rye.files() == after
     rye("verify", "--space", "project", "--policy", "rye-policy.yaml")
     assert "knowledge:todo" in rye("search", "title:baker", "--format=ids")
-
-
-def test_the_first_search_is_for_the_title_of_an_item(rye: Newcomer) -> None:
-    """It finds that item among the others."""
-    titles = ["Code review for Go", "Deploy notes", "Brand colours"]
-    for number, title in enumerate(titles):
-        rye.write(
-            **{f".claude/skills/s{number}/SKILL.md": SKILL.replace("pdf", f"s{number}").replace("# PDF", f"# {title}")}
-        )
-    said = rye("init", "--yes", "--no-sign")
-    assert "$ rye search 'Code review for Go' --space project" in said
-    assert "knowledge:s0" in said or "directive:s0" in said
-
-
-def test_setting_up_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it verifies what is there, reads it again to sign it, and writes; nothing of it comes through a pipe."""
-    home, seen = tmp_path / "home", list[tuple[int, int, str]]()
-    for name in ("a", "b", "c"):
-        path = tmp_path / f"p/.claude/skills/{name}/SKILL.md"
-        path.parent.mkdir(parents=True)
-        path.write_text(SKILL.replace("pdf", name), encoding="utf-8")
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("RYE_CACHE_DIR", str(tmp_path / "cache"))
-    for name in ("USER_SPACE", "RYE_SIGNING_KEY", "RYE_BUNDLES"):
-        monkeypatch.delenv(name, raising=False)
-    layout = Layout.find(project=tmp_path / "p", user=None, bundles=())
-    setup = Setup(layout, progress=lambda *step: seen.append(step))
-    verified = len(seen)
-    setup.run("me")
-    assert seen[verified - 1][:2] == (3, 3)
-    assert {source for _, _, source in seen[verified:]} >= {"(reading)", "(writing)"}
-    assert seen[-1][:2] == (3, 3)
 
 
 def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
@@ -153,15 +117,6 @@ def test_where_there_is_nothing_it_is_said_where_rye_looked(rye: Newcomer, comma
     assert "rye new" in said
 
 
-def test_errors_about_no_items_say_where_rye_looked(rye: Newcomer) -> None:
-    """Signing and showing name the folder too; with an item there, they say what they said before."""
-    for words, status in ((("sign", "--all"), 2), (("show", "nope"), 1), (("refs", "nope"), 1)):
-        assert str(rye.work) in rye(*words, status=status)
-    rye("new", "knowledge", "note")
-    assert str(rye.work) not in rye("show", "nope", status=1)
-    assert "there are no items" not in rye("search", "zzzzzzzzzz", status=1)
-
-
 @pytest.mark.parametrize(
     ("kind", "name", "path"),
     [
@@ -198,13 +153,6 @@ def test_attack_a_name_that_leaves_its_folder(rye: Newcomer, name: str) -> None:
         rye("new", kind, name, status=2)
     rye("import", ".", "--namespace", name or "/", status=2)
     assert rye.files() == {}
-
-
-def test_a_new_skill_lies_beside_those_that_are_there(rye: Newcomer) -> None:
-    """The first folder of skills of the project is taken."""
-    rye.write(**{".claude/skills/pdf/SKILL.md": SKILL})
-    rye("new", "skill", "release")
-    assert (rye.work / ".claude/skills/release/SKILL.md").is_file()
 
 
 def test_files_from_elsewhere_become_items(rye: Newcomer) -> None:

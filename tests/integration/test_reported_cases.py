@@ -114,6 +114,12 @@ CASES: dict[str, Case] = {
 ASKED = [(name, query, found) for name, case in CASES.items() for query, found in case.found.items()]
 
 
+@pytest.fixture(scope="session")
+def registries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Registry]:
+    """Return a registry for each case."""
+    return {name: registry(tmp_path_factory.mktemp("case"), case.notes) for name, case in CASES.items()}
+
+
 def registry(folder: Path, notes: dict[str, str]) -> Registry:
     """Return a registry over a project with these notes; front matter stays above the title."""
     files = {}
@@ -124,9 +130,9 @@ def registry(folder: Path, notes: dict[str, str]) -> Registry:
 
 
 @pytest.mark.parametrize(("name", "query", "found"), ASKED, ids=[f"{name}: {query}" for name, query, _ in ASKED])
-def test_a_query_finds_what_it_names(tmp_path: Path, name: str, query: str, found: list[str]) -> None:
+def test_a_query_finds_what_it_names(registries: dict[str, Registry], name: str, query: str, found: list[str]) -> None:
     """These notes, in this order, and no others."""
-    response = registry(tmp_path, CASES[name].notes).search(query, mode="keyword")
+    response = registries[name].search(query, mode="keyword")
     assert [hit.id for hit in response.results] == found
 
 
@@ -139,9 +145,11 @@ def test_a_query_finds_what_it_names(tmp_path: Path, name: str, query: str, foun
         ({"timeout": "!1000"}, []),
     ],
 )
-def test_filters_compare_as_ranges_do(tmp_path: Path, filters: dict[str, Any], found: list[str]) -> None:
+def test_filters_compare_as_ranges_do(
+    registries: dict[str, Registry], filters: dict[str, Any], found: list[str]
+) -> None:
     """A number equals itself however it is written, and a month has its days."""
-    response = registry(tmp_path, CASES["equality compares as ranges do"].notes).search("", filters=filters)
+    response = registries["equality compares as ranges do"].search("", filters=filters)
     assert sorted(hit.id for hit in response.results) == found
 
 

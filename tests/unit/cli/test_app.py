@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -15,12 +13,8 @@ import click
 import pytest
 
 from rye.cli import main
-from rye.cli.app import root
 from rye.cli.commands import COMMANDS
-from rye.cli.options import Place, SearchCommand, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
-from rye.registry.registry import Registry
-from rye.verify.policy import WELL
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -32,17 +26,6 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr(COMMANDS["why"].command, "callback", raises)
-
-
-def test_importing_the_room_is_cheap() -> None:
-    """``import rye.cli`` loads click and the standard library, nothing else."""
-    code = "import sys, rye.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    bare = subprocess.run(
-        [sys.executable, "-c", code.replace(", rye.cli", "")], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.split()) - set(bare.stdout.split()) - set(sys.stdlib_module_names)
-    assert loaded <= {"rye", "click", "colorama"}
 
 
 def test_help_of_every_command_loads_no_third_party_but_click() -> None:
@@ -66,23 +49,6 @@ def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -
     assert done.stdout.splitlines()[-1] == b"loaded"
 
 
-def test_the_table_is_complete_and_without_doubles() -> None:
-    """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
-    names = "search sections show refs why list index init new import sign verify keys trust mcp serve completion help"
-    assert list(COMMANDS) == names.split()
-    with root.make_context("rye", ["help"]) as context:
-        assert root.list_commands(context) == list(COMMANDS)
-    for name, entry in COMMANDS.items():
-        assert entry.command.name == name
-        assert entry.summary.endswith(".")
-        assert len(entry.summary) <= 66
-        with entry.command.make_context(name, [], resilient_parsing=True) as context:
-            text = entry.command.get_help(context)
-        assert "Examples:" in text
-        assert "Exit status:" in text or name == "completion"
-        assert all(line in text for line, _ in entry.examples)
-
-
 @pytest.mark.parametrize("line", [line for entry in COMMANDS.values() for line, _ in entry.examples])
 def test_every_example_is_a_line_that_the_command_accepts(line: str) -> None:
     """Examples are never out of date: the options in them exist."""
@@ -95,40 +61,11 @@ def test_every_example_is_a_line_that_the_command_accepts(line: str) -> None:
         assert context.params
 
 
-def test_every_option_is_explained() -> None:
-    """No option is without help, and no two commands spell the same one differently."""
-    for name, entry in COMMANDS.items():
-        actions = entry.command.commands.values() if isinstance(entry.command, click.Group) else ()
-        for param in (*entry.command.params, *(param for action in actions for param in action.params)):
-            if isinstance(param, click.Option):
-                assert param.help, f"rye {name} {param.opts[0]}"
-
-
-def test_an_option_of_a_search_has_the_default_of_its_argument() -> None:
-    """Both mean the same when nothing is said. Rarer arguments have no option: the query and the settings say them."""
-    assert isinstance(COMMANDS["search"].command, SearchCommand)
-    options = {param.name: param for param in COMMANDS["search"].command.params}
-    parameters = dict(inspect.signature(Registry.search).parameters)
-    for name, parameter in parameters.items():
-        if name in options and name != "query" and parameter.default not in {None, False}:
-            assert options[name].default == parameter.default, name
-    absent = {"fields", "hybrid", "lenient", "level", "prefix", "proximity", "source_boosts"}
-    assert set(parameters) - set(options) == absent | {"self"}
-
-
 def test_the_help_of_a_search_fits_a_screen() -> None:
     """At most 45 lines."""
     command = COMMANDS["search"].command
     with command.make_context("search", [], resilient_parsing=True, terminal_width=80) as context:
         assert len(command.get_help(context).splitlines()) <= 45
-
-
-def test_no_requirement_is_met_by_an_item_that_cannot_be_believed() -> None:
-    """Each choice of ``--require`` is a set of verdicts; changed, moved, partly covered or unsigned items meet none."""
-    (require,) = [param for param in COMMANDS["verify"].command.params if param.name == "require"]
-    assert isinstance(require.type, click.Choice)
-    assert list(require.type.choices) == list(WELL) == ["trusted", "signed"]
-    assert set().union(*WELL.values()) == {"trusted", "untrusted"}
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], ["--version"], *([name, "-h"] for name in COMMANDS)])
@@ -180,12 +117,6 @@ def test_usage_errors_exit_2_and_say_what_to_write(
     assert captured.err.startswith("error[usage]: ")
     assert message in captured.err
     assert hint in captured.err
-
-
-def test_no_arguments_show_the_help_and_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """``rye`` alone says what there is."""
-    assert main([]) == 2
-    assert "Commands:" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -245,15 +176,6 @@ def test_json_behind_the_double_dash_is_a_word(
     assert capsys.readouterr().err == "error[n]: none\n"
 
 
-def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """``--bundle`` adds to what ``RYE_BUNDLES`` names and takes nothing away."""
-    for name in ("here", "there"):
-        (tmp_path / name / "tools").mkdir(parents=True)
-    monkeypatch.setenv("RYE_BUNDLES", str(tmp_path / "there"))
-    sources = ask(Place(bundles=(tmp_path / "here",)), lambda registry: registry.sources)
-    assert {"system:here", "system:there"} <= set(sources)
-
-
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
@@ -298,18 +220,3 @@ def test_an_error_names_the_option_that_was_typed(
     assert main([*args, "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]
     assert shown.startswith(f"error[{error['code']}]: ")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_lists_each_option_once_below_the_heading_it_belongs_to(name: str) -> None:
-    """Those of the command alone come first; where items, keys and the index are, which all commands share, last."""
-    command = COMMANDS[name].command
-    with command.make_context(name, [], resilient_parsing=True) as context:
-        text = command.get_help(context)
-        options = [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
-    below = re.split("Commands:|Examples:", text[text.index("ptions:\n") :])[0]
-    listed = re.findall(r"^  ([^\s,]+)", below, re.MULTILINE)
-    assert sorted(listed) == sorted(min(each.opts, key=len) for each in options)
-    known = ("Options:", "Answer:", "Spaces, keys and the index:", "Commands:")
-    headings = re.findall(r"^[A-Z].*:$", text, re.MULTILINE)
-    assert headings == [each for each in known if each in headings]

@@ -6,7 +6,6 @@ import click
 import pytest
 
 from rye.cli.commands import COMMANDS
-from rye.index.schema import HIDDEN_STATES
 
 
 def parsed(*args: str) -> dict[str, object]:
@@ -46,12 +45,6 @@ def test_a_leading_exclusion_is_refused_with_the_way_to_write_it(arg: str) -> No
     assert str(getattr(caught.value, "hint", "")).startswith("rye search -- ")
 
 
-@pytest.mark.parametrize("args", [("-n5",), ("-n", "5"), ("-s", "tool"), ("--filter", "-x=y"), ("--", "-x")])
-def test_real_short_options_still_work(args: tuple[str, ...]) -> None:
-    """What is an option, a value of one or behind ``--`` is no exclusion."""
-    parsed(*args)
-
-
 @pytest.mark.parametrize(
     ("command", "args", "line"),
     [
@@ -71,25 +64,3 @@ def test_the_line_to_write_instead_is_whole(command: click.Command, args: tuple[
     with pytest.raises(click.UsageError) as caught:
         command.make_context(str(command.name), list(args))
     assert getattr(caught.value, "hint", "").endswith(line)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        COMMANDS["search"].command,
-        COMMANDS["why"].command,
-        COMMANDS["sections"].command,
-        COMMANDS["list"].command,
-    ],
-)
-def test_every_state_that_hides_an_item_is_named(command: click.Command) -> None:
-    """Where items that have had their time can be asked for."""
-    (option,) = [param for param in command.params if param.name == "include_superseded"]
-    assert all(state in str(getattr(option, "help", "")) for state in HIDDEN_STATES)
-
-
-def test_an_unknown_long_option_may_be_meant_as_query() -> None:
-    """The error names the nearest option and the way to search for the text."""
-    with pytest.raises(click.UsageError, match="--json") as caught:
-        parsed("--jsn")
-    assert getattr(caught.value, "hint", "") == "if it is part of the query: rye search -- --jsn"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,16 +41,6 @@ def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         return status, "".join(capsys.readouterr())
 
     return command
-
-
-def test_a_publish_says_what_it_did(run: Run) -> None:
-    """In a sentence, or as JSON."""
-    status, said = run("publish", ADDRESS)
-    assert status == 0
-    assert said.strip().endswith(f"{ADDRESS}: 3 items of shop; 3 added, 0 changed, 0 removed, 0 unchanged")
-    status, said = run("publish", ADDRESS, "--json")
-    facts = json.loads(said)
-    assert (facts["owner"], facts["unchanged"], facts["changes"]) == ("shop", 3, [])
 
 
 def test_a_dry_run_lists_each_change(run: Run, project: Path) -> None:
@@ -97,14 +86,3 @@ def test_on_a_terminal_many_removals_are_asked_about(run: Run, project: Path, mo
     assert run("publish", ADDRESS)[0] == 0
     assert all("1 of the 3 items of shop" in question for question in asked)
     assert "1 removed" not in run("publish", ADDRESS)[1]
-
-
-def test_an_address_is_needed_and_options_of_publishing_go_with_it_alone(run: Run) -> None:
-    """The error names what is missing or has no effect."""
-    status, said = run("publish")
-    assert status == 2
-    assert "address of the registry is missing" in said
-    for option in ("--repair", "--owner=a", "--replicas=1", "--dry-run", "--scope=tool"):
-        status, said = run("status", option)
-        assert status == 2
-        assert option.partition("=")[0] in said

@@ -10,16 +10,7 @@ from tests.unit.cli.workshop import Workshop, lay
 
 pwd = pytest.importorskip("pwd")
 
-COMMANDS = (
-    ("search", "server"),
-    ("list",),
-    ("show", "tool:demo/deploy"),
-    ("verify",),
-    ("trust", "list"),
-    ("keys", "list"),
-    ("refs", "tool:demo/deploy"),
-    ("index", "status"),
-)
+COMMANDS = (("search", "server"), ("show", "tool:demo/deploy"), ("verify",), ("trust", "list"), ("index", "status"))
 
 
 @pytest.fixture

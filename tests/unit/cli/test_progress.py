@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -14,14 +13,6 @@ def ticking(*times: float) -> Callable[[], float]:
     """Return a clock that shows these times one after the other."""
     left = iter(times)
     return lambda: next(left)
-
-
-def test_a_short_index_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """Below a second nothing is drawn."""
-    with IndexProgress(watched=True, clock=ticking(0, 0.2, 0.9)) as progress:
-        progress(1, 10, "project")
-        progress(9, 10, "project")
-    assert capsys.readouterr().err == ""
 
 
 def test_nobody_watches_nothing_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,13 +34,6 @@ def test_a_long_index_shows_how_far_it_is(capsys: pytest.CaptureFixture[str]) ->
     assert "3/10" in captured.err
     assert "4/10" not in captured.err
     assert "5/10" in captured.err
-
-
-def test_a_missing_standard_error_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process without standard error indexes in silence."""
-    monkeypatch.setattr(sys, "stderr", None)
-    with IndexProgress(clock=ticking(0, 5)) as progress:
-        progress(1, 2, "user")
 
 
 def test_a_long_index_shows_how_fast_it_is_and_what_is_left(

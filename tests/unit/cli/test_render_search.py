@@ -21,60 +21,12 @@ def test_a_hit_shows_rank_name_score_verdict_source_title_and_preview() -> None:
     ]
 
 
-def test_ranks_go_on_over_pages_and_align() -> None:
-    """The rank counts from the start of the whole list."""
-    text = "\n".join(render_search(response(hit(), hit(), total=30, offset=8), PLAIN))
-    assert "\n 9. tool" in text
-    assert "\n10. tool" in text
-
-
-def test_a_system_hit_names_its_bundle() -> None:
-    """Of the system space, the bundle is what matters."""
-    assert "  system:core" in list(render_search(response(hit(source="system", bundle="core")), PLAIN))[2]
-
-
-def test_a_verdict_that_needs_a_reason_shows_its_code() -> None:
-    """An unknown key, a wrong digest: the code stands by the word; unsigned says all."""
-    marks = [
-        list(render_search(response(hit(signature=signature(verdict, code="why"))), PLAIN))[2].split("  ")[2]
-        for verdict in ("trusted", "untrusted", "partial", "misplaced", "tampered", "unsigned")
-    ]
-    assert marks == [
-        "✓ trusted",
-        "? untrusted (why)",
-        "◐ partial (why)",
-        "↷ misplaced (why)",
-        "✗ tampered (why)",
-        "– unsigned",
-    ]
-
-
-def test_exact_hits_and_shadows_are_marked() -> None:
-    """What equals the query, hides others or is hidden says so."""
-    lines = list(render_search(response(hit(exact=True, shadows=("user", "system:core"), shadowed_by=("x",))), PLAIN))
-    assert lines[2].endswith("  exact")
-    assert lines[-2:] == ["    shadows user, system:core", "    shadowed by x"]
-
-
-def test_without_title_and_preview_the_description_speaks() -> None:
-    """An item without a body still says what it is."""
-    lines = list(render_search(response(hit(title="", preview="")), PLAIN))
-    assert lines[3:] == ["    Puts a build on a server"]
-
-
 def test_matches_are_lighted_where_there_is_colour() -> None:
     """The matched words of title and preview stand out; without colour there is no escape code at all."""
     coloured = "\n".join(render_search(response(hit()), Terminal(colour=True)))
     assert "how to \x1b[33m\x1b[1mdeploy\x1b[0m a build" in coloured
     assert "\x1b[33m\x1b[1mDeploy\x1b[0m a build" in coloured
     assert "\x1b" not in "\n".join(render_search(response(hit()), PLAIN))
-
-
-def test_a_preview_is_wrapped_to_the_terminal() -> None:
-    """No line of a preview is wider than the terminal."""
-    lines = list(render_search(response(hit(preview="word " * 60, highlights={})), Terminal(width=50)))
-    assert len(lines) > 6
-    assert all(cells(line) <= 50 for line in lines)
 
 
 def test_hostile_item_text_never_reaches_the_terminal() -> None:
@@ -122,16 +74,6 @@ def test_an_explanation_draws_what_each_part_gave_of_what_it_could_and_in_which_
     assert "deploys x2" in plain
 
 
-def test_an_explanation_without_scoring_term_queries_says_so() -> None:
-    """A query of filters only gives every hit the same score, and says why."""
-    assert "no part of the query contributes to the score" in list(render_search(response(hit(explain=())), PLAIN))[-1]
-
-
-def test_ids_are_one_per_line() -> None:
-    """For scripts: type and id and nothing else."""
-    assert list(render_ids(response(hit(), hit(id="b")))) == ["tool:demo/deploy", "tool:b"]
-
-
 def test_notes_hold_everything_besides_the_hits() -> None:
     """Staleness, warnings, what is hidden and how to see it, the suggestion, the next page."""
     answer = response(
@@ -143,15 +85,6 @@ def test_notes_hold_everything_besides_the_hits() -> None:
         "hidden: 2 superseded (--include-superseded shows them)",
         "did you mean: deploy~",
         "next page: --offset 1",
-    ]
-
-
-def test_nothing_found_says_what_was_searched() -> None:
-    """An empty answer names query, scope and space; a page behind the last says that instead."""
-    assert list(render_notes(response(), PLAIN)) == ["nothing found for deploy in scope *, space all"]
-    assert "nothing found in scope" in next(render_notes(response(query=""), PLAIN))
-    assert list(render_notes(response(total=3, offset=9), PLAIN)) == [
-        "nothing from offset 9 on; the last of 3 hits is before it"
     ]
 
 

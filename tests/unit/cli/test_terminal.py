@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal, note, note_line, say, say_raw
+from rye.cli.terminal import PLAIN, Terminal, note, say, say_raw
 from rye.errors import EnvironmentFault
-from rye.trust.model import Verdict
 from tests.unit.cli.samples import HOSTILE
 
 
@@ -75,42 +74,11 @@ def test_wishes_about_colour(
     assert Terminal.of(io.StringIO()).colour is in_file
 
 
-def test_lines_are_wrapped_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The width is the terminal's; other readers get whole lines."""
-    monkeypatch.setenv("COLUMNS", "77")
-    assert Terminal.of(Screen()).width == 77
-    assert Terminal.of(io.StringIO()).width is None
-
-
 def test_a_closed_or_missing_stream_shows_nothing_special() -> None:
     """A stream that is gone is plain, not an error."""
     closed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     closed.close()
     assert Terminal.of(None) == Terminal.of(closed) == PLAIN
-
-
-def test_every_verdict_has_marks_of_its_own() -> None:
-    """The table covers the verdicts, in their order; no two share a mark, and the second ones are ASCII."""
-    assert list(VERDICT_MARKS) == [str(verdict) for verdict in Verdict]
-    for at in (0, 1):
-        marks = [row[at] for row in VERDICT_MARKS.values()]
-        assert len(set(marks)) == len(marks)
-    assert "".join(row[1] for row in VERDICT_MARKS.values()).isascii()
-
-
-def test_marks_fall_back_where_the_encoding_lacks_them() -> None:
-    """A Latin-1 reader gets the ASCII mark."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
-    assert Terminal.of(stream).verdict("trusted") == "+ trusted"
-    assert PLAIN.verdict("trusted") == "✓ trusted"
-
-
-def test_style_without_colour_is_the_text() -> None:
-    """No escape code leaves a stream without colour; nothing is coloured when there is no text."""
-    assert PLAIN.style("x", "red", bold=True) == PLAIN.light("x") == PLAIN.dim("x") == "x"
-    coloured = Terminal(colour=True)
-    assert coloured.style("") == coloured.dim("") == ""
-    assert coloured.light("x").startswith("\x1b[")
 
 
 def test_raw_text_goes_to_a_program_byte_for_byte(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,14 +105,3 @@ def test_a_closed_standard_output_is_an_error_of_the_environment(monkeypatch: py
     note("lost")
     with pytest.raises(EnvironmentFault, match="closed"):
         say("x")
-
-
-def test_a_long_warning_is_broken_at_words_and_a_command_is_not() -> None:
-    """Only on a terminal; what follows the first line stands behind its margin, so that it looks like no other note."""
-    text = "error: a file named so \nwas left out of the list"
-    assert note_line("warning", text, Terminal(width=40), indent=4).splitlines() == [
-        "    warning: error: a file named so was",
-        "      left out of the list",
-    ]
-    assert note_line("fix", f"rye sign {'x' * 50} y", Terminal(width=40)) == f"fix: rye sign {'x' * 50} y"
-    assert "\n" not in note_line("warning", text, Terminal())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rye._text import block, inline
 from rye.cli.render.parts import passage
-from rye.cli.terminal import cells, json_text, pad
+from rye.cli.terminal import cells, json_text
 from tests.unit.cli.samples import ESCAPED, HOSTILE
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=60)
@@ -60,49 +60,14 @@ def test_json_is_safe_to_look_at_and_means_the_same(text: str) -> None:
     assert "\n" not in dumped
 
 
-def test_json_keeps_readable_letters() -> None:
-    """Letters of other scripts are not escaped, unless the encoding has none."""
-    assert json_text("straße 日本", indent=None) == '"straße 日本"'
-    assert json_text("ß", ascii_only=True) == '"\\u00df"'
-
-
 def test_a_block_keeps_its_lines_and_tabs() -> None:
     """Line ends of either kind and tabs are layout; a lone carriage return could overwrite a line and is not."""
     assert block("a\r\n\tb\nc\rd") == "a\n\tb\nc\\x0dd"
 
 
-def test_inline_text_has_single_spaces() -> None:
-    """Line ends, tabs and runs of spaces become one space."""
-    assert inline("  a\n\n b\tc ") == "a b c"
-
-
-def test_wide_and_combining_characters_are_measured_in_cells() -> None:
-    """A CJK character takes two cells, an accent none."""
-    assert cells("日本") == 4
-    assert cells("e\u0301") == 1
-    assert pad("日", 4) == "日  "
-
-
-def test_passage_lights_the_matches() -> None:
-    """The characters of each range stand out, also across a space."""
-    assert passage("how to deploy it", [(7, 13)], light=starred, width=None) == ["how to *deploy* it"]
-    assert passage("file system", [(0, 11)], light=starred, width=None) == ["*file* *system*"]
-
-
-def test_passage_wraps_at_the_width() -> None:
-    """No line is longer than the width, colour not counted; a word longer than it stands alone."""
-    lines = passage("aaa bbb ccc dddddddddd e", [(4, 7)], light=starred, width=7)
-    assert lines == ["aaa *bbb*", "ccc", "dddddddddd", "e"]
-
-
 def test_ranges_outside_the_text_do_no_harm() -> None:
     """A range that ends beyond the text, is empty or lies outside is cut to what there is."""
     assert passage("abc", [(2, 99), (1, 1), (-5, -2), (50, 60)], light=starred, width=None) == ["ab*c*"]
-
-
-def test_passage_of_nothing_is_no_line() -> None:
-    """An empty preview takes no line."""
-    assert passage(" \n", (), light=starred, width=10) == []
 
 
 @given(ANY, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60))), st.integers(1, 30))
