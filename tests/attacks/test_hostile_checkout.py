@@ -16,7 +16,7 @@ from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import lay
 
-MANY = 2000
+MANY = 1_200
 FOLDERS = ("multiprocessing", "encodings", "concurrent", "importlib", "json", "cryptography", "numpy", "yaml", "rye")
 
 COMMAND = """
