@@ -16,7 +16,7 @@ from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import lay
 
-MANY = 1_200
+MANY = 2_000
 FOLDERS = ("multiprocessing", "encodings", "concurrent", "importlib", "json", "cryptography", "numpy", "yaml", "rye")
 
 COMMAND = """

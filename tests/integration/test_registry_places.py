@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rye import NotFoundError, Registry
+from rye import Registry
 from rye.errors import EnvironmentFault
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim
@@ -251,55 +251,7 @@ def test_the_stand_in_for_a_cache_is_removed(sim: SpaceSim) -> None:
     assert list((sim.folder / "tmp").iterdir()) == []
 
 
-def test_one_index_for_all_projects_that_see_a_root(sim: SpaceSim) -> None:
-    """User space and bundles are indexed once, however many projects use them."""
-    sim.write("system:shop", "tools/sell.py", TOOL)
-    sim.registry().search("deploy")
-    other = sim.folder / "other"
-    lay(other, {".ai/tools/deploy.py": TOOL})
-    registry = sim.registry(project=other)
-    report = registry.refresh()
-    assert (report.added, report.changed, report.removed) == (1, 0, 0)
-    shared = {status.source: status.cache for status in sim.registry().status()}
-    assert {status.source for status in registry.status() if status.cache != shared[status.source]} == {"project"}
-
-
 # the spaces
-
-
-def test_the_project_is_found_upwards(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the working directory, passing over the user space; without one there are the other spaces."""
-    inner = sim.project / "src" / "deep"
-    inner.mkdir(parents=True)
-    monkeypatch.chdir(inner)
-    assert Registry(user=sim.user, bundles=(), cache_dir=sim.cache).sources == ("project", "user")
-    monkeypatch.chdir(sim.user)
-    assert Registry(user=sim.user, bundles=(), cache_dir=sim.cache).sources == ("user",)
-    monkeypatch.setenv("USER_SPACE", str(sim.user))
-    assert Registry(bundles=(), cache_dir=sim.cache).sources == ("user",)
-
-
-def test_what_the_caller_names_must_exist(sim: SpaceSim) -> None:
-    """A project, bundle or trust file that is not there is an error that names it; a user space need not exist."""
-    gone = sim.folder / "gone"
-    for code, options in (
-        ("project-not-found", {"project": gone}),
-        ("bundle-not-found", {"bundles": (gone,)}),
-    ):
-        with pytest.raises(NotFoundError) as caught:
-            sim.registry(**options)
-        assert caught.value.code == code
-        assert str(gone) in str(caught.value)
-    with pytest.raises(NotFoundError, match="gone"):
-        sim.registry(trust=(gone,)).search("")
-    assert sim.registry(user=gone).search("deploy", space="project").total == 1
-
-
-def test_no_bundles_means_no_system_space(sim: SpaceSim) -> None:
-    """An empty sequence leaves out rye's own items too; folders come after them."""
-    assert sim.registry(bundles=()).sources == ("project", "user")
-    assert sim.registry(bundles=()).search("", space="system").total == 0
-    assert sim.registry().sources == ("project", "user", "system:rye", "system:shop")
 
 
 def test_trust_files_that_cannot_be_used(sim: SpaceSim) -> None:
@@ -341,28 +293,6 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         lay(site / name, {"__init__.py": "raise RuntimeError('imported')\n", file: TOOL})
     monkeypatch.syspath_prepend(str(site))
     return site
-
-
-def test_an_installed_bundle_without_items(sim: SpaceSim, installed: Path) -> None:
-    """It is named in a warning with what to do; the other one is searched."""
-    registry = sim.registry(bundles=None)
-    assert "system:works" in registry.sources
-    assert "system:has_no_items" not in registry.sources
-    response = registry.search("deploy")
-    assert "works" in {hit.bundle for hit in response.results}
-    (warning,) = [text for text in response.warnings if "has_no_items" in text]
-    assert "RYE_BUNDLES" in warning
-    assert (installed / "works").is_dir()
-
-
-def test_named_folders_come_from_the_environment_too(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``RYE_BUNDLES`` adds folders to what is installed; one that does not exist is a warning."""
-    sim.write("system:shop", "tools/sell.py", TOOL)
-    gone = sim.folder / "gone"
-    monkeypatch.setenv("RYE_BUNDLES", f"{sim.bundles['shop']}{os.pathsep}{gone}")
-    registry = sim.registry(bundles=None)
-    assert "system:shop" in registry.sources
-    assert any(str(gone) in warning for warning in registry.search("").warnings)
 
 
 def test_a_bundle_folder_imports_nothing(sim: SpaceSim, installed: Path) -> None:

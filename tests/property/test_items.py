@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rye.errors import ItemError
 from rye.items import yaml
 from rye.items.front_matter import load_lines
-from rye.items.markdown import _blocks, _headings, read_markdown
+from rye.items.markdown import read_markdown
 from rye.items.model import STATED_KEYS, ItemType
 from rye.items.reader import EXTENSIONS, parse
 from rye.items.values import decode
@@ -148,32 +148,6 @@ def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
     for own in sections_of(item):
         first, last = own.chunks[0][0], own.chunks[-1][1]
         assert item.body[first:last] == own.text
-
-
-MORE_LINES = (
-    *("  # C", "    # E", "\t# F", " \t# G", "- # H", "10. # I", "> # J", "- > # K", "-", "  text", "## ", "#x", "\\"),
-    *(
-        "<?x",
-        "?>",
-        "<script>",
-        "</script>",
-        "<a b>",
-        "<![CDATA[",
-        "]]>",
-        "[a]:",
-        "[a]: <",
-        "/b '",
-        "# T'",
-        "[x",
-        "]: /y",
-    ),
-)
-
-
-@given(st.lists(st.sampled_from((*LINES, *MORE_LINES)), max_size=12).map("\n".join))
-def test_headings_are_the_same_by_definitions_of_links_as_by_events(text: str) -> None:
-    """The fast way to find headings gives level and place of each heading that the parser reports."""
-    assert _headings(text) == _blocks(text).headings
 
 
 keys = st.from_regex(r"[a-z][a-z_-]{0,9}", fullmatch=True)

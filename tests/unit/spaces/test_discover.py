@@ -10,7 +10,7 @@ import pytest
 
 from rye.errors import EnvironmentFault
 from rye.spaces.discover import check_project, check_writable, find_project, project_root, user_root, user_space
-from rye.spaces.model import FOLDER, SUFFIXES, Root, Space
+from rye.spaces.model import FOLDER, Root, Space
 
 
 def test_the_user_space_is_named_by_the_environment_else_home(tmp_path: Path) -> None:
@@ -19,14 +19,6 @@ def test_the_user_space_is_named_by_the_environment_else_home(tmp_path: Path) ->
     assert user_space({}) == user_space({"USER_SPACE": ""}) == Path.home()
     assert user_space({"USER_SPACE": "~/x"}) == Path.home() / "x"
     assert user_space({"USER_SPACE": "x"}) == Path.cwd() / "x"
-
-
-def test_the_environment_of_the_process_counts_when_none_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without an argument the process is asked."""
-    monkeypatch.setenv("USER_SPACE", str(tmp_path))
-    assert user_space() == tmp_path
 
 
 def test_no_home_is_the_machines_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,16 +87,6 @@ def test_what_cannot_be_the_nearest_project_does_not_give_way_to_another(tmp_pat
     assert check_project(path.parent, user=user) == path.parent
 
 
-def test_the_users_own_folder_may_be_a_link(tmp_path: Path) -> None:
-    """As where it is kept among other settings: it is no project, and no fault, also by another name of the home."""
-    home = tmp_path / "home"
-    (home / "dots" / FOLDER).mkdir(parents=True)
-    (home / FOLDER).symlink_to("dots/.ai")
-    (tmp_path / "alias").symlink_to(home)
-    for start in (home, home / "dots", tmp_path / "alias"):
-        assert find_project(start, user=home) is None
-
-
 def test_nothing_is_written_through_a_link_out_of_the_project(tmp_path: Path) -> None:
     """One inside it is no matter, nor is a link on the way to it, nor one that the user has put into the own space."""
     for name in ("one", "two"):
@@ -118,26 +100,3 @@ def test_nothing_is_written_through_a_link_out_of_the_project(tmp_path: Path) ->
         assert str(tmp_path / "two" / "kept") in caught.value.message
     for root in (project_root(tmp_path / "two"), project_root(tmp_path / "way"), user_root(tmp_path / "one")):
         check_writable(root)
-
-
-def test_roots_are_absolute_and_keep_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative folder is made absolute; a link in it stays, for paths are shown to the user."""
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    monkeypatch.chdir(tmp_path)
-    assert project_root(Path("link")) == Root(Space.PROJECT, tmp_path / "link" / FOLDER)
-    assert user_root(Path("link/../real")).path == tmp_path / "real" / FOLDER
-
-
-def test_sources_and_priorities() -> None:
-    """Project before user before system; a system root names its bundle."""
-    roots = [Root(Space.PROJECT, Path("p")), Root(Space.USER, Path("u")), Root(Space.SYSTEM, Path("s"), bundle="b")]
-    assert [root.source for root in roots] == ["project", "user", "system:b"]
-    assert [root.priority for root in roots] == [0, 1, 2]
-    assert roots[0].space == "project"
-
-
-def test_suffixes_are_those_of_all_types() -> None:
-    """What may be an item at all."""
-    assert {".md", ".py", ".yml", ".cjs"} <= SUFFIXES
-    assert ".txt" not in SUFFIXES

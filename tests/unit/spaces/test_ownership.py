@@ -10,11 +10,8 @@ import pytest
 from rye import Registry
 from rye._files import others_control
 from rye.cli import main
-from rye.errors import EnvironmentFault
 from rye.keyring.trust import Trust
-from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
-from rye.spaces.model import Root, Space
 from rye.trust.trust_file import trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.signed import ANN
@@ -115,16 +112,6 @@ def test_whose_a_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert others_control(place) == ""
 
 
-def test_the_user_space_and_bundles_are_not_written_either(sim: SpaceSim) -> None:
-    """As for a project."""
-    for space, path in ((Space.USER, sim.root("user")), (Space.SYSTEM, sim.folder / "pack")):
-        path.mkdir(exist_ok=True)
-        give_away(path)
-        with pytest.raises(EnvironmentFault) as caught:
-            check_writable(Root(space, path))
-        assert (caught.value.code, "RYE_SAFE_FOLDERS" in caught.value.hint) == ("unsafe-owner", True)
-
-
 @pytest.mark.parametrize("place", [HELLO, "tools/demo", "tools"])
 def test_a_file_or_folder_of_others_in_an_own_project_is_named(
     sim: SpaceSim, place: str, monkeypatch: pytest.MonkeyPatch
@@ -152,21 +139,6 @@ def test_a_search_names_what_others_put_into_a_folder_that_they_can_write(sim: S
     give_away(sim.write("project", HELLO, TEXT))
     (named,) = [text for text in registry.search("hello").warnings if "unsafe-owner" in text]
     assert f", {HELLO} belongs to another user" in named or f", {HELLO} can be written by everybody" in named
-
-
-def test_many_files_of_others_are_one_warning(sim: SpaceSim) -> None:
-    """It names the first, in verify by whatever number of processes; where the root is theirs, that alone is said."""
-    for number in range(600):
-        give_away(sim.write("project", f"tools/demo/t{number:03}.py", TEXT))
-    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
-    for warnings in (registry.verify().warnings, registry.search("hello").warnings):
-        (named,) = [text for text in warnings if "unsafe-owner" in text]
-        assert named.count("tools/demo/t") == 3
-        assert " and more: " in named
-    give_away(sim.root("project"))
-    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
-    for warnings in (registry.verify().warnings, registry.search("hello").warnings):
-        assert sum("unsafe-owner" in text or "nothing is signed" in text for text in warnings) == 1
 
 
 def test_a_space_behind_a_link_is_as_safe_as_the_folder_that_it_leads_into(tmp_path: Path) -> None:

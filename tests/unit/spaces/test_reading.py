@@ -81,12 +81,6 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
     assert refusal(tmp_path / "gone", "tools/x.py") == "vanished"
 
 
-def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
-    """It cannot be read, and that is all."""
-    lay(tmp_path, {"tools/x": ""})
-    assert refusal(tmp_path, "tools/x/y.py") == "unreadable"
-
-
 def test_a_loop_of_links(tmp_path: Path) -> None:
     """It cannot be read, and that is all."""
     (tmp_path / "tools").mkdir()
@@ -107,17 +101,6 @@ def test_a_file_that_grows_while_it_is_read_is_cut_off(tmp_path: Path, monkeypat
     lay(tmp_path, {"tools/x.py": b"x"})
     monkeypatch.setattr(os, "read", lambda _handle, count: b"x" * min(count, 1 << 16))
     assert refusal(tmp_path, "tools/x.py") == "too-large"
-
-
-def test_a_read_that_returns_less_than_was_asked_for_is_continued(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As some file systems do: what was not read is no end of the file."""
-    content = bytes(range(100)) * 50
-    lay(tmp_path, {"tools/x.py": content})
-    read = os.read
-    monkeypatch.setattr(os, "read", lambda handle, count: read(handle, min(count, 1000)))
-    assert read_file(Root(Space.PROJECT, tmp_path), "tools/x.py") == content
 
 
 def test_folder_swapped_for_a_link_at_that_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,11 +138,3 @@ def test_link_swapped_after_it_was_resolved(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os.path, "realpath", swapping)
     assert refusal(root, "tools/y.py") in {"link-escape", "unreadable"}
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
-    """The message gives the system's reason."""
-    lay(tmp_path, {"tools/x.py": ""})
-    (tmp_path / "tools" / "x.py").chmod(0)
-    assert refusal(tmp_path, "tools/x.py") == "unreadable"

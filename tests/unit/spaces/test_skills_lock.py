@@ -89,16 +89,6 @@ def test_a_skill_that_differs_or_is_missing_is_named_with_its_source(sim: SpaceS
     assert [each for each in strict if each.startswith("lock-")] == ([code] if code else [])
 
 
-def test_show_says_where_a_skill_came_from(sim: SpaceSim) -> None:
-    """By the lock file; nothing else has a source."""
-    lay(sim.project / ".claude/skills/pdf", {"SKILL.md": SKILL})
-    sim.write("project", "knowledge/a.md", "# A\n")
-    lock(sim.project, "0" * 64)
-    registry = sim.registry()
-    assert registry.get("directive:pdf").installed_from == "acme/skills"
-    assert registry.get("knowledge:a").installed_from == ""
-
-
 BAD = [
     "",
     "[]",

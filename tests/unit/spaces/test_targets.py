@@ -10,11 +10,9 @@ import pytest
 
 from rye.cli import main
 from rye.errors import ArgumentError, SigningError
-from rye.spaces import targets
 from rye.spaces.layout import Layout
-from rye.spaces.model import is_within
-from rye.spaces.targets import files_to_sign, read_targets
-from rye.verify.report import Unchecked, VerifiedItem
+from rye.spaces.targets import read_targets
+from rye.verify.report import Unchecked
 from rye.verify.stream import stream_outcomes
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
@@ -110,16 +108,6 @@ def test_a_folder_that_cannot_be_listed_counts_where_the_target_may_be_in_it(
     assert target.covers(target.roots[0], folder) is covered
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_closed_folder_beside_the_target_and_around_it(sim: SpaceSim) -> None:
-    """The one is nothing to the answer, the other is why there is none."""
-    closed = sim.root("project") / "tools" / "closed"
-    closed.mkdir()
-    closed.chmod(0)
-    assert faults(sim, "tool:a/good") == []
-    assert faults(sim, "tool:closed/x") == ["unreadable", "no-match"]
-
-
 def test_a_space_that_may_not_be_entered_is_not_an_empty_one(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may enter everything, so the refusal is put in: signing and verifying say what is the matter."""
     real, base = os.scandir, str(sim.root("project"))
@@ -204,25 +192,3 @@ def test_a_path_is_looked_up(sim: SpaceSim) -> None:
             *wider,
         ]
         assert sorted(paths) == sorted(expected)
-
-
-def test_skills_that_are_named_one_by_one_are_not_compared_with_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As a shell names them by ``.claude/skills/*``, and ``rye init``: the work grows with their number."""
-    sim = SpaceSim(tmp_path, bundles=())
-    folders = [sim.project / ".claude/skills" / f"s{number}" for number in range(100)]
-    for folder in folders:
-        folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: Do it\n---\n", encoding="utf-8")
-    calls = list[str]()
-
-    def counted(path: str, folder: str) -> bool:
-        calls.append(path)
-        return is_within(path, folder)
-
-    monkeypatch.setattr(targets, "is_within", counted)
-    texts = tuple(map(str, folders))
-    assert len(files_to_sign(texts, layout(sim), "project")[0]) == 100
-    assert len([each for each in stream_outcomes(texts, layout(sim)) if isinstance(each, VerifiedItem)]) == 100
-    assert len(calls) < 100 * 20

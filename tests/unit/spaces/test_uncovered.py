@@ -10,58 +10,18 @@ from pathlib import Path
 import pytest
 
 from rye.items.clients import CLIENTS, FIXED_FILES, FIXED_NAMES, OF_PROJECTS, OF_USERS
-from rye.spaces.discover import client_roots, has_files
+from rye.spaces.discover import client_roots
 from rye.spaces.model import Root, Space
 from rye.spaces.tree import FOLDER, LINK, PLAIN, PROGRAM, is_listable, mode_of, tree
-from rye.spaces.uncovered import named_files, noticed, runnable_beside
+from rye.spaces.uncovered import noticed, runnable_beside
 from rye.spaces.walk import Walk, list_items
 from tests.support.files import lay as lay_files
 from tests.unit.cli.workshop import Workshop, lay
-
-RUNNABLE = {
-    "tools/a/_helper.py": "x",
-    "tools/a/evil.rb": "x",
-    "tools/a/package.json": "{}",
-    "tools/a/lib.so": "x",
-    "tools/a/json/__init__.py": "x",
-    "tools/a/.setup.sh": "x",
-}
-HARMLESS = {
-    "tools/a/deploy.py": "x",
-    "tools/a/__init__.py": "",
-    "tools/a/notes.txt": "x",
-    "tools/a/data.csv": "x",
-    "tools/a/.hidden": "x",
-    "tools/a/.git/hook.sh": "x",
-    "tools/a/sub/index.js": "x",
-    "knowledge/a/_draft.py": "x",
-}
 
 
 def beside(root: Root) -> list[str]:
     """Return what a walk finds beside tools."""
     return sorted(path for listing in Walk(root, "noticed") for path in noticed(root, listing))
-
-
-def test_what_a_tool_may_run_is_found_by_the_walk_and_beside_the_tool(tmp_path: Path) -> None:
-    """By its name; an empty file, data and what is no tool are harmless, and items have verdicts of their own."""
-    lay_files(tmp_path, RUNNABLE | HARMLESS)
-    root = Root(Space.PROJECT, tmp_path)
-    assert beside(root) == sorted(RUNNABLE)
-    assert sorted(runnable_beside(root, "tools/a/deploy.py")) == sorted(RUNNABLE)
-
-
-def test_modules_are_found_in_every_folder_above(tmp_path: Path) -> None:
-    """Node looks there for what a tool requires."""
-    lay_files(tmp_path, {"tools/a/b/t.js": "x", "tools/a/node_modules/m/index.js": "x", "node_modules/n/index.js": "x"})
-    root = Root(Space.PROJECT, tmp_path)
-    assert beside(root) == ["node_modules/", "tools/a/node_modules/"]
-    assert runnable_beside(root, "tools/a/b/t.js") == ("tools/a/node_modules/", "node_modules/")
-    lay_files(tmp_path, {"tools/a/u.js": "x", "tools/a/run.sh": "", "tools/c/_x.py": "x"})
-    several = "tools/a/b/t.js", "tools/a/u.js", "tools/c/t.js"
-    each = [path for tool in several for path in runnable_beside(root, tool)]
-    assert sorted(runnable_beside(root, *several)) == sorted({*each})
-    assert "tools/c/_x.py" in each
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
@@ -127,12 +87,6 @@ def test_all_files_are_listed_with_their_modes(tmp_path: Path) -> None:
     assert unlisted == {path for path in kept if path.endswith((".pem", ".tmp"))}
 
 
-def test_only_the_first_names_are_shown() -> None:
-    """A thousand files do not flood an answer."""
-    assert named_files(["a", "b"]) == "a, b"
-    assert named_files([str(number) for number in range(1_000)]) == "0, 1, 2, 3, 4 and 995 more"
-
-
 PATHS = (
     # instructions
     *(".claude/CLAUDE.md", "AGENTS.override.md", "QWEN.md", "CLAUDE.local.md", ".junie/guidelines.md", "a/GEMINI.md"),
@@ -151,7 +105,7 @@ PATHS = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """A project with one file at each of the paths."""
     shop = lay(tmp_path_factory.mktemp("obeyed"))
@@ -162,7 +116,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return shop
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def named(shop: Workshop) -> set[str]:
     """Every path that a strict verification names."""
     report = json.loads(shop.run("verify", "--strict", "--space", "project", "--json").out)
@@ -198,15 +152,6 @@ def test_attack_a_command_and_a_hook_of_a_signed_plugin_are_changed(tmp_path: Pa
     assert "directive:commands/c" in shop.run("verify", str(plugin)).out
 
 
-def test_items_and_their_signatures_are_covered(tmp_path: Path) -> None:
-    """Places of items are left to whoever walks those; what lies beside them is named."""
-    for path in (".claude/skills/x/SKILL.md", ".cursor/mcp.json", ".cursor/mcp.json.sig", ".claude/hooks/a.sh"):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("x")
-    (root,) = (each for each in client_roots(Space.PROJECT, tmp_path, OF_PROJECTS) if each.client == FIXED_FILES)
-    assert beside(root) == [".claude/hooks/a.sh"]
-
-
 @pytest.mark.parametrize("target", [".store", ".junie"])
 def test_attack_instructions_behind_a_link_in_place_of_the_folder_of_a_client(tmp_path: Path, target: str) -> None:
     """What clients read through the link is an item or named, by the path by which they read it."""
@@ -239,26 +184,6 @@ def test_attack_a_hidden_skill_with_a_signature_of_its_own(tmp_path: Path) -> No
     (root,) = client_roots(Space.PROJECT, tmp_path, OF_PROJECTS)
     others = [path for listing in Walk(root, "all") for path, _ in listing.others]
     assert others == [".b/SKILL.md", ".b/SKILL.sig"]
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("AGENTS.md", True),
-        (".claude/settings.json", True),
-        (".clinerules/x.md", False),
-        (".claude/skills/x/SKILL.md", False),
-        (".github/workflows/ci.yml", False),
-        (".github/copilot-instructions.md", True),
-        (".vscode/settings.json", False),
-        ("README.md", False),
-    ],
-)
-def test_a_folder_is_a_project_because_of_a_file(tmp_path: Path, path: str, expected: object) -> None:
-    """Places of items count by themselves; the settings of an editor alone make no project."""
-    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / path).write_text("x")
-    assert has_files(tmp_path, [path.partition("/")[0]]) is expected
 
 
 def test_the_table_of_clients_is_consistent() -> None:
