@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,13 +13,12 @@ from rye import Registry, SigningError
 from rye.cli import main
 from rye.errors import EnvironmentFault, NotFoundError
 from rye.keyring.changes import write_changes
-from rye.keyring.sign_items import sign_bundle
 from rye.keyring.trust import Trust
 from rye.spaces.layout import Layout
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
-from tests.support.signed import ANN, BEA, EVE, PAT, key
+from tests.support.signed import ANN, EVE, PAT, key
 from tests.support.spacesim import SpaceSim
 
 HELLO = "tools/demo/hello.py"
@@ -110,15 +108,6 @@ def test_a_file_that_may_not_be_opened_bars_its_key(sim: SpaceSim, monkeypatch: 
     assert code(sim) == "trust-unread"
 
 
-def test_a_named_folder_is_held_to_the_same(sim: SpaceSim) -> None:
-    """Whoever gives ``--trust`` a folder with a damaged file does not get the word of lesser files for its key."""
-    folder = lay(sim.folder / "team", {trust_file_name(SHOP.public): "revoked"})
-    assert code(sim, trust=[folder]) == "trust-unread"
-    named = lay(sim.folder / "named", {"shop.toml": trust_file_bytes(SHOP.public, owner="shop")})
-    assert code(sim, trust=[named]) == "ok"
-    assert code(sim, trust=[named, folder]) == "trust-unread"
-
-
 @pytest.mark.parametrize("where", ["user", "named", "folder", "link"])
 def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
     sim: SpaceSim, capsys: pytest.CaptureFixture[str], where: str, monkeypatch: pytest.MonkeyPatch
@@ -176,16 +165,6 @@ def test_an_endorsed_file_that_is_not_understood_bars_its_key_everywhere(sim: Sp
     assert code(sim) == "ok"
 
 
-def test_a_key_that_may_be_revoked_endorses_nothing(sim: SpaceSim) -> None:
-    """Its word counts in no way."""
-    sim.trust(BEA, owner="bea")
-    sim.trust(PAT, "project", endorsed_by=BEA)
-    sim.add("project", HELLO, TEXT, PAT)
-    assert code(sim, "tool:demo/hello") == "ok"
-    lay(sim.folder / "team", {trust_file_name(BEA.public): "revoked"})
-    assert code(sim, "tool:demo/hello", trust=[sim.folder / "team"]) == "project-key"
-
-
 def trust_of(sim: SpaceSim) -> Trust:
     """The trust files of a simulation."""
     return Trust(Layout.find(project=sim.project, user=sim.user, bundles=tuple(sim.bundles.values())))
@@ -219,13 +198,6 @@ def test_a_file_that_cannot_be_read_is_not_written_over(sim: SpaceSim) -> None:
     assert code(sim) == "ok"
 
 
-def test_an_empty_folder_of_trust_files_is_an_error(sim: SpaceSim) -> None:
-    """Somebody meant to name keys."""
-    (sim.folder / "none").mkdir()
-    (reported,) = sim.registry(trust=[sim.folder / "none"]).verify(space="project").warnings
-    assert "no trust file lies in" in reported
-
-
 # Links
 
 
@@ -256,17 +228,6 @@ def test_no_trust_command_writes_to_the_user_through_a_linked_folder(sim: SpaceS
     with pytest.raises((NotFoundError, EnvironmentFault)):
         trust.endorse(str(through), ANN)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_signing_a_bundle_neither_adds_to_nor_clears_the_users_folder(sim: SpaceSim) -> None:
-    """A bundle whose folder of trust files is a link to the user's: its new key would be an anchor, all others gone."""
-    folder, mine = sim.root("system:shop") / TRUSTED_FOLDER, sim.root("user") / TRUSTED_FOLDER
-    shutil.rmtree(folder)
-    folder.symlink_to(mine)
-    before = sorted(mine.iterdir())
-    with pytest.raises(SigningError, match="leads out of"):
-        sign_bundle(sim.root("system:shop"), owner="shop")
-    assert sorted(mine.iterdir()) == before
 
 
 @pytest.mark.parametrize("source", ["project", "system:shop"])

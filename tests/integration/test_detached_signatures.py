@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.errors import SigningError
 from rye.index.refresh import SpaceIndex
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import read_file
@@ -56,26 +55,6 @@ def test_signing_writes_the_signature_and_leaves_the_file(sim: SpaceSim) -> None
     assert registry.sign(str(sim.path("project", SIG))).items[0].code == "digest"  # the signature names its item
     assert code(registry, str(sim.path("project", SIG)))[0] == ["ok"]
     assert registry.verify("tool:demo/data").items[0].line == 1
-
-
-def test_a_signature_that_is_a_link_is_neither_read_nor_written(sim: SpaceSim) -> None:
-    """Where it leads does not matter, nor whether anything is there."""
-    for target in (sim.folder / "nothing", sim.path("project", DATA)):
-        sim.path("project", SIG).symlink_to(target)
-        with pytest.raises(SigningError) as caught:
-            sim.registry().sign("*")
-        assert caught.value.details["problems"] == [f"{DATA}: {SIG} is a link"]
-        sim.path("project", SIG).unlink()
-    assert sim.path("project", DATA).read_text(encoding="utf-8") == TEXT
-
-
-def test_a_long_signature_is_not_read(sim: SpaceSim) -> None:
-    """Its size is bounded as that of any item; one that fits and is no line is malformed."""
-    sim.write("project", SIG, b"x" * (2 << 20))
-    report = sim.registry().verify(space="project")
-    assert [each.code for each in report.unchecked] == ["too-large"]
-    sim.write("project", SIG, b"")
-    assert code(sim.registry())[0] == ["malformed"]
 
 
 def test_a_signature_without_its_item_is_named(sim: SpaceSim) -> None:

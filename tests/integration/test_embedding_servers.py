@@ -429,9 +429,6 @@ def test_commands_name_what_has_no_vector(sim: SpaceSim) -> None:
         assert "no vector for a text of knowledge:demo/poison" in row["warnings"][0]
 
 
-LONG = f"# Long\n\n{'All of it. ' * 60}The end.\n"
-
-
 def test_attack_a_server_that_dies_in_the_middle_of_embedding(sim: SpaceSim) -> None:
     """What its finished requests gave is kept: the next time only the rest is sent."""
     with served(sim, batch=3) as (model, line, requests):

@@ -37,7 +37,6 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 Rye = Callable[..., tuple[int, str]]
 
 TOOL = b'"""Say hello."""\n\n__version__ = "1.0.0"\n'
-SCRIPT = b"#!/bin/sh\n" + TOOL
 NOTE = b"# Hello\n\nA note.\n"
 FRONT = b"---\nversion: 1.0.0\n---\n\n"
 
@@ -163,24 +162,6 @@ def test_an_edit_of_what_the_user_signed_is_reviewed_and_signed_again(
     assert path.read_bytes().partition(b"\n")[2] == edited
 
 
-def test_a_key_of_the_project_is_fixed_by_endorsing_or_trusting_it(sim: SpaceSim, rye: Rye) -> None:
-    """The fingerprint in the command is enough, as the trust file is known already."""
-    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    sim.sign("project", "tools/demo/a.py", EVE)
-    sim.trust(EVE, "project", owner="eve")
-    for space, code in (("project", "project-key"), ("user", "foreign-key")):
-        if space == "user":
-            sim.add("user", "tools/demo/b.py", '"""B."""\n\n__version__ = "1.0.0"\n')
-            sim.sign("user", "tools/demo/b.py", EVE)
-        status, out = rye("verify", "--space", space, "--json")
-        (item,) = json.loads(out)["items"]
-        assert (status, item["code"]) == (1, code)
-        words = shlex.split(item["fix"])[1:]
-        assert rye(*words)[0] == 2  # asks first
-        assert rye(*words, "--yes")[0] == 0
-        assert rye("verify", "--space", space)[0] == 0
-
-
 def commit(sim: SpaceSim) -> None:
     """Put all there is into a repository."""
     someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
@@ -210,20 +191,6 @@ def test_attack_a_signature_removed_from_a_rule_of_cursor(sim: SpaceSim, rye: Ry
     assert "rye sign" not in found["fix"] + found["note"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs links")
-def test_a_fix_says_what_cannot_be_signed_as_it_is(sim: SpaceSim, rye: Rye) -> None:
-    """What to do first, then the command, which fixes it."""
-    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    sim.write("project", "tools/demo/b.json", '{"version": "one"}\n')
-    assert not any(row["fix"] for row in findings(rye))
-    notes = {row["id"]: row["note"] for row in findings(rye)}
-    assert notes["demo/b"].startswith("version 'one' is not a version such as 1.0.0; fix that, then: rye sign")
-    sim.write("project", "tools/demo/b.json", '{"version": "1.0.0", "description": "B"}\n')
-    for note in notes.values():
-        assert rye(*shlex.split(note.partition(", then: ")[2])[1:])[0] == 0
-    assert findings(rye) == []
-
-
 FAULTY: Mapping[str, tuple[str, str, str]] = {
     "tools/demo/odd.yaml": (
         "version: one\ndescription: [1]\n",
@@ -234,77 +201,3 @@ FAULTY: Mapping[str, tuple[str, str, str]] = {
     "knowledge/demo/note.md": ("---\nversion: one\n---\n", "version 'one'", (FRONT + NOTE).decode()),
 }
 """Path → text that cannot be signed, what is said of it, and the text fixed."""
-
-
-@pytest.mark.parametrize("path", FAULTY)
-def test_a_fix_begins_with_what_signing_would_refuse(sim: SpaceSim, rye: Rye, path: str) -> None:
-    """There is only a note with what ``rye sign`` would say; once that is fixed, the command in it fixes the rest."""
-    text, why, fixed = FAULTY[path]
-    sim.write("project", path, text)
-    (row,) = findings(rye)
-    assert why in row["note"]
-    assert row["fix"] == ""
-    command = row["note"].partition("; fix that, then: ")[2]
-    assert rye(*shlex.split(command)[1:])[0] == 2
-    sim.write("project", path, fixed)
-    assert rye(*shlex.split(command)[1:])[0] == 0
-    assert findings(rye) == []
-
-
-@pytest.mark.parametrize(
-    "text", ["a\nrye keys export", "x; fix that, then: evil\n", "\u2028evil", "\x85evil", "v" * 9000]
-)
-def test_attack_a_text_in_what_is_said_of_a_fix(sim: SpaceSim, rye: Rye, text: str) -> None:
-    """What an item says of itself stands in one line that can be read, and in no command."""
-    sim.write("project", "tools/demo/a.yaml", json.dumps({"description": "A", "version": text, "name": text}))
-    (row,) = findings(rye)
-    assert row["fix"] == ""
-    assert len(row["note"].splitlines()) == 1
-    assert len(row["note"]) < 700
-    assert row["note"].endswith("; fix that, then: rye sign tool:demo/a")
-
-
-@pytest.mark.parametrize("damage", ["list-gone", "list-malformed", "list-rollback"])
-def test_a_list_is_fixed_by_the_command_that_is_given(sim: SpaceSim, rye: Rye, damage: str) -> None:
-    """The words say it: to get the list again, or to forget what was seen."""
-    path = sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    place = sim.root("project") / "rye.list"
-    assert rye("sign", "--list")[0] == 0
-    old_list, old_item = place.read_bytes(), path.read_bytes()
-    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "2.0.0"\n')
-    assert rye("sign", "--list")[0] == 0
-    assert findings(rye) == []
-    if damage == "list-malformed":
-        place.write_text("{", encoding="utf-8")
-    elif damage == "list-gone":
-        place.unlink()
-    else:
-        place.write_bytes(old_list)
-        path.write_bytes(old_item)
-    (row,) = findings(rye)
-    assert row["code"] == damage
-    assert row["fix"] == ""
-    if damage == "list-malformed":
-        assert row["note"].startswith("get the newest version of all files from their owner")
-        return
-    words = shlex.split(row["note"].rpartition(": ")[2])[1:]
-    assert words[:3] == ["sign", "--list", "--forget"]
-    assert rye(*words, "--yes")[0] == 0  # a person is asked
-    assert findings(rye) == []
-
-
-def test_what_a_list_finds_is_fixed_by_the_command_in_the_note(sim: SpaceSim, rye: Rye) -> None:
-    """An item that is not listed, and one that is gone: listing is in the note alone, for once it is reviewed."""
-    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
-    assert rye("sign", "--list")[0] == 0
-    sim.add("project", "tools/demo/b.py", '"""B."""\n\n__version__ = "1.0.0"\n')
-    for gone in ("", "tools/demo/a.py"):
-        if gone:
-            sim.path("project", gone).unlink()
-        status, out = rye("verify", "--space", "project", "--format=jsonl")
-        (row,) = (row for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
-        assert (status, row["fix"]) == (1, "")
-        before, _, command = row["note"].rpartition(": ")
-        assert "once" in before
-        assert rye(*shlex.split(command)[1:])[0] == 0
-        assert rye("verify", "--space", "project")[0] == 0

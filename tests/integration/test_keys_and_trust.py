@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from rye.trust.keys import SigningKey
-from rye.trust.trust_file import trust_file_bytes
 from tests.support.signed import EVE
 from tests.unit.cli.workshop import Done, Workshop, lay
 
@@ -130,83 +129,6 @@ def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     assert (removed.status, "trust-revoked" in removed.err) == (2, True)
 
 
-def test_of_several_keys_all_are_taken_or_none(shop: Workshop, tmp_path: Path) -> None:
-    """``rye trust`` with several keys reports every problem at once and changes nothing, whatever it was to do."""
-    files = []
-    for name in ("ann", "bea"):
-        path = tmp_path / f"{name}.toml"
-        public = SigningKey.from_seed(name.encode().ljust(32)).public
-        path.write_bytes(trust_file_bytes(public, owner=name))
-        files.append((str(path), public.fingerprint))
-    (ann, ann_key), (bea, bea_key) = files
-    assert shop.run("trust", "add", ann, "--space", "project", "--yes").status == 0
-    inside = str(next((shop.project / ".ai" / "config" / "keys" / "trusted").iterdir()))
-    assert shop.run("keys", "generate").status == 0
-
-    def trust_files() -> dict[Path, bytes]:
-        folders = (home(shop) / "trusted", shop.project / ".ai" / "config" / "keys" / "trusted")
-        return {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
-
-    before = trust_files()
-    secret = SigningKey.generate().to_pem().decode()
-    for words, bad in (
-        (("add", bea, "nosuch.toml", ann, "0" * 64), 2),
-        (("add", ann, ann_key), 1),
-        (("add", ann, f"./{secret}", bea), 1),
-        (("remove", ann_key, bea_key, "--space", "project"), 1),
-        (("revoke", ann_key, "0" * 16, "nosuch"), 2),
-        (("endorse", inside, "nosuch.toml", bea_key), 2),
-    ):
-        done = shop.run("trust", *words, "--json")
-        error = answer(done)["error"]
-        assert (done.status, error["code"]) == (2, "bad-keys"), (words, error)
-        assert len(error["problems"]) == bad, words
-        assert trust_files() == before, words
-        assert secret.splitlines()[1] not in done.out + done.err
-    done = shop.run("trust", "add", ann, bea, ann, "--yes")
-    assert (done.status, len(trust_files())) == (0, len(before) + 2)
-    assert shop.run("trust", "endorse", inside, inside, "--yes").status == 0
-
-
-def test_problems_are_one_line_each_and_nothing_is_written(shop: Workshop) -> None:
-    """Exit 2, every problem of every file, and the well items untouched too."""
-    shop.run("keys", "generate")
-    bad = shop.project / ".ai" / "tools" / "demo" / "bad.py"
-    bad.write_text('__version__ = "latest"\n__category__ = "ops"\n', encoding="utf-8")
-    before = {path: path.read_bytes() for path in (shop.project / ".ai").rglob("*") if path.is_file()}
-    done = shop.run("sign", "--all")
-    assert done.status == 2
-    assert [line for line in done.err.splitlines() if line.startswith("  ")] == [
-        "  tools/demo/bad.py: version 'latest' is not a version such as 1.0.0",
-        "  tools/demo/bad.py: its category is 'ops', its path says 'demo'",
-    ]
-    error = answer(shop.run("sign", "--all", "--json"))["error"]
-    assert (error["code"], len(error["problems"])) == ("invalid-items", 2)
-    assert {path: path.read_bytes() for path in (shop.project / ".ai").rglob("*") if path.is_file()} == before
-
-
-@POSIX
-def test_unsafe_permissions_are_refused_with_the_chmod_to_run(shop: Workshop) -> None:
-    """The command in the hint is what fixes it."""
-    shop.run("keys", "generate")
-    key = home(shop) / "signing" / "private_key.pem"
-    key.chmod(0o644)
-    done = shop.run("sign", "--all")
-    assert (done.status, done.err.splitlines()[1]) == (2, f"hint: chmod 600 {key}")
-    assert f"chmod 600 {key}" in shop.run("keys", "list").out
-    subprocess.run(done.err.splitlines()[1].removeprefix("hint: ").split(), check=True)
-    assert shop.run("sign", "--all").status == 0
-
-
-def test_a_key_is_not_overwritten_without_force(shop: Workshop) -> None:
-    """The second generate is refused; with ``--force --yes`` it is another key."""
-    first = answer(shop.run("keys", "generate", "--json"))["fingerprint"]
-    refused = shop.run("keys", "generate")
-    assert (refused.status, "--force" in refused.err) == (2, True)
-    assert answer(shop.run("keys", "show", "--json"))["fingerprint"] == first
-    assert answer(shop.run("keys", "generate", "--force", "--yes", "--json"))["fingerprint"] != first
-
-
 @POSIX
 def test_a_key_is_not_lost_unasked(shop: Workshop) -> None:
     """Which one would be lost is shown, by generate and import; without a terminal, or a yes, it stays."""
@@ -226,17 +148,6 @@ def test_a_key_is_not_lost_unasked(shop: Workshop) -> None:
     (home(shop) / "signing/private_key.pem").write_text("damaged", encoding="utf-8")
     assert "not known" in on_terminal(shop, ["keys", "generate", "--force"], ["n"])[1]
     assert shop.run("keys", "import", "eve.pem", "--force", "--yes").status == 0
-
-
-def test_the_key_of_the_environment_signs(shop: Workshop) -> None:
-    """On a build server the variable is all there is; the list says so, and its trust file is named for the run."""
-    pem = EVE.to_pem().decode()
-    listed = shop.run("keys", "list", RYE_SIGNING_KEY=pem)
-    assert (listed.status, listed.out.split()[:2]) == (0, ["RYE_SIGNING_KEY", EVE.public.fingerprint])
-    assert shop.run("sign", "--all", RYE_SIGNING_KEY=pem).status == 0
-    exported = shop.run("keys", "export", "--format", "pem", RYE_SIGNING_KEY=pem)
-    assert exported.out == EVE.public.pem
-    assert shop.run("trust", "list").status == 0  # of rye's own bundle
 
 
 def test_a_private_key_is_exported_only_on_demand(shop: Workshop, tmp_path: Path) -> None:
@@ -355,20 +266,6 @@ def test_a_passphrase_is_asked_for_on_a_terminal_and_not_shown(shop: Workshop) -
     assert (refused, "PRIVATE KEY-----" in on_screen) == (2, False)
 
 
-@POSIX
-def test_the_question_whether_to_trust_is_about_one_key_or_several(shop: Workshop, tmp_path: Path) -> None:
-    """Before anything is written; whoever says no changes nothing."""
-    files = [tmp_path / f"{name}.toml" for name in ("ann", "bea")]
-    for path in files:
-        path.write_bytes(trust_file_bytes(SigningKey.generate().public, owner=path.stem))
-    ann, bea = map(str, files)
-    status, shown = on_terminal(shop, ["trust", "add", ann, bea], ["n"])
-    assert (status, "Have their owners confirmed these fingerprints to you" in shown) == (2, True), shown
-    assert not (home(shop) / "trusted").exists()
-    status, shown = on_terminal(shop, ["trust", "add", ann], ["y"])
-    assert (status, "Has its owner confirmed this fingerprint to you" in shown) == (0, True), shown
-
-
 def on_terminal(shop: Workshop, args: list[str], lines: list[str]) -> tuple[int, str]:
     """Run ``rye`` on a terminal of its own, write a line at each prompt; return its status and all that was shown."""
     import pty
@@ -407,12 +304,6 @@ def test_attack_a_key_on_the_command_line_is_in_no_error(shop: Workshop) -> None
     ):
         done = shop.run(*use.split(), body)
         assert (done.status, body[22:] in done.out + done.err) == (2, False), done
-
-
-def test_a_file_that_is_not_there_is_not_imported(shop: Workshop) -> None:
-    """It is the file that is missing: no key need be made."""
-    done = shop.run("keys", "import", "nowhere.pem")
-    assert (done.status, "no file nowhere.pem" in done.err, "generate" in done.err) == (2, True, False)
 
 
 @POSIX

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import rye
-from rye import _resources
 
 PACKAGE = Path(rye.__file__).parent
 ENGINE = {
@@ -89,14 +88,6 @@ def test_attack_another_distribution_installed_over_rye(site: Path) -> None:
     assert "pipx or uv tool" in hint
 
 
-def test_another_distribution_under_rye_is_a_warning(site: Path) -> None:
-    """Rye's own files are whole, so it works, and says that the other one may not."""
-    install_engine(site, over=False)
-    status, out, error = start(site)
-    assert (status, out.partition("\n")[0]) == (0, "hello")
-    assert error.startswith(f"warning[mixed-install]: {site / 'rye'} also belongs to ryeos-engine 1.0, whose files")
-
-
 def test_another_distribution_that_replaced_single_files_is_found(site: Path) -> None:
     """One that brings no module of another name is found where an import fails."""
     (site / "rye" / "errors.py").write_text("class EngineError(Exception): ...\n", encoding="utf-8")
@@ -104,9 +95,3 @@ def test_another_distribution_that_replaced_single_files_is_found(site: Path) ->
     status, _, error = start(site)
     assert status == 2
     assert "also belongs to engine 1.0, which replaced rye/errors.py" in error
-
-
-def test_the_names_of_the_package_are_known() -> None:
-    """What the check takes for rye's own is what stands in the package's folder."""
-    assert {path.name for path in PACKAGE.iterdir()} - {"__pycache__", "py.typed"} == _resources._OWN
-    assert not _resources.has_foreign_modules()

@@ -19,7 +19,6 @@ from tests.property.test_query import TEXTS
 
 __all__ = ["published"]  # the bundles come by a fixture
 
-ITEMS = Path(__file__).resolve().parents[2] / "items"
 PASTED = [entry.query for kind in ("ok", "err") for entry in entries(kind) if entry.file in ("pasted", "punctuation")]
 FIRST_PAGE = 10
 

@@ -9,7 +9,6 @@ import signal
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -56,19 +55,6 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
         sim.sign("project", "tools/t3.py")
         answers(sim.registry())
         yield sim
-
-
-@pytest.fixture(autouse=True)
-def _ended() -> Iterator[None]:
-    """Let no test go on for ever."""
-
-    def stop(_number: int, frame: FrameType | None) -> None:
-        pytest.fail(f"still in {frame}")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

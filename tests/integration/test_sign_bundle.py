@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,15 +13,13 @@ import pytest
 
 from rye import RyeError
 from rye.cli import main
-from rye.keyring.lists import sign_list
 from rye.keyring.sign_items import SignReport, sign_bundle
 from rye.trust.keys import SigningKey
-from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_entry import Revocation
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
-from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
-from tests.support.signed import ANN, BEA, EVE, PAT
+from tests.support.signed import ANN, EVE, PAT
 from tests.support.spacesim import SpaceSim
 
 TOOL = '"""Deploy a build."""\n\n__version__ = "1.0.0"\n'
@@ -58,11 +55,6 @@ def edit(folder: Path, path: str, text: str = "More.\n") -> None:
         stream.write(text)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of every file below a folder."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def trust_files(sim: SpaceSim) -> set[str]:
     """Return the paths of the bundle's trust files."""
     return {str(path) for path in (sim.root("system:shop") / TRUSTED_FOLDER).iterdir()}
@@ -71,49 +63,6 @@ def trust_files(sim: SpaceSim) -> set[str]:
 def changed(report: SignReport) -> dict[str, str]:
     """Return how each item that was signed stood before."""
     return {f"{item.type}:{item.id}": item.code for item in report.items if item.changed}
-
-
-def test_an_edit_changes_the_item_and_adds_a_trust_file(sim: SpaceSim) -> None:
-    """Every other file stays byte for byte."""
-    before = contents(sim.root("system:shop"))
-    edit(sim.root("system:shop"), PAGE_A)
-    report = sign(sim)
-    assert changed(report) == {"knowledge:demo/a": "digest"}
-    after = contents(sim.root("system:shop"))
-    (added,) = after.keys() - before.keys()
-    assert Path(report.trust_file) == sim.root("system:shop") / added
-    assert {path for path in before if after[path] != before[path]} == {PAGE_A}
-    assert report.removed == ()
-
-
-def test_nothing_to_sign_makes_no_key(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file is written, and the report says so."""
-    before = {path: path.stat() for path in sim.folder.rglob("*")}
-    monkeypatch.setattr(SigningKey, "generate", None)
-    report = sign(sim)
-    assert (report.fingerprint, report.trust_file, report.removed, changed(report)) == ("", "", (), {})
-    after = {path: path.stat() for path in sim.folder.rglob("*")}
-    assert {path: (found.st_ino, found.st_mtime_ns) for path, found in after.items()} == {
-        path: (found.st_ino, found.st_mtime_ns) for path, found in before.items()
-    }
-
-
-def test_a_trust_file_goes_with_the_last_item_that_needs_it(sim: SpaceSim) -> None:
-    """Not before, also where that item is deleted."""
-    (first,) = trust_files(sim)
-    root = sim.root("system:shop")
-    edit(root, PAGE_A)
-    edit(root, "tools/demo/deploy.py", "# more\n")
-    second = sign(sim)
-    assert trust_files(sim) == {first, second.trust_file}
-    edit(root, PAGE_B)
-    (root / PAGE_C).unlink()
-    third = sign(sim)
-    assert third.removed == (first,)
-    assert trust_files(sim) == {second.trust_file, third.trust_file}
-    (root / PAGE_B).unlink()
-    fourth = sign(sim)
-    assert (fourth.fingerprint, fourth.removed) == ("", (third.trust_file,))
 
 
 def test_what_does_not_count_is_signed_anew(sim: SpaceSim) -> None:
@@ -177,19 +126,6 @@ def test_attack_links_among_the_trust_files(sim: SpaceSim) -> None:
     assert (sim.folder / "away/eve.toml").read_bytes() == (root / "config/eve.txt").read_bytes() == data
 
 
-@pytest.mark.parametrize("level", ["config", "config/keys", "config/keys/trusted"])
-def test_a_file_in_the_place_of_the_folder_of_trust_files(sim: SpaceSim, level: str) -> None:
-    """No trust file can be written, so no item is."""
-    root = sim.root("system:shop")
-    shutil.rmtree(root / level)
-    lay(root, {level: b"a file"})
-    before = contents(root)
-    with pytest.raises(RyeError) as caught:
-        sign_bundle(root, owner="shop")
-    assert caught.value.code == "cannot-write"
-    assert contents(root) == before
-
-
 def test_interrupted_after_some_items(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is signed by then is trusted already, and the next run signs the rest."""
     root = sim.root("system:shop")
@@ -212,24 +148,6 @@ def test_interrupted_after_some_items(sim: SpaceSim, monkeypatch: pytest.MonkeyP
     assert changed(sign(sim)) == {"knowledge:demo/b": "digest"}
 
 
-def test_the_command_says_what_was_done(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a run with nothing to do, too, and in JSON; --force signs all."""
-    root = str(sim.root("system:shop"))
-    (first,) = trust_files(sim)
-
-    def run(*words: str) -> str:
-        assert main(["sign", "--bundle", root, "--new-key", *words]) == 0
-        return capsys.readouterr().out
-
-    assert run().endswith("\n0 items signed, 4 unchanged\n")
-    forced = run("--force").splitlines()
-    assert forced[-3].startswith("4 items signed with key ")
-    assert forced[-2].startswith("trust file ")
-    assert forced[-1] == f"removed    trust file {first}, which no item needs any more"
-    report = json.loads(run("--json"))
-    assert (report["fingerprint"], report["trust_file"], report["removed"]) == ("", "", [])
-
-
 # git
 
 
@@ -238,57 +156,6 @@ def git(folder: Path, *words: str) -> None:
     someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
     env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(["git", *someone, *words], cwd=folder, env=env, check=True, capture_output=True, text=True)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-@pytest.mark.parametrize("owner", ["rye", "An organisation whose name is of some length, Ltd."])
-def test_two_branches_that_edit_different_items_merge(
-    tmp_path: Path, owner: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Git finds no conflict and the merged tree verifies; again where a merge has left an unneeded trust file."""
-    items = lay(tmp_path / "items", ITEMS)
-
-    def commit(branch: str, *paths: str) -> None:
-        for path in paths:
-            edit(items, path, f"# {branch}\n")
-        assert main(["sign", "--bundle", str(items), "--new-key", "--owner", owner]) == 0
-        git(tmp_path, "add", "-A")
-        git(tmp_path, "commit", "-qm", branch)
-
-    def branch_and_merge(start: str, edits: Mapping[str, tuple[str, ...]]) -> set[str]:
-        for branch, paths in edits.items():
-            git(tmp_path, "checkout", "-qb", branch, start)
-            commit(branch, *paths)
-        git(tmp_path, "merge", "-q", "-m", "both", next(iter(edits)))
-        capsys.readouterr()
-        assert main(["verify", str(items), "--json", "--trust", str(items / TRUSTED_FOLDER)]) == 0
-        assert json.loads(capsys.readouterr().out)["counts"] == {"trusted": len(ITEMS)}
-        return {path.name for path in (items / TRUSTED_FOLDER).iterdir()}
-
-    git(tmp_path, "init", "-qb", "main")
-    commit("main")
-    (first,) = (path.name for path in (items / TRUSTED_FOLDER).iterdir())
-    left = branch_and_merge("main", {"one": (PAGE_A, PAGE_B), "two": (PAGE_C, "tools/demo/deploy.py")})
-    assert first in left
-    assert len(left) == 3
-    merged = branch_and_merge("two", {"three": (PAGE_A,), "four": (PAGE_C,)})
-    assert left - merged == {first}
-
-
-def test_the_keys_of_a_list_keep_their_trust_files(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They signed no item: without their files nobody could tell whose list it is."""
-    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
-    root = next(root for root in sim.registry().roots if root.bundle == "shop")
-    for who in (BEA, PAT, EVE):
-        sim.trust(who, "system:shop", owner="of the list")
-    for number, who in enumerate((BEA, PAT)):
-        trust = TrustSet((TrustEntry(BEA.public, "bea", TrustScope.NAMED),))
-        sign_list(root, key=who, trust=trust, add=number > 0)
-    report = sign_bundle(root.path, owner="shop")
-    kept = {path.stem for path in (root.path / TRUSTED_FOLDER).iterdir()}
-    assert {BEA.public.fingerprint, PAT.public.fingerprint} <= kept
-    assert [Path(path).stem for path in report.removed].count(EVE.public.fingerprint) == 1
 
 
 def test_a_repository_of_skills_is_signed_as_wholes(tmp_path: Path) -> None:

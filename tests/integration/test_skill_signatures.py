@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,18 +9,14 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.cli.render.machine import FORMATS
-from rye.errors import ArgumentError, RyeError, SigningError
+from rye.errors import ArgumentError, RyeError
 from rye.items.clients import OF_PROJECTS
 from rye.spaces.discover import client_roots
 from rye.spaces.model import Root, Space
-from rye.spaces.signed import read_signed, skill_files
-from rye.spaces.walk import stat_items
-from rye.trust.list import SKILL_SIGNATURE, sign_skill, write_rows
-from rye.trust.model import Origin
+from rye.spaces.signed import read_signed
+from rye.trust.list import SKILL_SIGNATURE
 from rye.verify.policy import accept_findings
-from rye.verify.report import Finding, VerifiedItem
-from tests.support.signed import EVE, SIGNED_AT
+from rye.verify.report import Finding
 from tests.support.spacesim import SpaceSim
 
 FILES = {
@@ -150,18 +145,6 @@ def test_a_huge_folder_is_tampered_with_and_not_read_forever(skills: Skills, mon
     assert "more than 2,000 files" in report.items[0].signature.reason
 
 
-def test_a_signature_by_another_key_is_that_of_the_whole(skills: Skills) -> None:
-    """And one without the file of a skill is of nothing: it is named, and what it lies beside is not signed by it."""
-    files, place = skill_files(skills.root, "pdf"), Origin("project", "", "directive", "pdf")
-    data = sign_skill(files, origin=place, key=EVE, now=SIGNED_AT)
-    (skills.folder / "pdf" / SKILL_SIGNATURE).write_bytes(data)
-    assert set(skills.verdicts().values()) == {"unknown-key"}
-    (skills.folder / "doc/SKILL.md").unlink()
-    report = skills.registry().verify(str(skills.folder))
-    assert not any(item.id.startswith("doc") for item in report.items)
-    assert any("stray-signature" in each and "doc/SKILL.sig" in each for each in report.warnings)
-
-
 def test_a_signature_taken_away_leaves_the_skill_unsigned(skills: Skills) -> None:
     """All of it; put back, it counts again, and a change that is undone is forgotten."""
     place = skills.folder / "pdf" / SKILL_SIGNATURE
@@ -170,31 +153,6 @@ def test_a_signature_taken_away_leaves_the_skill_unsigned(skills: Skills) -> Non
     assert set(skills.verdicts().values()) == {"no-envelope"}
     place.write_bytes(data)
     assert set(skills.verdicts().values()) == {"ok"}
-
-
-def test_signing_names_the_skill_or_anything_around_it(skills: Skills) -> None:
-    """By folder, id, signature file or scope; what is signed stays, and no file but the signature is written."""
-    before = {path: path.read_bytes() for path in skills.folder.rglob("*") if path.is_file()}
-    for text in ("directive:pdf", str(skills.folder / "pdf"), str(skills.folder / "pdf" / SKILL_SIGNATURE)):
-        assert skills.sign(text) == [("directive", "pdf", False)]
-    skills.write("pdf/forms.md", "# New forms\n")
-    assert skills.sign("*", dry_run=True) == [("directive", "doc", False), ("directive", "pdf", True)]
-    assert skills.sign("*/*", "directive:*") == [("directive", "doc", False), ("directive", "pdf", True)]
-    changed = [path.name for path, data in before.items() if path.read_bytes() != data]
-    assert sorted(changed) == [SKILL_SIGNATURE, "forms.md"]
-    assert set(skills.verdicts().values()) == {"ok"}
-
-
-def test_a_part_of_a_signed_skill_is_not_signed_alone(skills: Skills) -> None:
-    """Its line would tamper with the skill; and what cannot be listed is refused before anything is written."""
-    for text in ("tool:pdf/scripts/fill", str(skills.folder / "pdf/forms.md")):
-        with pytest.raises(ArgumentError) as caught:
-            skills.sign(text)
-        assert (caught.value.code, caught.value.hint) == ("bad-target", "rye sign directive:pdf")
-    (skills.folder / "pdf/link").symlink_to("forms.md")
-    with pytest.raises(SigningError) as refused:
-        skills.sign("directive:pdf")
-    assert "links" in str(refused.value.details["problems"])
 
 
 def test_the_file_of_a_skill_can_be_signed_alone(skills: Skills) -> None:
@@ -256,24 +214,6 @@ CHANGES: dict[str, tuple[str, Callable[[Path], object]]] = {
 """The item that the finding is on → the file of the skill that is changed, and how."""
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.parametrize("ref", CHANGES)
-def test_one_changed_file_of_a_skill_is_one_finding(skills: Skills, ref: str, processes: int) -> None:
-    """It is on the changed item, else on ``SKILL.md``, and names the file; the others come as items, in any order."""
-    path, change = CHANGES[ref]
-    change(skills.folder / "pdf" / path)
-    run = skills.registry().check(str(skills.folder), processes=processes)
-    entries = list(run)
-    (finding,) = (each for each in entries if isinstance(each, Finding))
-    assert (finding.item.ref, finding.code) == (ref, "skill-changed")
-    assert path in finding.reason
-    items = [each for each in entries if isinstance(each, VerifiedItem)]
-    assert sorted(each.ref for each in items if each.verdict == "tampered") == sorted({*PDF} - {ref})
-    assert (run.findings, run.status, run.counts["tampered"], len(entries)) == (1, 1, len(PDF), 5)
-    parts = [line for line in FORMATS["junit"](skills.registry().check(str(skills.folder))) if "<skipped" in line]
-    assert len(parts) == len(PDF) - 1
-
-
 def test_attack_a_second_skill_changed_beside_an_accepted_one(skills: Skills, tmp_path: Path) -> None:
     """A finding accepted of one skill accepts no further change of it, and none of another."""
     policy, first = tmp_path / "policy.yaml", skills.write("pdf/forms.md", "# Other\n")
@@ -304,18 +244,6 @@ def test_what_is_served_of_a_skill_is_verified_with_it(skills: Skills) -> None:
     assert sorted(served.unverified()) == sorted(served.files)
 
 
-def test_the_status_of_an_item_changes_with_every_file_of_its_skill(skills: Skills) -> None:
-    """Also with a hidden one; the same tree has the same status in another walk."""
-    root = skills.root
-    paths, before, _ = stat_items(root)
-    assert stat_items(root)[:2] == (paths, before)
-    skills.write("pdf/.git/config", "left out")
-    assert stat_items(root)[1] == before
-    skills.write("pdf/.env", "A=1\n")
-    changed = {path for path, old, new in zip(paths, before, stat_items(root)[1], strict=True) if old != new}
-    assert changed == {path for path in paths if path.startswith("pdf/")}
-
-
 def test_a_file_that_is_swapped_while_it_is_read_is_not_remembered(
     skills: Skills, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,19 +266,3 @@ def test_a_file_that_is_swapped_while_it_is_read_is_not_remembered(
     with pytest.raises(RyeError) as caught:
         read_signed(root, "pdf/SKILL.md")
     assert caught.value.code == "vanished"
-
-
-def test_a_skill_that_was_reviewed_is_signed_as_it_was(skills: Skills) -> None:
-    """``expected`` names its folder and the digest of its list; any other file in it, and nothing is signed."""
-    folder = str(skills.folder / "pdf")
-    (skills.folder / "pdf" / SKILL_SIGNATURE).unlink()
-    reviewed = hashlib.sha256(write_rows(skill_files(skills.root, "pdf"))).hexdigest()
-    script = skills.write("pdf/scripts/more.py", "evil\n")
-    for expected, code in (({folder: reviewed}, "changed-meanwhile"), ({}, "bad-target")):
-        with pytest.raises(RyeError) as caught:
-            skills.registry().sign(folder, expected=expected)
-        assert caught.value.code == code
-        assert not (skills.folder / "pdf" / SKILL_SIGNATURE).exists()
-    script.unlink()
-    skills.registry().sign(folder, expected={folder: reviewed})
-    assert set(skills.verdicts().values()) == {"ok"}

@@ -13,9 +13,6 @@ from tests.unit.cli.workshop import Workshop, lay
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals")
 
-LEFT = b"\x1b[?1049l"
-"""What is written to a terminal to show the screen as it was before."""
-
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:

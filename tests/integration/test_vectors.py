@@ -25,7 +25,6 @@ from rye.index import vectors as vector_files
 from rye.index.chunks import chunks_of
 from rye.items.model import ItemType
 from rye.items.reader import parse
-from rye.search.meaning import Meaning
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim
 
@@ -45,11 +44,6 @@ def sim(tmp_path: Path) -> SpaceSim:
     found.add("user", "knowledge/demo/notes.md", SECTIONS)
     found.add("system:shop", "directives/demo/sell.md", "# Sell\n\nSell something.\n")
     return found
-
-
-def meaning(registry: Registry) -> Meaning:
-    """Return what a search by meaning would read."""
-    return registry._vectors.meaning(registry._indexes.current(0).everywhere)
 
 
 def shown(registry: Registry) -> dict[tuple[str, str, str, int, int], list[float]]:

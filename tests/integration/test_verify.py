@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -160,40 +159,6 @@ def test_a_policy_counts_only_where_it_is_named(clean: tuple[Workshop, str]) -> 
     assert (done.status, f"{policy}:4" in done.err) == (2, True)
 
 
-def test_a_signer_can_be_demanded(clean: tuple[Workshop, str]) -> None:
-    """By all 64 digits, as keys that share fewer can be made; a trusted signature by anybody else is a finding."""
-    fingerprint = Path(clean[1]).stem
-    assert verify(clean, "--signer", fingerprint).status == 0
-    for part in (fingerprint[:16], fingerprint[:63], f"{fingerprint}0"):
-        done = verify(clean, "--signer", part)
-        assert (done.status, "all 64 hex digits" in done.err) == (2, True)
-    done = verify(clean, "--signer", "0" * 64)
-    assert (done.status, "[signer]" in done.out) == (1, True)
-
-
-def test_many_items_are_verified_on_every_core_from_the_command_line(tmp_path: Path) -> None:
-    """Enough items for helpers: each is found, and nothing is said besides."""
-    shop = lay(tmp_path)
-    for number in range(700):
-        path = shop.project / ".ai" / "tools" / f"many{number // 100}" / f"t{number}.sh"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# Tool {number}\n", encoding="utf-8")
-    done = shop.run("verify", "--space", "project", "--json")
-    value = json.loads(done.out)
-    assert (done.status, value["counts"], done.err) == (1, {"unsigned": 707}, "")
-
-
-def test_the_hook_for_pre_commit_is_a_command_that_runs(clean: tuple[Workshop, str]) -> None:
-    """The entry of the hook, with arguments as a configuration adds them, verifies the project."""
-    (hook,) = yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert (hook["id"], hook["pass_filenames"], hook["always_run"]) == ("rye-verify", False, True)
-    program, *words = shlex.split(hook["entry"])
-    assert program == "rye"
-    assert clean[0].run(*words, "--trust", clean[1]).status == 0
-    spoil(clean)
-    assert clean[0].run(*words, "--trust", clean[1]).status == 1
-
-
 def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, str], tmp_path: Path) -> None:
     """The step of the composite action, run by bash with its inputs in the environment, as a runner does."""
     action = yaml.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
@@ -255,19 +220,3 @@ def test_attack_a_link_beside_the_folder_that_is_worked_in(
         refuse_links(Path(name))
     monkeypatch.setenv("HOME", str(clean[0].project))
     refuse_links(Path("../folder/known.json"))
-
-
-def test_findings_of_one_cause_are_counted_and_listed_below_it(tmp_path: Path) -> None:
-    """One line says how many and why, then each has a line with its file; what fixes the first follows."""
-    shop = lay(tmp_path)
-    for number in range(200):
-        page = shop.project / f".ai/knowledge/many/page{number}.md"
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(f"# Page {number}\n", encoding="utf-8")
-    done = shop.run("verify", "knowledge:many/*")
-    lines = done.out.splitlines()
-    assert (done.status, len(lines)) == (1, 1 + 200 + 1 + 1)
-    assert lines[0] == "– unsigned  200 items of project: there is no signature line [no-envelope]"
-    named = {line.split()[0] for line in lines[1:201]}
-    assert named == {f"knowledge:many/page{number}" for number in range(200)}
-    assert lines[201].startswith("    note: you have no key that may sign it")

@@ -26,14 +26,6 @@ pytestmark = [
 
 FEW, MANY = 1_000, 8_000
 FOLDER = 500
-MARGIN_KIB = 8 * 1024
-"""What seven thousand items more may cost: 1.2 KiB each; a verdict that is kept takes more than that."""
-
-PEAK = """
-import resource, subprocess, sys
-done = subprocess.run([sys.executable, "-m", "rye", *sys.argv[1:]], stdout=subprocess.DEVNULL)
-print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-"""
 
 
 def fill(sim: SpaceSim, number: int) -> None:
@@ -145,23 +137,3 @@ def test_a_closed_pipe_does_not_make_verification_succeed(shop: Workshop) -> Non
         err = process.stderr.read()
         assert (process.wait(60), b"Traceback" in err, b"not verified to the end" in err) == (2, False, True)
         assert until(lambda: not session(process.pid))
-
-
-@pytest.mark.parametrize("form", ["text", "jsonl"])
-def test_memory_is_that_of_few_items(shop: Workshop, tmp_path: Path, form: str) -> None:
-    """Eight times the items take no more memory, but for a margin; this process and its helpers are looked at."""
-    few = SpaceSim(tmp_path)
-    fill(few, FEW)
-    peaks = []
-    for project, user in ((few.project, few.user), (shop.project, shop.env["USER_SPACE"])):
-        done = subprocess.run(
-            [sys.executable, "-c", PEAK, "verify", "--space", "project", "--format", form],
-            cwd=project,
-            env={**shop.env, "USER_SPACE": str(user), "HOME": str(user)},
-            capture_output=True,
-            check=True,
-        )
-        ended, peak = map(int, done.stdout.split())
-        assert ended == 1
-        peaks.append(peak)
-    assert peaks[1] - peaks[0] < MARGIN_KIB, peaks

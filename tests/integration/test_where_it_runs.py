@@ -26,9 +26,6 @@ ACTION: Mapping[str, Any] = yaml.load((ROOT / ".github/actions/verify/action.yml
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 NEEDED = (".pre-commit-hooks.yaml", "LICENSE", "README.md", "grammar", "items", "pyproject.toml", "rye")
 NO_INDEX = re.compile(r"No matching distribution|Could not find a version|Connection|Temporary failure")
-INSTALLS = pytest.mark.skipif(
-    os.environ.get("RYE_TEST_INSTALLS", "") in {"", "0"}, reason="runs only with RYE_TEST_INSTALLS=1"
-)
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
 
@@ -82,23 +79,6 @@ def run(shop: Workshop, *words: str, **env: str) -> subprocess.CompletedProcess[
     return done
 
 
-@INSTALLS
-@pytest.mark.network
-@pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("pre_commit") is None, reason="pre-commit is not installed")
-def test_the_hook_runs_under_pre_commit(shop: Workshop, source: Path, tmp_path: Path) -> None:
-    """``pre-commit try-repo`` installs it from a repository; it fails on unsigned items and passes on signed ones."""
-    words = [sys.executable, "-m", "pre_commit", "try-repo", str(source), "rye-verify", "--all-files"]
-    failed = run(shop, *words, PRE_COMMIT_HOME=str(tmp_path / "hooks"))
-    assert failed.returncode == 1, failed.stdout + failed.stderr
-    assert "exit code: 1" in failed.stdout
-    assert "fix: rye sign tool:demo/deploy" in failed.stdout
-    sign(shop)
-    passed = run(shop, *words, PRE_COMMIT_HOME=str(tmp_path / "hooks"))
-    assert passed.returncode == 0, passed.stdout + passed.stderr
-    assert re.search(r"^rye verify\.+Passed$", passed.stdout, re.MULTILINE)
-
-
 def hooked(shop: Workshop, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     """Run the hook under pre-commit for what is staged, with the rye of this tree in place of an installed one."""
     (hook,) = yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
@@ -148,31 +128,6 @@ def take(shop: Workshop, step: Mapping[str, Any], env: Mapping[str, str]) -> sub
     return run(shop, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"], **env)
 
 
-@INSTALLS
-@pytest.mark.network
-@pytest.mark.slow
-def test_the_action_installs_rye_and_verifies(shop: Workshop, source: Path, tmp_path: Path) -> None:
-    """Both steps, one after the other, with the inputs of a workflow: an unsigned tree fails, a signed one passes."""
-    temp = {"RUNNER_TEMP": str(tmp_path / "temp")}
-    (tmp_path / "temp").mkdir()
-    where = source / ".github/actions/verify"
-    install, verify = STEPS
-    installed = take(shop, install, given(install, {"python": sys.executable}, where) | temp)
-    assert installed.returncode == 0, installed.stdout + installed.stderr
-    failed = take(shop, verify, given(verify, {}, where) | temp)
-    assert failed.returncode == 1, failed.stderr
-    assert "::error file=.ai/tools/demo/deploy.py,line=1,title=rye%3A unsigned [no-envelope]::" in failed.stdout
-    sign(shop)
-    passed = take(shop, verify, given(verify, {"targets": ".ai\n", "args": "--require\ntrusted\n"}, where) | temp)
-    assert passed.returncode == 0, passed.stdout + passed.stderr
-    nobody = {"USER_SPACE": str(tmp_path / "nobody")}
-    assert take(shop, verify, given(verify, {}, where) | temp | nobody).returncode == 1
-    trusted = Path(shop.env["USER_SPACE"]) / ".ai/config/keys/trusted"
-    trust = {"trust": next(trusted.iterdir()).read_text(encoding="utf-8")}
-    done = take(shop, verify, given(verify, trust, where) | temp | nobody)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def stand_in(path: Path, script: str) -> None:
     """Write a program of the shell."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -207,19 +162,6 @@ def outputs(shop: Workshop, tmp_path: Path, output: str) -> subprocess.Completed
 
 @pytest.mark.parametrize(
     "output",
-    ["rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/../rye.sarif", "{}/rye.sarif", "{}//out/../rye.sarif"],
-)
-def test_an_output_is_written_where_it_is_wanted(shop: Workshop, tmp_path: Path, output: str) -> None:
-    """Relative to the checkout or not; a file that is there is replaced."""
-    (shop.project / "out" / "deep").mkdir(parents=True)
-    path = shop.project / output.format(shop.project)
-    path.write_text("old", encoding="utf-8")
-    done = outputs(shop, tmp_path, output.format(shop.project))
-    assert (done.returncode, path.read_text(encoding="utf-8")) == (0, "answer\n"), done.stderr
-
-
-@pytest.mark.parametrize(
-    "output",
     [
         *("rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/x/rye.sarif", "{}/out/rye.sarif"),
         *("{}//rye.sarif", "{}/./out//rye.sarif", "/{}/rye.sarif", "../{.name}/rye.sarif", "{.parent}/also/rye.sarif"),
@@ -242,11 +184,6 @@ def test_a_link_in_the_place_of_the_output(shop: Workshop, tmp_path: Path, outpu
     assert "is a link" in done.stderr
     assert (victim / "rye.sarif").read_text(encoding="utf-8") == "precious"
     assert sorted(victim.iterdir()) == before
-
-
-def test_an_output_that_cannot_be_written_is_not_taken_for_findings(shop: Workshop, tmp_path: Path) -> None:
-    """Status 1 means that something was found."""
-    assert outputs(shop, tmp_path, "nowhere/rye.sarif").returncode == 2
 
 
 def test_python_is_isolated_wherever_a_script_starts_it() -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index import merge as merging
 from rye.index.container import Container
-from rye.index.merge import SMALL, merge, to_merge
-from rye.index.segment import Segment
+from rye.index.merge import merge, to_merge
 from rye.items.model import Item
 from tests.support.strategies import items
 from tests.unit.index.segments import snapshot, write
@@ -42,58 +40,6 @@ def test_merging_is_building_the_live_items_at_once(
         patch.setattr(merging, "BLOCK", data.draw(st.sampled_from([1, 5, 1 << 20])))
         assert merge(parts, folder / "merged") == len(live)
     assert raw(folder / "merged") == raw(write(folder / "built", live))
-
-
-@settings(max_examples=20)
-@given(st.lists(st.lists(items(), min_size=1, max_size=2), min_size=2, max_size=4))
-def test_merging_in_steps_is_merging_at_once(
-    tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]]
-) -> None:
-    """A merge of a merge is the merge of all."""
-    folder = tmp_path_factory.mktemp("merged")
-    parts = [(listed.segment, listed.live) for listed in snapshot(folder, groups).segments]
-    merge(parts, folder / "all")
-    merge(parts[:-1], folder / "some")
-    some = Segment(folder / "some")
-    merge([(some, np.ones(some.docs, bool)), parts[-1]], folder / "steps")
-    assert raw(folder / "steps") == raw(folder / "all")
-
-
-SIZES = st.lists(st.tuples(st.integers(1, 5000), st.integers(0, 5000)), max_size=12)
-
-
-@given(SIZES)
-def test_merging_comes_to_rest_with_few_segments(rows: list[tuple[int, int]]) -> None:
-    """Merging until nothing more asks for it ends soon, and leaves segments that grow geometrically."""
-    sizes, deleted = [size for size, _ in rows], [gone for _, gone in rows]
-    for _ in range(len(rows) + 1):
-        chosen = to_merge(sizes, deleted)
-        assert chosen == sorted(set(chosen))
-        if not chosen:
-            break
-        merged = sum(sizes[index] for index in chosen)
-        rest = [index for index in range(len(sizes)) if index not in chosen]
-        sizes, deleted = [*(sizes[i] for i in rest), merged], [*(deleted[i] for i in rest), 0]
-    assert to_merge(sizes, deleted) == []
-    assert all(gone <= size for size, gone in zip(sizes, deleted, strict=True))
-    ordered = sorted(sizes)
-    assert all(size > max(SMALL, 2 * sum(ordered[:place])) for place, size in enumerate(ordered) if place)
-
-
-@given(st.integers(1, 300), st.integers(50, 500))
-def test_additions_of_one_size_rewrite_each_item_seldom(batch: int, times: int) -> None:
-    """However many items come at a time, segments stay few, and an item is copied a logarithmic number of times."""
-    sizes: list[int] = []
-    copied = 0
-    for _ in range(times):
-        sizes.append(batch)
-        chosen = to_merge(sizes, [0] * len(sizes))
-        merged = [sum(sizes[index] for index in chosen)] if chosen else []
-        sizes = [size for index, size in enumerate(sizes) if index not in chosen] + merged
-        copied += sum(merged)
-        assert len(sizes) <= 2 + sum(sizes).bit_length() // 1.5
-    assert sum(sizes) == batch * times
-    assert copied <= batch * times * (SMALL / batch + 2 * times.bit_length() + 2)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from rye.spaces.model import Root, Space
 from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.segments import item, keyword_entries, place, postings, reader, snapshot
+from tests.unit.index.segments import keyword_entries, place, postings, reader, snapshot
 
 ROOTS = (
     Root(Space.PROJECT, Path("/p/.ai")),
@@ -165,23 +165,3 @@ def test_statistics_do_not_depend_on_segments_or_deletions(
     for name in TEXT_FIELDS:
         for term in whole.parts[0].segment.terms.everything:
             assert postings(whole, name, term).tf.tolist() == postings(spread, name, term).tf.tolist()
-
-
-def test_a_reader_of_nothing_is_a_reader(tmp_path: Path) -> None:
-    """Without roots, or with roots that hold nothing, everything is empty and means are 1."""
-    for empty in (Reader([]), reader(tmp_path)):
-        assert (empty.count, empty.size, list(empty.keys), empty.all_keys()) == (0, 0, [], [])
-        assert empty.average_lengths.tolist() == [1.0] * len(TEXT_FIELDS)
-        assert postings(empty, "title", "a").docs.tolist() == []
-        assert empty.times.tolist() == empty.having("is", "x").tolist() == []
-
-
-def test_a_key_is_found_by_priority(tmp_path: Path) -> None:
-    """The same type and id in several roots comes in the order of the roots; deleted ones do not come."""
-    snapshots = []
-    for number, root in enumerate(ROOTS):
-        (tmp_path / str(number)).mkdir()
-        one = snapshot(tmp_path / str(number), [[item("x")]], {(0, 0)} if number == 1 else (), root)
-        snapshots.append((root, one))
-    sources = [part.root.source for part, _ in Reader(snapshots).having_key("tool", "x")]
-    assert sources == ["project", "system:alpha"]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -17,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from rye import Registry, RyeError, SigningError
 from rye.trust.model import EnvelopeFormat
 from tests.support.signed import ANN, EVE, OLD
-from tests.support.spacesim import SpaceSim, no_own_items
+from tests.support.spacesim import SpaceSim
 
 WORDS = ("alpha", "alphas", "beta", "betaGamma", "gamma", "delta", "file-system", "filesystem")
 STEMS = ("one", "two", "alpha", "sub/one", "sub/beta", "sub/deep/gamma")
@@ -40,13 +38,6 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("is:orphan", {"limit": 100}),
     ("is:dangling OR references:one OR referenced-by:tool:*", {"limit": 100}),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Leave out rye's own items, which never change."""
-    with no_own_items(tmp_path_factory.mktemp("none")):
-        yield
 
 
 def answers(registry: Registry) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rye import Registry
 from tests.support.naive_relations import File, Key, NaiveRelations, Written
-from tests.support.spacesim import SpaceSim, no_own_items, split_path
+from tests.support.spacesim import SpaceSim, split_path
 
 SOURCES = ("project", "user", "system:shop")
 PATHS = (
@@ -37,13 +37,6 @@ FILES = ("./door", "./door.js", "./shelf", "./deep/run", "./gone.js")
 MODULES = ("run", "ops.run", "fix_it", "ops.fix_it", ".fix_it", "..run", "...gone", "ops.gone")
 LINKS = ("./a.md", "b-note.md", "../a.md", "../deep/ops/b-note.md", "gone.md")
 KEYS = (("references", "references"), ("executor_id", "executor"), ("extends", "extends"), ("requires", "requires"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Leave out rye's own items."""
-    with no_own_items(tmp_path_factory.mktemp("none")):
-        yield
 
 
 @st.composite

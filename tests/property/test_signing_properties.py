@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rye._text import find_envelope
 from rye.errors import SigningError
 from rye.trust.evidence import inspect
-from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import decode_signature, encode_signature, sign_bytes, signed_message, unsigned_bytes
 from rye.trust.model import EnvelopeFormat, Evidence, Origin, Verdict
 from rye.trust.reasons import REASONS
@@ -22,7 +21,6 @@ from tests.support.signed import (
     DIRECTIVE,
     FRONT,
     NOTE,
-    NOW,
     SCRIPT,
     SIGNED_AT,
     TOOL,
@@ -89,18 +87,6 @@ def test_any_bytes_are_judged(data: bytes, declared: dict[str, str]) -> None:
     assert found.verdict is REASONS[found.code].verdict
     assert Evidence.from_record(evidence.to_record()) == evidence
     assert bool(evidence.code) or len(evidence.signature) == 64
-
-
-@given(BYTES)
-def test_the_range_of_an_envelope_is_one_line(data: bytes) -> None:
-    """What is found is one whole line, the first or the second, and says where it begins and ends."""
-    found = find_envelope(data)
-    if found is not None:
-        piece = data[found.start : found.end]
-        assert piece.count(b"\n") == (1 if piece.endswith(b"\n") else 0)
-        assert piece.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace") == found.line.removesuffix("\r")
-        assert data[: found.start].count(b"\n") == found.number - 1 <= 1
-        assert found.end == len(data) or piece.endswith(b"\n")
 
 
 @given(TEXTS, PLACES, FORMS, SUFFIXES)
@@ -195,14 +181,6 @@ def test_signatures_survive_their_spelling(raw: bytes, form: EnvelopeFormat) -> 
     assert decode_signature(encode_signature(raw), form) == raw
 
 
-@given(st.text(max_size=100), st.sampled_from(list(EnvelopeFormat)))
-@example("A" * 85 + "\u00e4", EnvelopeFormat.V1)
-def test_any_text_is_a_signature_or_none(text: str, form: EnvelopeFormat) -> None:
-    """Decoding never raises, and never gives another length."""
-    raw = decode_signature(text, form)
-    assert raw is None or len(raw) == 64
-
-
 PARTS = st.tuples(
     *[st.text(alphabet="ab 12/", max_size=6)] * 4, st.sampled_from(["", ".a", ".1"]), st.sampled_from(["", "a", "1.a"])
 )
@@ -226,25 +204,3 @@ def test_any_bytes_are_a_trust_file_or_a_signing_error(data: bytes) -> None:
     with pytest.raises(SigningError) as caught:
         parse_trust_file(data, scope=TrustScope.USER)
     assert caught.value.code == "trust-file"
-
-
-@given(st.binary(min_size=32, max_size=32), st.binary(max_size=100), st.binary(max_size=80))
-def test_no_key_no_message_no_signature_raises(raw: bytes, message: bytes, signature: bytes) -> None:
-    """A key that is no point of the curve verifies nothing, as does a signature of any other shape."""
-    try:
-        public = PublicKey(raw)
-    except SigningError:
-        return
-    assert PublicKey.from_pem(public.pem) == public
-    assert not public.verify(signature, message)
-    assert (
-        not public.verify(SigningKey.from_seed(raw).sign(message), message)
-        or SigningKey.from_seed(raw).public == public
-    )
-
-
-@given(st.binary(max_size=60))
-def test_evidence_says_the_same_of_the_same_bytes(data: bytes) -> None:
-    """Evidence depends on bytes and place alone."""
-    assert inspect(data, origin=place(), declared={}) == inspect(data, origin=place(), declared={})
-    assert verdict(data, now=NOW) == verdict(data, now=NOW)

@@ -45,7 +45,6 @@ Deploy. <style>body {{ display: none }} .verdict::after {{ content: "trusted" }}
 {SCRIPT}
 ```
 """
-TOOL = f'"""Deploy {SCRIPT}."""\n\n\ndef deploy() -> None:\n    """Deploy it."""\n'
 NOTE = """\
 ---
 name: n{0}

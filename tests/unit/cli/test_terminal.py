@@ -22,13 +22,6 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.fixture(autouse=True)
-def no_wishes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start without any wish about colour."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TERM"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def test_colour_is_for_terminals_only() -> None:
     """A terminal has colour, a file has none."""
     assert Terminal.of(Screen()).colour

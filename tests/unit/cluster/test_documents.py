@@ -43,9 +43,6 @@ def test_version_keys_are_in_the_order_of_versions(one: str, other: str) -> None
     assert (version_key(first) == version_key(second)) == (first == second)
 
 
-HEAD = "---\nname: Roll back\nversion: 1.2\nweight: -3\ntags: [ops, ci -> cd]\nupdated: 2026-02-18\n---\n\n"
-
-
 def test_addresses() -> None:
     """With and without a port, with one host and with several."""
     one = Address.parse("opensearch+https://search.example/skills")

@@ -82,19 +82,6 @@ def test_a_text_falls_into_chunks(text: str, chunks: list[str]) -> None:
     assert analysis.chunks(analysis.normalize(text)) == chunks
 
 
-def test_a_joined_form_is_composed_where_a_part_begins_with_a_mark() -> None:
-    """The joined form is the form that the word has without its joiner."""
-    terms = [token.term for token in analysis.analyze_chunk("e-\u0301x")]
-    assert terms == ["e", "éx", "\u0301x"]
-
-
-def test_long_terms_are_cut() -> None:
-    """Parts and joined forms keep 255 characters, also where folding makes the text longer."""
-    long = "ß" * 200
-    assert [token.term for token in analysis.analyze_chunk(f"{long}-{long}")] == ["s" * 255, "s" * 255]
-    assert analysis.analyze_chunk("a" * 300)[0].term == "a" * 255
-
-
 MARKS = st.text(st.sampled_from("\u0301\u0316\u0345\u093c\u3099\uff9e\uff9f\u0344\u034f😀"), min_size=20, max_size=60)
 
 
@@ -132,20 +119,6 @@ def test_texts_are_read_as_the_twin_reads_them(values: list[str]) -> None:
     assert length == twin.length
 
 
-@given(TEXTS)
-def test_locating_finds_the_tokens_that_analysis_finds(text: str) -> None:
-    """Every chunk is located with exactly its tokens, and every range lies in the chunk."""
-    normalized = analysis.normalize(text)
-    located = list(analysis.locate_chunks(normalized))
-    assert [chunk for _, chunk in located] == analysis.chunks(normalized)
-    for start, chunk in located:
-        assert normalized[start : start + len(chunk)] == chunk
-        tokens = analysis.locate(chunk)
-        expected = [(token.term, token.offset, not token.part) for token in analysis.analyze_chunk(chunk)]
-        assert [(token.term, token.position, token.joined) for token in tokens] == expected
-        assert all(0 <= token.start < token.end <= len(chunk) for token in tokens)
-
-
 @pytest.mark.parametrize(
     ("text", "ranges"),
     [
@@ -167,21 +140,6 @@ def test_a_token_is_located_where_it_is_written(text: str, ranges: dict[str, str
         for token in analysis.locate(chunk)
     }
     assert found.items() >= ranges.items()
-
-
-@given(TEXTS)
-def test_parts_are_the_tokens_that_count(text: str) -> None:
-    """``parts`` gives what a phrase is made of: the tokens without joined forms."""
-    tokens = [token for chunk in analysis.chunks(analysis.normalize(text)) for token in analysis.analyze_chunk(chunk)]
-    assert analysis.parts(text) == [token.term for token in tokens if token.part] == naive_analysis.parts(text)
-
-
-@given(TEXTS)
-def test_folding_a_term_again_changes_nothing(text: str) -> None:
-    """A term of the dictionary is its own folded form, so that queries can be folded like texts."""
-    for part in analysis.parts(text):
-        if len(part) < analysis.MAX_TERM and unicodedata.is_normalized("NFKC", part.casefold()):
-            assert analysis.fold(part) == part
 
 
 @pytest.mark.parametrize(

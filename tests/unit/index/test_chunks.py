@@ -7,10 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.chunks import CHUNK_CHARS, HEAD_CHARS, OVERLAP_CHARS, chunks_of, spans_of
-from rye.items.model import ItemType, Section, Symbol
+from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunks_of, spans_of
+from rye.items.model import ItemType, Section
 from rye.items.reader import parse
-from tests.unit.index.segments import item
 
 MARKDOWN = """---
 title: Deploying services
@@ -68,24 +67,6 @@ def test_a_tool_is_one_text() -> None:
     assert texts(code, ItemType.TOOL, ".py", "rye/check_links") == ["check links. Check the links. find broken"]
 
 
-def test_an_item_that_says_nothing_has_its_name() -> None:
-    """There is always one text."""
-    assert [one.text for one in chunks_of(item("a/XYZ_tool"))] == ["XYZ tool"]
-    assert texts("", name="ops/empty") == ["empty"]
-
-
-def test_what_names_an_item_is_bounded() -> None:
-    """Many symbols, long titles and deep data make no text long."""
-    many = tuple(Symbol(f"function_{number}", "function", 1, 1) for number in range(5_000))
-    (one,) = chunks_of(item("a/b", title="t" * 10_000, symbols=many))
-    assert len(one.text) <= HEAD_CHARS + 10
-    deep: dict[str, object] = {"description": "bottom"}
-    for _ in range(40):
-        deep = {"x": deep}
-    (one,) = chunks_of(item("a/b", metadata=deep))
-    assert "bottom" not in one.text
-
-
 @given(st.text(st.sampled_from("ab .\n"), max_size=4 * CHUNK_CHARS))
 def test_the_chunks_of_a_section_cover_it(text: str) -> None:
     """Each has at most the size of a chunk and overlaps with the one before; no character is lost."""
@@ -96,12 +77,3 @@ def test_the_chunks_of_a_section_cover_it(text: str) -> None:
         assert start == stop - OVERLAP_CHARS
     assert all(stop - start <= CHUNK_CHARS for start, stop in spans)
     assert all(stop > start for start, stop in spans) or spans == ((0, 0),)
-
-
-def test_a_long_section_ends_its_chunks_at_paragraphs() -> None:
-    """A chunk ends where a paragraph does if one ends in its second half, else at a line, a sentence or a word."""
-    text = ("word " * 150 + "\n\n") * 8
-    section = Section((), 0, 1, 1, text)
-    assert all(text[:stop].endswith("\n\n") for _, stop in spans_of(section)[:-1])
-    words = "word " * 2_000
-    assert all(words[:stop].endswith(" ") for _, stop in spans_of(Section((), 0, 1, 1, words))[:-1])

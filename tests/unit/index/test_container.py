@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rye.index import container
 from rye.index.container import Container, DamagedError
@@ -43,22 +41,6 @@ def is_as_written(path: Path) -> bool:
     return same and opened.meta == META and bytes(opened.buffer("bytes")) == b"some text"
 
 
-def test_an_array_made_piece_by_piece_is_written_as_a_whole_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same bytes, though more than may be in memory stands in a file, which has no name."""
-    monkeypatch.setattr(container, "IN_MEMORY", 64)
-    numbers = np.arange(1000, dtype=np.uint16)
-    pieces = container.Pieces(tmp_path)
-    for at in range(0, 1000, 7):
-        pieces.append(numbers[at : at + 7].astype(np.int64))
-    assert list(tmp_path.iterdir()) == []
-    container.write(tmp_path / "pieces", {**ARRAYS, "x": pieces}, META)
-    container.write(tmp_path / "whole", ARRAYS | {"x": numbers}, META)
-    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert is_as_written(tmp_path / "pieces")
-
-
 def test_arrays_and_meta_come_back(file: Path) -> None:
     """Values, dtypes and shapes are the same, also of empty arrays; nothing can be written through a view."""
     opened = Container(file)
@@ -66,26 +48,6 @@ def test_arrays_and_meta_come_back(file: Path) -> None:
     for name, array in ARRAYS.items():
         assert (opened.array(name).dtype, opened.array(name).shape) == (array.dtype, array.shape)
         assert not opened.array(name).flags.writeable
-
-
-def test_a_file_without_arrays_is_a_file(tmp_path: Path) -> None:
-    """There may be nothing but meta."""
-    container.write(tmp_path / "empty", {}, {})
-    assert Container(tmp_path / "empty").meta == {}
-
-
-def test_arrays_that_are_no_plain_block_are_written_as_their_values(tmp_path: Path) -> None:
-    """A view with strides, a transposed table and a read-only array are stored by value."""
-    arrays = {"every other": np.arange(10)[::2], "turned": np.arange(6).reshape(2, 3).T}
-    container.write(tmp_path / "a", arrays, {})
-    for name, array in arrays.items():
-        assert np.array_equal(Container(tmp_path / "a").array(name), array)
-
-
-def test_arrays_begin_on_borders_of_64_bytes(file: Path) -> None:
-    """Each array is aligned for vectorized reading."""
-    opened = Container(file)
-    assert {opened.array(name).ctypes.data % 64 for name, array in ARRAYS.items() if array.size} == {0}
 
 
 def test_every_truncation_is_damage(file: Path) -> None:
@@ -113,15 +75,6 @@ def test_every_changed_byte_is_damage_or_padding(file: Path) -> None:
             continue
     header = 16 + int.from_bytes(whole[8:12], "little")
     assert unnoticed == len(whole) - header - sum(array.nbytes for array in ARRAYS.values())
-
-
-@given(st.binary(max_size=80), st.booleans())
-def test_any_bytes_are_damage(tmp_path_factory: pytest.TempPathFactory, data: bytes, begins_well: bool) -> None:  # noqa: FBT001
-    """Random bytes, also behind the right first ones, raise nothing but DamagedError."""
-    path = tmp_path_factory.getbasetemp() / "random.ryx"
-    path.write_bytes(container.MAGIC * begins_well + data)
-    with pytest.raises(DamagedError):
-        Container(path)
 
 
 def rewritten(path: Path, change: dict[str, object]) -> Path:
@@ -190,25 +143,6 @@ def test_objects_are_not_written(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty", "folder", "other"])
-def test_a_file_that_is_not_a_container_is_damage(tmp_path: Path, kind: str) -> None:
-    """A file that is missing, empty, a folder or something else is damaged like any other."""
-    path = tmp_path / "a"
-    if kind == "folder":
-        path.mkdir()
-    elif kind != "missing":
-        path.write_bytes(b"" if kind == "empty" else b"PK\x03\x04" * 100)
-    with pytest.raises(DamagedError, match="a"):
-        Container(path)
-
-
-def test_a_file_is_never_overwritten(file: Path) -> None:
-    """Writing to a path that exists is refused, so that no reader sees a file change."""
-    with pytest.raises(FileExistsError):
-        container.write(file, {}, {})
-    assert is_as_written(file)
-
-
 @pytest.fixture
 def large(file: Path) -> Path:
     """Return the same file, now so large that it is not checked at every opening."""
@@ -234,10 +168,3 @@ def test_a_large_file_that_was_changed_is_noticed_when_it_is_checked(large: Path
     file = Container(large)
     with pytest.raises(DamagedError, match=name):
         file.check()
-
-
-def test_a_large_file_that_is_cut_is_damage(large: Path) -> None:
-    """The length is looked at each time."""
-    large.write_bytes(large.read_bytes()[:-1])
-    with pytest.raises(DamagedError, match="cut short"):
-        Container(large)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,9 +17,8 @@ from rye.index import parallel_build as runs
 from rye.index.container import Container
 from rye.index.parallel_build import BuildTask, Thresholds, build
 from rye.index.refresh import SpaceIndex
-from rye.index.segment import Segment
 from rye.spaces.model import Root, Space
-from rye.spaces.walk import list_items, stat_items
+from rye.spaces.walk import list_items
 from tests.support.files import executable
 
 
@@ -92,32 +90,6 @@ def test_several_processes_make_what_one_makes(root: Root, tmp_path: Path, proce
     ]
 
 
-def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path) -> None:
-    """One process alone writes runs as well when the files are too large together; one file is a piece at the least."""
-    alone = segment(root, tmp_path / "a", 1)
-    for most in (300, 1):
-        small = SMALL._replace(piece_bytes=most)
-        asked = work(root, tmp_path / "b", thresholds=small)
-        size = dict(zip(asked.paths, asked.sizes, strict=True))
-        pieces = runs._pieces(asked, 1)
-        assert [path for piece in pieces for path in piece.paths] == list(asked.paths)
-        assert all(len(piece.paths) == 1 or sum(map(size.__getitem__, piece.paths)) <= most for piece in pieces)
-        assert segment(root, tmp_path / "b", 1, thresholds=small)[0] == alone[0]
-
-
-def test_workers_leave_out_unchanged_files(root: Root, tmp_path: Path) -> None:
-    """A file whose bytes are indexed already gives no item."""
-    plain = work(root, tmp_path / "a")
-    with build(plain, processes=1) as found:
-        assert found.write is not None
-        found.write(tmp_path / "first.ryx")
-    kept = Segment(tmp_path / "first.ryx")
-    digests = {path: kept.evidence[doc].content_digest for doc, path in enumerate(kept.paths.everything)}
-    with build(plain._replace(digests=digests), processes=2) as found:
-        assert found.write is None
-        assert found.same == set(digests)
-
-
 @pytest.mark.parametrize("harm", ["no interpreter", "dies at once", "talks nonsense"])
 def test_a_worker_that_fails_is_replaced_by_this_process(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
@@ -158,38 +130,6 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_worker(
         assert not (folder / "segment").exists()
     assert worker.poll() is not None
     assert not list(folder.iterdir())
-
-
-def test_workers_do_not_run_the_main_program(root: Root, tmp_path: Path) -> None:
-    """A program without a guard is not run a second time by its workers."""
-    program = tmp_path / "program.py"
-    program.write_text(
-        f"""
-import pathlib, sys
-with open({os.fspath(tmp_path / "times")!r}, "a") as log: log.write("ran ")
-from rye.spaces.model import Root, Space
-from rye.spaces.walk import list_items
-from rye.index import parallel_build as runs
-root = Root(Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
-folder = pathlib.Path({os.fspath(tmp_path)!r})
-files = [file.rel_path for file in list_items(root)[0]]
-work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None, runs.Thresholds(alone_below=8))
-with runs.build(work, processes=3) as found:
-    found.write(folder / "segment")
-""",
-        encoding="utf-8",
-    )
-    subprocess.run([sys.executable, program], check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
-    assert (tmp_path / "times").read_text(encoding="utf-8") == "ran "
-    assert (tmp_path / "segment").exists()
-
-
-def test_progress_counts_the_files_of_workers(root: Root, tmp_path: Path) -> None:
-    """It ends with all files."""
-    reported: list[int] = []
-    with build(work(root, tmp_path / "a", reported), processes=2):
-        pass
-    assert max(reported) == len(stat_items(root)[0])
 
 
 def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

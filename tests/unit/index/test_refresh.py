@@ -10,17 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, evidence_column, file_list, refresh, store
-from rye.index import segment_builder as builder
+from rye.index import container, refresh
 from rye.index.reader import Reader
 from rye.index.refresh import RefreshReport, SpaceIndex
-from rye.items.model import ItemType
 from rye.spaces.model import Root, Space
-from rye.spaces.signed import read_item
 from tests.support.files import lay
 from tests.unit.index.segments import postings
 
@@ -97,17 +93,6 @@ def test_files_are_added_changed_and_removed(make: Callable[..., SpaceIndex], ro
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_renamed_file_is_one_gone_and_one_new(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """The id follows the path."""
-    index = make()
-    index.refresh()
-    (root.path / "knowledge/guide.md").rename(root.path / "knowledge/manual.md")
-    found = index.refresh()
-    assert counts(found) == (1, 0, 1, 2)
-    assert "knowledge:manual" in keys(found, root)
-
-
-@pytest.mark.usefixtures("settled")
 def test_without_change_nothing_is_written(make: Callable[..., SpaceIndex], tmp_path: Path) -> None:
     """A refresh that finds all as it was keeps the very snapshot, also in another process."""
     index = make()
@@ -173,57 +158,6 @@ def test_a_file_changed_within_a_tick_of_a_slow_clock_is_seen(
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_time_beyond_the_range_is_no_hindrance(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """A file dated in the year 2286, whose nanoseconds no 64-bit number holds, is indexed like any other."""
-    os.utime(root.path / "knowledge/guide.md", (1e10, 1e10))
-    assert keys(make().refresh(), root) == ALL
-    assert counts(make().refresh()) == (0, 0, 0, 3)
-
-
-@pytest.mark.usefixtures("settled")
-def test_ids_that_are_cut_in_the_dictionary_stay_distinct(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """Blanks at the end and more than a thousand characters: each file changes and goes by itself."""
-    folders = "/".join("f" * 200 for _ in range(6))
-    paths = ("knowledge/x.md", "knowledge/x .md", f"knowledge/{folders}/one.md", f"knowledge/{folders}/two.md")
-    lay(root.path, {path: f"# Old {number}\n" for number, path in enumerate(paths)})
-    index = make()
-    index.refresh()
-    for number, path in enumerate(paths):
-        lay(root.path, {path: f"# Fresh {number}\n"})
-        assert counts(index.refresh()) == (0, 1, 0, 6)
-        (root.path / path).unlink()
-        found = index.refresh()
-        assert counts(found) == (0, 0, 1, 6)
-        assert found.snapshot is not None
-        assert found.snapshot.count == 6
-        lay(root.path, {path: f"# Old {number}\n"})
-        assert counts(index.refresh()) == (1, 0, 0, 6)
-    assert index.refresh().warnings == ()
-
-
-@pytest.mark.usefixtures("settled")
-@pytest.mark.parametrize("harm", ["no document", "list of files"])
-def test_an_index_that_contradicts_itself_is_rebuilt(
-    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch, harm: str
-) -> None:
-    """A listed file without a document, or a list that cannot be unpacked, is damage, however late it shows."""
-    with monkeypatch.context() as patch:
-        if harm == "no document":
-            real = builder.SegmentBuilder.add
-            patch.setattr(
-                builder.SegmentBuilder, "add", lambda me, item, *more: item.name == "guide" or real(me, item, *more)
-            )
-        else:
-            patch.setattr(file_list.Files, "packed", b"no list of files")
-        make().refresh()
-    lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
-    found = make().refresh()
-    assert (counts(found), keys(found, root)) == ((3, 0, 0, 0), ALL)
-    assert [harm in warning for warning in found.warnings] == [True]
-    assert make().refresh().warnings == ()
-
-
-@pytest.mark.usefixtures("settled")
 def test_problems_are_remembered_reported_and_fixed(make: Callable[..., SpaceIndex], root: Root) -> None:
     """An unreadable file is warned of at every refresh, does not stop the others, and comes back when fixed."""
     lay(root.path, {"tools/bad.yaml": b"\xff\xfe not text", "knowledge/x.yaml": "a: [1"})
@@ -250,17 +184,6 @@ def test_problems_are_remembered_reported_and_fixed(make: Callable[..., SpaceInd
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_file_that_breaks_leaves_the_index(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """What an item said before it became unreadable is no longer found."""
-    index = make()
-    index.refresh()
-    lay(root.path, {"knowledge/guide.md": b"\xff read"})
-    found = index.refresh()
-    assert keys(found, root) == ["directive:release", "tool:ops/deploy"]
-    assert len(found.warnings) == 1
-
-
-@pytest.mark.usefixtures("settled")
 def test_a_new_link_that_leads_out_is_noticed(make: Callable[..., SpaceIndex], root: Root) -> None:
     """A problem of the walk alone, without any changed file, makes a new generation that remembers it."""
     index = make()
@@ -268,19 +191,6 @@ def test_a_new_link_that_leads_out_is_noticed(make: Callable[..., SpaceIndex], r
     (root.path / "tools" / "out.py").symlink_to("/etc/hostname")
     assert len(index.refresh().warnings) == 1
     assert len(make().refresh().warnings) == 1
-
-
-@pytest.mark.usefixtures("settled")
-def test_two_files_of_one_id_are_two_items(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """``x.py`` and ``x.yaml`` are both kept, and each changes and goes by itself."""
-    lay(root.path, {"tools/x.py": '"""Alpha."""\n', "tools/x.yaml": "description: beta\n"})
-    index = make()
-    assert keys(index.refresh(), root).count("tool:x") == 2
-    lay(root.path, {"tools/x.py": '"""Gamma."""\n'})
-    found = index.refresh()
-    assert [holding(found, root, term) for term in ("alpha", "beta", "gamma")] == [[], ["x"], ["x"]]
-    (root.path / "tools/x.yaml").unlink()
-    assert keys(index.refresh(), root).count("tool:x") == 1
 
 
 @pytest.mark.usefixtures("settled")
@@ -375,31 +285,6 @@ def test_an_index_of_another_format_is_rebuilt(
 
 
 @pytest.mark.usefixtures("settled")
-def test_evidence_of_another_layout_is_read_anew(
-    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An index whose records of evidence this version does not know is rebuilt, with a warning."""
-    with monkeypatch.context() as patch:
-        patch.setattr(evidence_column, "_record", lambda *_rest: '["cds", "evidence-0"]')
-        make().refresh()
-    lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
-    found = make().refresh()
-    assert (counts(found), len(found.warnings), holding(found, root, "write")) == ((3, 0, 0, 0), 1, ["guide"])
-    assert make().refresh().warnings == ()
-
-
-@pytest.mark.usefixtures("settled")
-def test_a_rebuild_reads_every_file_anew(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """Whatever the last snapshot says, and into one segment."""
-    index = make()
-    index.refresh()
-    found = index.rebuild()
-    assert (counts(found), keys(found, root)) == ((3, 0, 0, 0), ALL)
-    assert found.snapshot is not None
-    assert (found.snapshot.generation, len(found.snapshot.segments)) == (1, 1)
-
-
-@pytest.mark.usefixtures("settled")
 def test_a_disk_that_fills_up_leaves_the_last_snapshot_answering(
     make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -445,53 +330,3 @@ def test_a_file_that_could_not_be_read_for_a_moment_is_read_again(
     again = index.refresh()
     assert (keys(again, root), again.warnings) == (ALL, ())
     assert index.refresh().changed == 0
-
-
-@pytest.mark.usefixtures("settled")
-def test_a_cache_that_is_removed_under_way_is_made_again(
-    make: Callable[..., SpaceIndex], root: Root, tmp_path: Path
-) -> None:
-    """An open index goes on answering, and writes a new one when files change."""
-    index = make()
-    index.refresh()
-    for path in (tmp_path / "index").iterdir():
-        path.unlink()
-    (tmp_path / "index").rmdir()
-    assert keys(index.refresh(), root) == ALL
-    lay(root.path, {"tools/new.py": '"""New."""\n'})
-    found = index.refresh()
-    assert (len(keys(found, root)), found.stale) == (4, False)
-    assert store.Store(tmp_path / "index").open() is not None
-
-
-def test_progress_is_reported(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """From nothing to all files of the source, in steps."""
-    lay(root.path, {f"tools/many/t{number}.sh": "# One\n" for number in range(60)})
-    reported: list[tuple[int, int, str]] = []
-    make(progress=lambda done, of, source: reported.append((done, of, source))).refresh()
-    assert reported == [(0, 63, "project"), (50, 63, "project"), (63, 63, "project")]
-
-
-def test_a_root_that_does_not_exist_is_empty(tmp_path: Path) -> None:
-    """There is an index of nothing, and it fills when the root comes to be."""
-    root = Root(Space.USER, tmp_path / "user" / ".ai")
-    (tmp_path / "index").mkdir()
-    index = SpaceIndex(root, tmp_path / "index")
-    found = index.refresh()
-    assert (counts(found), keys(found, root)) == ((0, 0, 0, 0), [])
-    lay(root.path, FILES)
-    assert keys(index.refresh(), root) == ALL
-
-
-@pytest.mark.usefixtures("settled")
-def test_documents_name_their_place(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """Path and evidence of every document are those of its file."""
-    snapshot = make().refresh().snapshot
-    assert snapshot is not None
-    segment = snapshot.segments[0].segment
-    assert sorted(segment.paths.everything) == sorted(FILES)
-    assert np.isnan(segment.times).all()
-    read = read_item(root, "tools/ops/deploy.py", ItemType.TOOL, "ops/deploy")
-    found = {path: segment.evidence[doc] for doc, path in enumerate(segment.paths.everything)}
-    assert found["tools/ops/deploy.py"] == read.evidence
-    assert (read.suffix, read.item.description) == (".py", "Deploy a build.")

@@ -10,16 +10,10 @@ import pytest
 from rye import Registry
 from rye.index import edges as edge_columns
 from rye.index.references import (
-    BY_NAME,
     MAX_IMPORT_ROOTS,
-    TYPE_BITS,
-    TYPED,
     Lookup,
     import_lookups,
     key_of,
-    lookups,
-    relative,
-    span_lookups,
 )
 from rye.index.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
 from rye.index.schema import TYPE_NUMBER
@@ -73,16 +67,6 @@ def test_a_reference_stands_on_its_line() -> None:
     expected = [("references", "ops/c", True, 4), ("references", "ops/b", True, 5), ("mentions", "tool:x/y", True, 10)]
     assert shown(edges(text)) == expected
     assert shown(edges("\ufeff" + text.replace("\n", "\r\n"))) == expected
-
-
-def test_a_reference_within_another_is_not_taken_for_it() -> None:
-    """Each stands on the line on which it stands for itself, whatever longer ones come before it."""
-    names = ["rye.execute.tool.rye.signers", "x/ab", "b", "tool.rye.signers", "ab/x", "b/x", "ab"]
-    listed = "\n".join(f"  - {name}" for name in names)
-    found = edges(f"---\nabout: ab\nreferences:\n{listed}\n---\n\nNothing.\n")
-    assert [(edge.text, edge.line) for edge in found] == [(name, at) for at, name in enumerate(names, start=4)]
-    (split,) = edges("---\nreferences:\n  - >-\n    ops/\n    b\n---\n\nNothing.\n")
-    assert (split.text, split.line) == ("ops/ b", 2)
 
 
 def test_a_reference_behind_thousands_that_hold_it_takes_linear_time() -> None:
@@ -155,12 +139,6 @@ def test_tags_of_permissions_and_steps_name_items_and_their_attributes_do_not() 
         ("steps", "bash", False, 14),
     ]
     assert {each.lookups[0] for each in found if each.text == "ops/two"} == {Lookup(1, key_of("ops/two", 1))}
-
-
-def test_the_word_for_a_type_is_no_reference() -> None:
-    """``tool`` alone names nothing, in a step, a permission, or the note of a deprecated item."""
-    text = front("permissions: [tool, 'tool:']\nsteps: [Run the tool now]\ndeprecated: use another tool instead")
-    assert edges(text, item_type=ItemType.DIRECTIVE) == []
 
 
 def test_permissions_and_steps_of_directives_name_items() -> None:
@@ -239,29 +217,6 @@ def test_an_import_counts_from_the_folder_of_the_tool_or_one_above() -> None:
     assert len(keys("c", "/".join("x" * 500))) == MAX_IMPORT_ROOTS
 
 
-@pytest.mark.parametrize(
-    ("span", "named"),
-    [
-        ("set_shipment", ["docs/set_shipment"]),
-        ("rye.core.registry", ["rye.core.registry", "rye/core/registry"]),
-        ("pyproject.toml", ["docs/pyproject"]),
-        ("notes.md", ["docs/notes"]),
-    ],
-)
-def test_a_code_span_that_only_looks_like_an_id_is_none(span: str, named: list[str]) -> None:
-    """It is looked up by id, with dots for slashes, and beside its item; not as the name of an item anywhere."""
-    found = span_lookups(span, "knowledge", "docs")
-    assert not any(each.how & BY_NAME for each in found)
-    assert {each.key >> TYPE_BITS for each in found} >= {key_of(each) >> TYPE_BITS for each in named}
-    assert [each.how for each in span_lookups("walker.py", "knowledge", "docs")] == [TYPED, TYPED | BY_NAME]
-
-
-def test_what_is_sure_somewhere_is_sure() -> None:
-    """An example in a fence before the mention in the text does not make it an example."""
-    found = edges("# A\n\n```\ntool:a/b\n```\n\nCall tool:a/b.\n")
-    assert shown(found) == [("mentions", "tool:a/b", True, 7)]
-
-
 def test_code_mentions_only_what_is_there() -> None:
     """In a tool nothing is sure; and what its metadata state is not mentioned by the same line."""
     found = edges('"""Like tool:a/b."""\n__executor_id__ = "x/y"\n# see c/d\n', suffix=".py")
@@ -270,17 +225,6 @@ def test_code_mentions_only_what_is_there() -> None:
         ("mentions", "tool:a/b", False, 1),
         ("mentions", "c/d", False, 3),
     ]
-
-
-def test_forms_of_a_reference() -> None:
-    """The id as written comes first; names come last, and only for what has no slash."""
-    assert lookups("ops/b.md", "knowledge", "")[:2] == (Lookup(0, key_of("ops/b.md")), Lookup(0, key_of("ops/b")))
-    assert lookups("rye.core.x", "tool", "")[1] == Lookup(0, key_of("rye/core/x"))
-    assert lookups("x", "tool", "ops")[1] == Lookup(0, key_of("ops/x"))
-    assert [each.how & BY_NAME for each in lookups("x", "tool", "ops")] == [0, 0, BY_NAME]
-    assert lookups("tool:ops/x", "knowledge", "")[0] == Lookup(1, key_of("ops/x", 1))
-    assert relative("../../tools/y.py", "knowledge", "a")[0] == Lookup(1, key_of("y", 1))
-    assert relative("../../../x.md", "knowledge", "a") == ()
 
 
 def test_thousands_of_references_are_bounded() -> None:
@@ -308,12 +252,6 @@ def test_a_hostile_body_takes_linear_time(body: str) -> None:
     found = edges(text, item_type=ItemType.DIRECTIVE)
     assert time.process_time() - began < 30  # quadratic time would be hours
     assert len(found) <= MAX_REFERENCES
-
-
-def test_control_characters_of_a_reference_do_not_survive() -> None:
-    """What metadata hold has been cleaned; no edge holds a line break or an escape."""
-    found = edges(front('references: ["a\\u001b[31m/b", "c\\nd/e"]'))
-    assert all(edge.text.isprintable() for edge in found)
 
 
 @pytest.fixture
@@ -353,11 +291,6 @@ def test_what_a_hostile_space_refers_to_is_bounded_and_counted(
     first, *others = left_out(registry)
     assert others == [first] * 2
     assert first >= 40
-
-
-def test_no_warning_where_all_references_are_kept(sim: SpaceSim) -> None:
-    """The usual case."""
-    assert left_out(sim.registry(bundles=())) == [0, 0, 0]
 
 
 def test_paths_in_a_skill_count_from_its_files_and_its_folder(tmp_path: Path) -> None:

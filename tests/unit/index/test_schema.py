@@ -85,17 +85,3 @@ def test_numbers_are_those_that_the_twin_reads(text: str) -> None:
 def test_anything_else_is_no_number(text: str) -> None:
     """Python would read some of these."""
     assert values.number(text) is None
-
-
-@pytest.mark.parametrize(
-    ("updated", "created", "time"),
-    [
-        ("1970-01-02", "1970-01-01", 86400.0),
-        ("", "1970-01-02", 86400.0),
-        ("soon", "1970-01-02", math.nan),
-        ("", "", math.nan),
-    ],
-)
-def test_an_item_was_changed_when_it_says(updated: str, created: str, time: float) -> None:
-    """The last change counts, else the creation; a date that cannot be read is unknown."""
-    assert values.sort_time(updated, created) == pytest.approx(time, nan_ok=True)

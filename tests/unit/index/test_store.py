@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import subprocess
 import sys
 import time
@@ -72,92 +71,6 @@ def made_of(snapshot: Snapshot) -> set[str]:
     return segments | {f"_MAIN_{snapshot.generation}.toc", f"files-{snapshot.generation}.ryx"}
 
 
-def test_an_empty_or_missing_folder_has_no_snapshot(store: Store) -> None:
-    """There is nothing to open, and that is no damage."""
-    assert store.open() is None
-    store.folder.mkdir()
-    assert store.open() is None
-
-
-def test_a_commit_is_what_is_opened_next(store: Store) -> None:
-    """Items, file list and generation come back from disk; generations count up."""
-    first = add(store, None, [item("a"), item("b")])
-    opened = Store(store.folder).open()
-    assert ids(opened) == ids(first) == ["a", "b"]
-    assert opened is not None
-    assert list(opened.file_list.files.paths) == ["a", "b"]
-    second = add(store, first, [item("c")])
-    assert second.generation == first.generation + 1
-    assert (ids(second), second.count) == (["a", "b", "c"], 3)
-
-
-def test_opening_an_index_loads_nothing_of_whoosh(store: Store) -> None:
-    """Only a commit writes what Whoosh's own searcher reads, so that the first search of a process starts sooner."""
-    add(store, None, [item("a")])
-    code = (
-        "import sys; from pathlib import Path; from rye.index.store import Store; Store(Path(sys.argv[1])).open().count"
-    )
-    code += "; sys.exit(any(name.startswith('whoosh') for name in sys.modules))"
-    subprocess.run([sys.executable, "-c", code, str(store.folder)], check=True)
-
-
-def test_a_segment_stays_open_while_it_is_the_same_file(store: Store) -> None:
-    """The next snapshot shares its arrays, also where items of it were deleted; another file is opened anew."""
-    base = add(store, None, many("x"))
-    less = add(store, base, [item("a")], {(0, 5)})
-    assert less.segments[0].segment is base.segments[0].segment
-    assert "x005" in ids(base)
-    assert "x005" not in ids(less)
-    path = store.folder / base.segments[0].row.file(".ryx")
-    data = path.read_bytes()
-    path.unlink()
-    path.write_bytes(data)
-    again = store.open()
-    assert again is not None
-    assert again.segments[0].segment is not base.segments[0].segment
-    assert ids(again) == ids(less)
-
-
-def test_paths_are_unpacked_when_files_are_compared(store: Store) -> None:
-    """Opening reads how many files there are, not which."""
-    add(store, None, many("x"))
-    opened = Store(store.folder).open()
-    assert opened is not None
-    assert len(opened.file_list.files) == 200
-    assert "paths" not in vars(opened.file_list.files)
-    assert opened.file_list.files.paths[0] == "x000"
-
-
-def test_small_segments_merge_and_large_ones_stay(store: Store) -> None:
-    """After a commit of a few items beside many, the file of the many is the same as before."""
-    big = add(store, None, many("x"))
-    small = add(store, big, [item("a")])
-    more = add(store, small, [item("b")])
-    assert [listed.row.live for listed in more.segments] == [200, 2]
-    assert more.segments[0].row == big.segments[0].row
-    assert names(store) == made_of(more)
-
-
-def test_deleted_items_are_gone_and_emptied_segments_too(store: Store) -> None:
-    """Deletions are kept in the list, not in the file; a segment without live items is dropped."""
-    base = add(store, add(store, None, many("x")), [item("a"), item("b")])
-    less = add(store, base, [], {(0, 5)})
-    assert "x005" not in ids(less)
-    assert less.segments[0].row.name == base.segments[0].row.name
-    none = add(store, less, [item("c")], {(1, 0), (1, 1)})
-    assert [listed.row.live for listed in none.segments] == [199, 1]
-    assert ids(Store(store.folder).open()) == ids(none)
-
-
-def test_a_segment_of_mostly_dead_items_is_rewritten(store: Store) -> None:
-    """More dead than live: the live are written anew."""
-    base = add(store, None, many("x"))
-    with store.locked():
-        after = store.commit(base, file_list(), deleted={0: range(150)})
-    assert [(listed.segment.docs, listed.row.live) for listed in after.segments] == [(50, 50)]
-    assert names(store) == made_of(after)
-
-
 def test_an_old_snapshot_keeps_reading_after_commits(store: Store) -> None:
     """A reader that holds an old generation is served from it, though its files are gone from the folder."""
     old = add(store, None, [item("a", title="deploy it"), item("b")])
@@ -200,15 +113,6 @@ def test_strays_of_killed_processes_are_swept(store: Store) -> None:
     (store.folder / f"{alive}.0123.ryx").write_bytes(b"verdicts of a segment that lives")
     after = add(store, base, [item("a")])
     assert names(store) == made_of(after) | {f"{alive}.0123.ryx"}
-
-
-def test_a_table_of_contents_that_was_never_renamed_is_not_read(store: Store) -> None:
-    """Only the finished name counts, whatever an unfinished one holds."""
-    base = add(store, None, [item("a")])
-    (store.folder / f"_MAIN_{base.generation + 1}.toc.1700000000.5").write_bytes(b"half of it")
-    opened = store.open()
-    assert opened is not None
-    assert opened.generation == base.generation
 
 
 @pytest.mark.parametrize("victim", ["toc", "file list", "segment"])
@@ -342,31 +246,6 @@ def test_a_full_disk_is_a_fault_and_the_base_still_serves(store: Store, monkeypa
     assert ids(store.open()) == ["a"]
 
 
-def test_what_cannot_be_listed_is_not_written_over(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder whose listing fails is not taken for an empty one: the generation in it may be in use."""
-    add(store, None, [item("a")])
-    before = {path.name: path.read_bytes() for path in store.folder.iterdir()}
-
-    def denied(_path: object) -> NoReturn:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "listdir", denied)
-        for attempt in (store.open, lambda: add(Store(store.folder), None, [item("b")])):
-            with pytest.raises(EnvironmentFault, match="Permission denied"):
-                attempt()
-    assert {path.name: path.read_bytes() for path in store.folder.iterdir()} == before
-    assert ids(store.open()) == ["a"]
-
-
-def test_a_folder_that_cannot_be_locked_is_a_fault(tmp_path: Path) -> None:
-    """Where a file is in the way of the folder, locking says so."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentFault) as caught, Store(tmp_path / "file" / "index").locked():
-        pass
-    assert caught.value.code == "index-write"
-
-
 HOLD = """
 import sys, time
 from pathlib import Path
@@ -400,22 +279,6 @@ def test_two_processes_do_not_hold_the_lock_at_once(store: Store) -> None:
         assert held
 
 
-def test_the_last_comparison_is_remembered_for_others(store: Store) -> None:
-    """A comparison counts for as long as asked, not at all for no time, and not when it lies in the future."""
-    assert not store.compared_within(100)
-    store.folder.mkdir()
-    store.note_comparison(time.time() - 50)
-    other = Store(store.folder)
-    assert [other.compared_within(seconds) for seconds in (0, 10, 100, float("inf"))] == [False, False, True, True]
-    store.note_comparison(time.time() + 1000)
-    assert not other.compared_within(100)
-
-
-def test_a_comparison_that_cannot_be_noted_is_no_fault(tmp_path: Path) -> None:
-    """The note saves time only."""
-    Store(tmp_path / "missing").note_comparison(time.time())
-
-
 def test_clearing_removes_all_but_the_lock(store: Store) -> None:
     """Every file goes and its size is counted; another process that waits for the lock still finds it."""
     add(store, None, [item("a")])
@@ -426,26 +289,3 @@ def test_clearing_removes_all_but_the_lock(store: Store) -> None:
     assert store.open() is None
     assert store.clear() == 0
     assert ids(add(store, None, [item("b")])) == ["b"]
-
-
-def test_after_the_last_generation_comes_a_free_one(tmp_path: Path) -> None:
-    """Whoosh's numbers end at 2^31 - 1: then the first that is free is taken, what was there goes on serving."""
-    store = Store(tmp_path, last_generation=2)
-    snapshot = add(store, None, many("a"))
-    for number, generation in enumerate([1, 2, 0, 1, 2, 0]):
-        snapshot = add(store, snapshot, [item(f"b{number}")])
-        assert snapshot.generation == generation
-        added = [f"b{each}" for each in range(number + 1)]
-        assert ids(Store(store.folder).open()) == sorted([*(one.id for one in many("a")), *added])
-        assert names(store) == made_of(snapshot)
-
-
-def test_a_folder_that_is_deleted_under_way_is_made_again(store: Store) -> None:
-    """Whoever removes the cache of a running process costs it a rebuild, no more."""
-    add(store, None, [item("a")])
-    for path in store.folder.iterdir():
-        path.unlink()
-    store.folder.rmdir()
-    assert store.open() is None
-    assert ids(add(store, None, [item("a")])) == ["a"]
-    assert os.access(store.folder, os.W_OK)

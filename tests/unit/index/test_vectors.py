@@ -25,7 +25,6 @@ from rye.index.vectors import (
     VectorFile,
     Vectors,
     VectorTable,
-    file_stem,
     item_keys,
     newest_file,
     write_vectors,
@@ -125,21 +124,6 @@ def test_the_direction_of_a_document_is_the_mean_of_its_vectors() -> None:
     assert np.abs(last - rows[0]).max() < 1e-3
 
 
-def test_nothing_has_no_similarity() -> None:
-    """No rows are no error, whatever the query's dimensions."""
-    vectors = Vectors([root(unit(0, 5), [], 3)])
-    assert vectors.missing == 3
-    assert vectors.similarities(np.ones(5, np.float32)).shape == (0,)
-    assert np.isneginf(vectors.best(np.empty(0, np.float32))).all()
-
-
-def test_a_query_of_other_dimensions_is_refused() -> None:
-    """Vectors of different models are never compared."""
-    vectors = Vectors([root(unit(2, 4), [0, 1], 2)])
-    with pytest.raises(ValueError, match="4 dimensions"):
-        vectors.similarities(np.ones(5, np.float32))
-
-
 def written(folder: Path, some: VectorTable, model: str = "m") -> VectorFile:
     """Write a file and open it."""
     return VectorFile(write_vectors(folder, model, floats(unit(1, 8))[0], some))
@@ -160,13 +144,6 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     assert again.path > file.path
 
 
-def test_what_a_killed_process_left_does_not_matter(tmp_path: Path) -> None:
-    """The next file is written over what was unfinished."""
-    (tmp_path / f"{file_stem('m')}.tmp").write_bytes(b"half")
-    path = written(tmp_path, table([1], unit(1, 8))).path
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_zeros_are_no_vectors() -> None:
     """An item keeps its other vectors and is embedded again later, unless the text has no letter or digit."""
     vector, none = unit(1, 8), np.zeros((1, 8))
@@ -181,14 +158,6 @@ def test_zeros_are_no_vectors() -> None:
     assert vectors.without.tolist() == [0, 1]
     assert vectors.to_embed(retry=False).tolist() == [3]
     assert vectors.to_embed(retry=True).tolist() == [0, 1, 3]
-
-
-def test_a_file_of_another_model_is_not_read(tmp_path: Path) -> None:
-    """Also where its name says otherwise."""
-    path = written(tmp_path, table([1], unit(1, 8))).path
-    other = path.rename(tmp_path / path.name.replace(file_stem("m"), file_stem("n")))
-    with pytest.raises(DamagedError, match="another model"):
-        VectorFile(other)
 
 
 @pytest.mark.parametrize(

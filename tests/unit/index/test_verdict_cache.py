@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import zlib
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from rye.index.container import FORMAT_VERSION, MAGIC
 from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.verdict_cache import MAX_COLUMNS, VERDICT_NAMES, VerdictColumn, cached_arrays, verdict_column
+from rye.index.verdict_cache import VERDICT_NAMES, VerdictColumn, cached_arrays, verdict_column
 from rye.items.model import Item, ItemId, ItemType
 from rye.spaces.model import Root, Space
 from rye.trust.evidence import inspect
@@ -74,21 +73,6 @@ def naive(segment: Segment, trust: TrustSet = TRUST, now: datetime = NOW) -> lis
         signature = judge(segment.evidence[doc], origin=origin, trust=trust, now=now)
         found.append((str(signature.verdict), signature.signer))
     return found
-
-
-def test_verdicts_of_trust_sets_long_gone_are_removed(tmp_path: Path) -> None:
-    """After many trust sets a segment has the verdicts of the newest few, and its other files."""
-    segment, names = made(tmp_path), [f"{number:016x}" for number in range(10)]
-    before = set(tmp_path.iterdir())
-    other = tmp_path / f"other.{names[0]}.ryx"
-    other.write_bytes(b"of another segment")
-    for age, name in enumerate(names):
-        path = tmp_path / f"segment.{name}.ryx"
-        column(path, segment)
-        os.utime(path, (age, age))
-    column(tmp_path / "segment.ffffffffffffffff.ryx", segment)
-    newest = {f"segment.{name}.ryx" for name in (*names[-MAX_COLUMNS + 1 :], "ffffffffffffffff")}
-    assert {path.name for path in tmp_path.iterdir()} - {path.name for path in before} == {*newest, other.name}
 
 
 def test_a_column_is_the_judgement_on_each_item(segment: Segment, tmp_path: Path) -> None:
@@ -160,27 +144,6 @@ def test_a_damaged_column_is_made_again(segment: Segment, tmp_path: Path, harm: 
     assert path.read_bytes() == data
 
 
-def test_an_unfinished_column_of_a_killed_process_is_no_hindrance(segment: Segment, tmp_path: Path) -> None:
-    """A temporary file left behind is replaced."""
-    (tmp_path / "c.tmp").write_bytes(b"half")
-    assert read(column(tmp_path / "c.ryx", segment)) == naive(segment)
-    assert [path.name for path in tmp_path.iterdir()] == ["c.ryx"]
-
-
-def test_where_nothing_can_be_written_the_verdicts_are_judged_each_time(
-    segment: Segment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A read-only or full disk costs time only."""
-
-    def full(*_args: Any, **_options: Any) -> NoReturn:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(container, "write", full)
-    assert read(column(tmp_path / "c.ryx", segment)) == naive(segment)
-    assert list(tmp_path.iterdir()) == []
-    assert read(column(tmp_path / "missing" / "c.ryx", segment)) == naive(segment)
-
-
 MASKS = {"odd": np.arange(21) % 2 == 1, "few": np.arange(21) < 3}
 PACKED = {name: np.packbits(mask) for name, mask in MASKS.items()}
 NAMES = tuple(MASKS)
@@ -199,20 +162,6 @@ def ask(path: Path, *, of: str = "these") -> tuple[dict[str, list[int]], int]:
 
 
 EXPECTED = {name: bits.tolist() for name, bits in PACKED.items()}
-
-
-def test_arrays_are_made_once(tmp_path: Path) -> None:
-    """The second time the file answers."""
-    assert ask(tmp_path / "m.ryx") == (EXPECTED, 1)
-    assert ask(tmp_path / "m.ryx") == (EXPECTED, 0)
-
-
-def test_a_stale_file_is_made_anew(tmp_path: Path) -> None:
-    """What was made of anything else does not answer, and gives way."""
-    ask(tmp_path / "m.ryx", of="others")
-    assert ask(tmp_path / "m.ryx") == (EXPECTED, 1)
-    assert ask(tmp_path / "m.ryx") == (EXPECTED, 0)
-    assert [each.name for each in tmp_path.iterdir()] == ["m.ryx"]
 
 
 class _Runs:
@@ -259,41 +208,3 @@ def test_a_hostile_file_is_replaced(tmp_path: Path, attack: str) -> None:
     assert ask(path) == (EXPECTED, 1)
     assert ask(path) == (EXPECTED, 0)
     assert not ran.exists()
-
-
-def test_the_forger_of_these_tests_can_write_a_file_that_is_read(tmp_path: Path) -> None:
-    """So it is what they say that keeps the others out."""
-    (tmp_path / "m.ryx").write_bytes(forged(table(FITS, FITS)))
-    assert ask(tmp_path / "m.ryx") == ({name: [0] * 3 for name in NAMES}, 0)
-
-
-@pytest.mark.parametrize("place", [0, 20, -128, -64])
-def test_a_damaged_file_is_replaced(tmp_path: Path, place: int) -> None:
-    """A byte changed, or the end missing."""
-    path = tmp_path / "m.ryx"
-    ask(path)
-    data = bytearray(path.read_bytes())
-    for changed in (bytes(data[:place]), bytes(data[:place]) + bytes([data[place] ^ 1]) + bytes(data[place:][1:])):
-        path.write_bytes(changed)
-        assert ask(path) == (EXPECTED, 1)
-
-
-def test_a_file_of_a_killed_process_is_no_hindrance(tmp_path: Path) -> None:
-    """What it left unfinished is replaced."""
-    (tmp_path / "m.tmp").write_bytes(b"half")
-    assert ask(tmp_path / "m.ryx") == (EXPECTED, 1)
-    assert [each.name for each in tmp_path.iterdir()] == ["m.ryx"]
-
-
-def test_where_nothing_can_be_written_arrays_are_made_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A full disk or a folder that is gone costs time only."""
-
-    def full(*_args: Any, **_options: Any) -> NoReturn:
-        raise OSError(28, "No space left on device")
-
-    assert ask(tmp_path / "gone" / "m.ryx") == (EXPECTED, 1)
-    monkeypatch.setattr(container, "write", full)
-    assert ask(tmp_path / "m.ryx") == (EXPECTED, 1)
-    assert ask(tmp_path / "m.ryx") == (EXPECTED, 1)

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from rye.cli import main
 from rye.errors import RyeError
 from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
 from rye.keyring.changes import TrustChange
-from rye.keyring.lists import sign_list
 from rye.keyring.sign_items import sign_bundle
 from rye.keyring.trust import Trust
 from rye.spaces.layout import Layout
@@ -22,7 +20,7 @@ from rye.trust.keys import SigningKey
 from rye.trust.trust_entry import Revocation
 from rye.trust.trust_file import trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
-from tests.support.signed import ANN, EVE, NOW, PAT, XML, html, key, old_envelope
+from tests.support.signed import EVE, NOW, PAT, XML, html, key, old_envelope
 from tests.support.spacesim import SpaceSim
 
 TEXT = '"""Say hello."""\n\n__version__ = "1.0.0"\n'
@@ -77,18 +75,6 @@ def codes(sim: SpaceSim) -> dict[str, str]:
     }
 
 
-def test_who_signed_what_is_counted_by_verdict(sim: SpaceSim) -> None:
-    """By the keys that the bundle brings, those with most items first, and what none of them signed by its code."""
-    _, trust, roots = parts(sim)
-    sim.write("system:shop", "tools/demo/bad.py", sim.path("system:shop", HELLO).read_bytes() + b"evil()\n")
-    sim.add("system:shop", "tools/demo/eve.py", TEXT, EVE)
-    found = read_signers_of(roots, trust.load().trust, now=NOW)
-    shop, pat = found.signers
-    assert (shop.entry.public, shop.entry.owner, shop.items) == (SHOP.public, "shop", {"trusted": 2})
-    assert (pat.entry.owner, pat.items) == ("pat", {"partial": 1})
-    assert found.others == {"no-envelope": 1, "digest": 1, "unknown-key": 1}
-
-
 def test_what_is_trusted_counts_for_this_bundle_alone(sim: SpaceSim) -> None:
     """Before it nothing does; after it the keys that were confirmed do, within the limits that the bundle states."""
     partial = {"directives/demo/hello.md": "outside-directive"}
@@ -122,20 +108,6 @@ def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
     assert accept(sim, EVE) == ["trusted eve", "narrowed shop"]
     assert codes(sim)[HELLO] == "ok"
     assert limits(sim) == {"eve": ("bundle:shop",), "shop": ("bundle:stall",)}
-
-
-def test_what_is_shown_before_the_question_is_what_is_written(sim: SpaceSim) -> None:
-    """Beside what the user's file allows already; a key that is trusted for everything stays so."""
-    sim.trust(SHOP, owner="shop", patterns=("bundle:stall", "ops/*"))
-    _, trust, roots = parts(sim)
-    shown: list[str] = []
-    found = read_signers_of(roots, trust.load().trust, now=NOW)
-    trust_bundle(trust, found, found.fingerprints, lambda planned: shown.extend(each.reach for each in planned))
-    assert shown == ["bundle:shop, bundle:stall, ops/*", "bundle:shop demo/*"]
-    assert limits(sim) == {"shop": ("bundle:shop", "bundle:stall", "ops/*"), "pat": ("bundle:shop demo/*",)}
-    sim.trust(SHOP, owner="my own")
-    assert accept(sim, SHOP) == ["unchanged my own", "narrowed pat"]
-    assert codes(sim)[HELLO] == "ok"
 
 
 def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: SpaceSim) -> None:
@@ -218,51 +190,3 @@ def test_attack_a_bundle_takes_the_id_of_a_trusted_one(sim: SpaceSim) -> None:
     sign_bundle(other.bundles["stall"], owner="shop", key=SHOP)
     sim.write("system:shop", SETTINGS, other.path("system:stall", SETTINGS).read_bytes())
     assert rank(sim) == without
-
-
-def test_the_command_asks_or_takes_the_fingerprint(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal it shows who signed, changes nothing, and says how to go on; a wrong fingerprint fails."""
-    fingerprint = str(SHOP.public.fingerprint)
-    assert main(["trust", "bundle", "shop"]) == 2
-    told = capsys.readouterr().err
-    for text in (
-        fingerprint,
-        "2 items: 2 trusted",
-        "counts for   bundle:shop demo/*",
-        "rye trust bundle shop --fingerprint",
-    ):
-        assert text in told
-    for words, code in (
-        ((ANN.public.fingerprint,), "fingerprint-mismatch"),
-        ((fingerprint[:16],), "bad-signer"),
-        ((fingerprint, PAT.public.fingerprint[:-1]), "bad-signer"),
-    ):
-        assert main(["trust", "bundle", "shop", *(part for each in words for part in ("--fingerprint", each))]) == 2
-        assert code in capsys.readouterr().err
-    assert codes(sim)[HELLO] == "bundle-key"
-    assert main(["trust", "bundle", str(sim.bundles["shop"]), "--fingerprint", fingerprint.upper()]) == 0
-    assert codes(sim)[HELLO] == "ok"
-
-
-def test_what_is_no_bundle_of_others_is_refused(sim: SpaceSim) -> None:
-    """No such id, no such folder, and rye's own items, which are trusted as the program is."""
-    layout, _, _ = parts(sim)
-    missing = dict.fromkeys(("nope", str(sim.folder / "gone")), "bundle-not-found")
-    for name, code in (missing | {"rye": "bad-target"}).items():
-        with pytest.raises(RyeError) as caught:
-            find_bundle(layout, name)
-        assert (caught.value.code, bool(caught.value.hint)) == (code, True)
-
-
-def test_what_the_list_signs_is_shown_before_it_is_trusted(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON without a signature of its own counts for the key of the list, as it does once the bundle is trusted."""
-    monkeypatch.setenv("RYE_STATE_DIR", str(sim.folder / "state"))
-    sim.write("system:shop", "tools/demo/data.json", '{"title": "Data"}')
-    _, trust, roots = parts(sim)
-    assert read_signers_of(roots, trust.load().trust, now=NOW).others["no-envelope"] == 2
-    sign_list(roots[0], key=SHOP, trust=trust.load().trust)
-    found = read_signers_of(roots, trust.load().trust, now=NOW)
-    (mine,) = (each for each in found.signers if each.entry.public == SHOP.public)
-    assert (mine.items, found.others) == ({"trusted": 4}, {})
-    accept(sim, SHOP)
-    assert codes(sim)["tools/demo/data.json"] == "ok-list"

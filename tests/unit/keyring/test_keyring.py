@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import errno
 import os
 import signal
 import stat
@@ -12,19 +11,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 from rye.cli.commands.keys import find_owner
-from rye.cli.render.keys import render_keys
-from rye.cli.terminal import PLAIN
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import write_changes
 from rye.keyring.key_files import KEY_VARIABLE, PASSPHRASE_VARIABLE
 from rye.keyring.private import Keyring
 from rye.spaces.layout import Layout
-from rye.trust.keys import SigningKey, hide_keys
+from rye.trust.keys import hide_keys
 from rye.trust.trust_entry import TrustScope
 from rye.trust.trust_file import parse_trust_file
 from rye.trust.trust_store import load_trust
@@ -56,15 +52,6 @@ def test_a_key_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     assert keyring(tmp_path).signing_key().public.fingerprint == made.fingerprint
 
 
-def test_the_first_key_is_trusted_and_further_ones_when_asked(tmp_path: Path) -> None:
-    """A user trusts the own first key without a word; another one only with ``trust``."""
-    ring = keyring(tmp_path)
-    assert [ring.generate(name).trusted for name in ("one", "two")] == [True, False]
-    assert ring.generate("three", trust=True).trusted
-    assert not keyring(tmp_path / "other").generate(trust=False).trusted
-    assert [(key.name, key.trusted) for key in ring.list()] == [("one", True), ("three", True), ("two", False)]
-
-
 def test_a_key_is_never_overwritten_unless_asked(tmp_path: Path) -> None:
     """Nothing changes on refusal; with ``replace`` the new key is the only one, and its public half goes with it."""
     ring = keyring(tmp_path)
@@ -94,28 +81,6 @@ def test_what_a_killed_write_left_of_a_key_is_removed(tmp_path: Path) -> None:
     assert (left.exists(), young.exists()) == (False, True)
 
 
-def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the key nor trust in it, so that the same command can be run again."""
-
-    def full(_path: object, _to: object) -> NoReturn:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "link", full)
-        with pytest.raises(EnvironmentFault):
-            keyring(tmp_path).generate()
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert keyring(tmp_path).generate().trusted
-
-
-@pytest.mark.parametrize("arguments", [{"owner": "a\nb"}, {"patterns": ("/x",)}, {"name": "a/b"}, {"name": ""}])
-def test_nothing_is_written_when_an_argument_is_wrong(tmp_path: Path, arguments: dict[str, object]) -> None:
-    """What could not be read again is refused before the key is made."""
-    with pytest.raises(RyeError):
-        keyring(tmp_path).generate(**arguments)  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_passphrase_protects_the_file(tmp_path: Path) -> None:
     """With ``RYE_KEY_PASSPHRASE`` or an answer the file is encrypted; without it, the key is listed but not opened."""
     ring = keyring(tmp_path, {PASSPHRASE_VARIABLE: "open sesame"})
@@ -135,30 +100,6 @@ def test_a_passphrase_protects_the_file(tmp_path: Path) -> None:
     assert keyring(tmp_path, passphrase=b"open sesame").signing_key().public.fingerprint == made.fingerprint
 
 
-def test_a_passphrase_is_asked_for_only_when_it_is_needed(tmp_path: Path) -> None:
-    """Who is asked hears what for; the environment comes first; nothing is asked for a key without one."""
-    asked: list[str] = []
-
-    def answer(what: str) -> bytes:
-        asked.append(what)
-        return b"secret"
-
-    ring = Keyring(Layout((), None, tmp_path / ".ai"), passphrase=answer, environ={})
-    ring.generate("plain")
-    ring.signing_key("plain")
-    assert asked == []
-    ring.generate("closed", encrypt=True)
-    ring.signing_key("closed")
-    assert asked == ["the new key closed", "the key closed"]
-    ring.list()
-    ring.public_key("closed")
-    assert len(asked) == 2
-    with pytest.raises(SigningError) as caught:
-        keyring(tmp_path).generate("other", encrypt=True)
-    assert caught.value.code == "passphrase-needed"
-    assert {key.name for key in ring.list()} == {"plain", "closed"}
-
-
 @POSIX
 def test_unsafe_permissions_are_an_error_with_the_command_that_fixes_them(tmp_path: Path) -> None:
     """A key or folder that others may look into is listed as unusable, with the chmod, and is not used."""
@@ -174,21 +115,6 @@ def test_unsafe_permissions_are_an_error_with_the_command_that_fixes_them(tmp_pa
             assert caught.value.hint == f"chmod {safe:o} {target}"
         target.chmod(safe)
     assert ring.list()[0].problem == ""
-
-
-def test_the_key_of_the_environment_is_listed_first_and_signs(tmp_path: Path) -> None:
-    """``RYE_SIGNING_KEY`` holds the key or its path; it comes before the user's own."""
-    keyring(tmp_path).generate()
-    path = tmp_path / "eve.pem"
-    path.write_bytes(EVE.to_pem())
-    path.chmod(0o600)
-    for given, where in ((EVE.to_pem().decode(), ""), (str(path), str(path))):
-        ring = keyring(tmp_path, {KEY_VARIABLE: given})
-        first, second = ring.list()
-        assert (first.name, first.fingerprint, first.path) == (KEY_VARIABLE, EVE.public.fingerprint, where)
-        assert second.name == "private_key"
-        assert ring.signing_key().public == ring.public_key() == EVE.public
-        assert ring.signing_key("private_key").public != EVE.public
 
 
 @pytest.mark.parametrize(
@@ -219,15 +145,6 @@ def test_a_key_can_be_taken_elsewhere(tmp_path: Path) -> None:
     kept = keyring(tmp_path / "there", passphrase=b"secret").import_key(closed, "ann")
     assert (kept.fingerprint, kept.encrypted) == (ANN.public.fingerprint, True)
     assert b"ENCRYPTED" in there.export_private("ann")
-
-
-@pytest.mark.parametrize("data", [b"", b"x", ANN.public.pem.encode(), ANN.to_pem()[:60]])
-def test_only_a_private_key_is_imported(tmp_path: Path, data: bytes) -> None:
-    """Anything else is refused and nothing is written."""
-    with pytest.raises(SigningError) as caught:
-        keyring(tmp_path).import_key(data)
-    assert caught.value.code == "key-unreadable"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_is_named_by_name_or_file(tmp_path: Path) -> None:
@@ -290,16 +207,6 @@ def test_attack_the_text_of_a_key_is_not_repeated(tmp_path: Path, spelling: str,
     assert hide_keys(f"there is no item {text!r}, here") == "there is no item '[private key]', here"
 
 
-@pytest.mark.parametrize(
-    "text", [EVE.public.pem.replace("\n", ""), EVE.public.fingerprint, "ed25519:" + "A" * 43 + "="]
-)
-def test_what_is_public_is_shown(text: str) -> None:
-    """A public key or a fingerprint is no secret, nor is the base64 of one."""
-    assert hide_keys(text) == text
-    encoded = base64.b64encode(EVE.public.pem.encode()).decode()
-    assert hide_keys(encoded) == encoded
-
-
 def test_no_answer_holds_a_private_key(tmp_path: Path) -> None:
     """In no value, text or error of the keyring is the secret."""
     ring = keyring(tmp_path, {KEY_VARIABLE: EVE.to_pem().decode()})
@@ -310,46 +217,6 @@ def test_no_answer_holds_a_private_key(tmp_path: Path) -> None:
         seed = base64.b64decode(body)[-32:]
         for secret in (body, body[-40:], seed.hex(), repr(seed)[2:-1], base64.b64encode(seed).decode().rstrip("=")):
             assert secret not in said
-
-
-def test_a_key_without_its_public_half_is_listed_with_what_is_known(tmp_path: Path) -> None:
-    """An encrypted key that came here without a ``.pub`` is listed with an unknown fingerprint."""
-    ring = keyring(tmp_path, {PASSPHRASE_VARIABLE: "secret"})
-    path = Path(ring.generate().path)
-    for broken in (None, "garbage"):
-        path.with_suffix(".pub").unlink(missing_ok=True)
-        if broken:
-            path.with_suffix(".pub").write_text(broken)
-        (reported,) = keyring(tmp_path).list()
-        assert (reported.fingerprint, reported.encrypted, reported.problem) == ("", True, "")
-
-
-def test_keys_come_from_the_system(tmp_path: Path) -> None:
-    """Two keys are never the same."""
-    ring = keyring(tmp_path)
-    assert len({ring.generate(f"k{number}").fingerprint for number in range(5)}) == 5
-    assert isinstance(ring.signing_key("k1"), SigningKey)
-
-
-def test_a_public_half_that_is_not_that_of_the_locked_key(tmp_path: Path) -> None:
-    """Listing says only what the file beside it says, and that it is no more; with the passphrase it is noticed."""
-    ring = keyring(tmp_path, passphrase=b"secret")
-    made = ring.generate(encrypt=True)
-    path = Path(made.path)
-    assert (made.unproven, ring.show().unproven, ring.list()[0].unproven) == (False, True, True)
-    assert any("taken from its .pub file" in line for line in render_keys(ring.list(), PLAIN))
-    path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")
-    assert (ring.show().fingerprint, ring.show().unproven) == (EVE.public.fingerprint, True)
-    knowing = keyring(tmp_path, {PASSPHRASE_VARIABLE: "secret"})
-    for which in (None, "private_key", path):
-        with pytest.raises(SigningError, match="is not the public half") as caught:
-            ring.signing_key(which)
-        assert (caught.value.code, str(path.with_suffix(".pub")) in caught.value.hint) == ("key-mismatch", True)
-    with pytest.raises(SigningError, match="is not the public half"):
-        knowing.export_trust_file("private_key")
-    path.with_suffix(".pub").write_text("-----BEGIN PUBLIC KEY-----\n", encoding="ascii")
-    assert (ring.show().fingerprint, ring.show().unproven) == ("", False)
-    assert ring.signing_key().public.fingerprint == made.fingerprint
 
 
 def test_a_public_half_that_is_not_that_of_an_open_key(tmp_path: Path) -> None:

@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, RyeError, SigningError
 from rye.keyring import key_files
 from rye.trust.line import sign_bytes
-from rye.trust.model import Verdict
-from rye.trust.trust_file import trust_file_bytes
-from rye.trust.trust_store import TRUSTED_FOLDER
-from tests.support.signed import ANN, EVE, verdict
+from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
 
 TOOL = '"""Say hello."""\n\n__version__ = "1.0.0"\n'
@@ -69,25 +66,6 @@ def test_everything_is_signed_once(sim: SpaceSim) -> None:
         time.sleep(0.01)
     assert all(item.changed for item in registry.sign("*", force=True).items)
     assert contents(sim) != before
-
-
-def test_a_space_is_listed_once_however_many_paths_are_named(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``rye init`` names each file that it has shown; a path that is written in another way is found all the same."""
-    real, scanned = os.scandir, list[object]()
-
-    def scan(*place: str) -> object:
-        scanned.append(place)
-        return real(*place)
-
-    monkeypatch.setattr(os, "scandir", scan)
-    paths = [str(sim.path("project", rel)) for rel in GOOD]
-    counts = []
-    for named in (paths[:1], paths, [path.replace("/demo/", "/./demo/../demo/") for path in paths]):
-        scanned.clear()
-        report = registry_of(sim).sign(*named, dry_run=True)
-        assert sorted(item.path for item in report.items) == sorted(paths[: len(named)])
-        counts.append(len(scanned))
-    assert len(set(counts)) == 1
 
 
 def test_what_another_key_signed_or_changed_is_signed_again(sim: SpaceSim) -> None:
@@ -163,50 +141,6 @@ def test_all_problems_of_all_files_come_in_one_report(sim: SpaceSim) -> None:
         assert contents(sim) == before
 
 
-def test_no_metadata_is_required(sim: SpaceSim) -> None:
-    """An item without title, description and version is signed; one note says what searches cannot show."""
-    sim.write("project", "tools/demo/bare.py", "x = 1\n")
-    sim.write("project", "tools/demo/data.yaml", "a: 1\n")
-    sim.write("project", "knowledge/demo/plain.md", "Just a sentence.\n")
-    registry = registry_of(sim)
-    report = registry.sign("*")
-    assert all(item.changed for item in report.items)
-    (warning,) = report.warnings
-    assert warning.startswith(
-        "there is no description; a search has only its name to show: 2 files, tools/demo/bare.py"
-    )
-    assert set(codes(registry).values()) == {"ok"}
-
-
-@pytest.mark.parametrize(
-    "written", ["demo/one", "[demo/one]", "'demo/one, since it is faster'", "{id: demo/one}", "null", "[]"]
-)
-def test_what_names_one_successor_is_signed(sim: SpaceSim, written: str) -> None:
-    """As a text, also with words on it, as a list of one, as a mapping; or none."""
-    sim.write("project", "tools/demo/past.yaml", f"description: Past.\nversion: 1.0.0\nsuperseded_by: {written}\n")
-    assert registry_of(sim).sign("tool:demo/past").items[0].changed
-
-
-def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
-    """``check`` lists what this key has not signed; it needs no private key and writes nothing."""
-    registry = registry_of(sim)
-    registry.sign("tool:demo/*")
-    before = contents(sim)
-    found = {item.id: item.changed for item in registry.sign("*", check=True).items}
-    assert found == {"demo/hello": False, "demo/note": True, "demo/release": True}
-    public = sim.folder / "ann.pem"
-    public.write_text(ANN.public.pem)
-    for path in (sim.root("user") / key_files.SIGNING_FOLDER).iterdir():
-        path.unlink()
-    assert not registry.sign("tool:demo/*", check=True, key=public).items[0].changed
-    assert registry.sign("*", dry_run=True).fingerprint == ""
-    for check in (True, False):
-        with pytest.raises(NotFoundError) as caught:
-            registry.sign("*", check=check)
-        assert caught.value.code == "no-signing-key"
-    assert contents(sim) == before
-
-
 @pytest.mark.parametrize("given", ["bare base64", "no such file", "broken PEM"])
 def test_a_dry_run_reads_the_key_of_the_environment(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     """What keeps the run from signing keeps the dry run from saying that it would, and shows nothing of the key."""
@@ -234,32 +168,6 @@ def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:
     assert caught.value.code == "passphrase-needed"
     assert registry.sign("*", key="eve", passphrase=b"secret").fingerprint == EVE.public.fingerprint
     assert all(not item.changed for item in registry.sign("*", key="eve", check=True).items)
-
-
-def test_a_signature_that_will_not_count_gives_a_warning(sim: SpaceSim) -> None:
-    """Signing with a key that the user does not trust, or outside its namespaces, warns once for each reason."""
-    registry, trusted = registry_of(sim), sim.root("user") / TRUSTED_FOLDER
-    assert registry.sign("*").warnings == ()
-    (path,) = trusted.iterdir()
-    path.write_bytes(trust_file_bytes(ANN.public, owner="ann", patterns=("tool:demo/*",)))
-    (warning,) = registry.sign("*", force=True).warnings
-    assert "is signed, but untrusted: the signature holds, but the key of ann" in warning
-    path.unlink()
-    (warning,) = registry.sign("*").warnings
-    assert "which no trust file names" in warning
-
-
-def test_system_space_is_read_only(sim: SpaceSim, tmp_path: Path) -> None:
-    """Neither by name nor by path is a bundle's item signed with a user's key."""
-    bundle = tmp_path / "shop"
-    (bundle / "tools").mkdir(parents=True)
-    (bundle / "tools" / "x.py").write_text(TOOL)
-    registry = Registry(sim.project, user=sim.user, bundles=(bundle,), cache_dir=sim.cache)
-    for targets, how in ((("*",), {"space": "system"}), ((str(bundle / "tools" / "x.py"),), {})):
-        with pytest.raises(ArgumentError) as caught:
-            registry.sign(*targets, **how)  # type: ignore[arg-type]
-        assert caught.value.code in {"bad-space", "bad-target"}
-    assert (bundle / "tools" / "x.py").read_text() == TOOL
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
@@ -320,41 +228,3 @@ def test_symlink_out_of_the_space_is_not_signed(sim: SpaceSim) -> None:
     with pytest.raises((SigningError, ArgumentError)):
         registry_of(sim).sign("tool:demo/link")
     assert outside.read_text() == TOOL
-
-
-def test_a_signed_item_is_judged_alike_outside_of_the_registry(sim: SpaceSim) -> None:
-    """What ``sign`` writes is what the signing room signs."""
-    registry_of(sim).sign("tool:demo/hello")
-    data = sim.path("project", "tools/demo/hello.py").read_bytes()
-    assert verdict(data).verdict is Verdict.TRUSTED
-
-
-def test_metadata_that_is_not_yaml_is_signed_with_a_warning(sim: SpaceSim) -> None:
-    """One for each cause, also before anything is written; the items are valid, and show says it too."""
-    sim.write("project", "directives/demo/a.md", "---\nname: a\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# A\n")
-    sim.write("project", "directives/demo/b.md", "---\nname: b\ndescription: > Use it\nversion: 1.0.0\n---\n\n# B\n")
-    registry = registry_of(sim)
-    for number in range(8):
-        text = f"---\nname: c{number}\ntitle: C\ndescription: Use it: now\nversion: 1.0.0\n---\n\n# C\n"
-        sim.write("project", f"directives/demo/c{number}.md", text)
-    one, other = registry.sign("*", dry_run=True).warnings
-    words = "the metadata is not YAML, and was read line by line: "
-    assert one.startswith(words)
-    assert one.endswith(
-        ": 9 files, directives/demo/a.md (line 3), directives/demo/c0.md (line 4), "
-        "directives/demo/c1.md (line 4), directives/demo/c2.md (line 4), directives/demo/c3.md (line 4) "
-        "and 4 more"
-    )
-    assert other.startswith(words)
-    assert other.endswith(": 1 file, directives/demo/b.md (line 3)")
-    (warning,) = registry.sign("directive:demo/a").warnings
-    assert warning == one.partition("9 files")[0] + "1 file, directives/demo/a.md (line 3)"
-    registry.sign("*")
-    assert set(codes(registry).values()) == {"ok"}
-    report = registry.verify(space="project")
-    assert report.status == 0
-    assert not [text for text in report.warnings if text.startswith(words)]
-    loaded = registry.get("directive:demo/a")
-    assert loaded.item.description == "Use it: now"
-    assert any("not YAML" in text for text in loaded.warnings)
-    assert not any("not YAML" in text for text in registry.search("now").warnings)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rye import Registry
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.keyring.changes import TrustChange, change_all, write_changes
 from rye.keyring.trust import Trust
 from rye.keyring.trust_list import TrustedKey
@@ -103,20 +103,6 @@ def test_attack_a_file_named_like_a_fingerprint(sim: SpaceSim, monkeypatch: pyte
     assert trust.add(f"./{name}").fingerprint == EVE.public.fingerprint
 
 
-def test_limits_are_those_of_the_file_unless_given(sim: SpaceSim, tmp_path: Path) -> None:
-    """Owner, patterns and expiry of the file are kept; what the caller says comes first."""
-    trust, file = trust_of(sim), tmp_path / "pat.toml"
-    until = datetime(2027, 1, 1, tzinfo=UTC)
-    file.write_bytes(trust_file_bytes(PAT.public, owner="pat", patterns=("demo/*",), not_after=until))
-    do(trust.add(str(file)))
-    kept = row(trust, PAT, "user")
-    assert (kept.owner, kept.patterns, kept.not_after) == ("pat", ("demo/*",), "2027-01-01T00:00:00+00:00")
-    assert kept.to_dict()["for"] == ["demo/*"]
-    assert code(sim) == "ok"
-    do(trust.add(str(file), owner="Pat", patterns=("ops/*",), replace=True))
-    assert (row(trust, PAT, "user").owner, code(sim)) == ("Pat", "limited")
-
-
 def test_attack_an_older_file_without_limits_is_added_under_another_name(sim: SpaceSim) -> None:
     """Of two files in effect for one key both limits hold, whatever the letters of their names."""
     sim.trust(PAT, owner="pat", patterns=("ops/*",))
@@ -167,19 +153,6 @@ def test_changes_before_a_failed_write_are_undone(sim: SpaceSim, tmp_path: Path,
     assert {path: path.read_bytes() for path in folder.glob("*")} == before
 
 
-def test_a_file_that_changes_during_the_question(sim: SpaceSim) -> None:
-    """What was shown is no longer what would be replaced: nothing is written."""
-    trust = trust_of(sim)
-    path = sim.trust(PAT, owner="pat", patterns=("ops/*",))
-
-    def confirm(_changes: object) -> None:
-        sim.trust(PAT, owner="pat", revoked=Revocation("stolen"))
-
-    with pytest.raises(SigningError) as caught:
-        change_all([raw(PAT.public)], lambda text: trust.add(text, replace=True), confirm)
-    assert (caught.value.code, b"stolen" in path.read_bytes()) == ("changed-meanwhile", True)
-
-
 def test_revocation_beats_every_other_file(sim: SpaceSim) -> None:
     """One revocation in the user space, and nothing of the key counts: not here, not in the bundle that brings it."""
     trust = trust_of(sim)
@@ -224,20 +197,6 @@ def test_a_revocation_is_not_lifted_by_accident(sim: SpaceSim) -> None:
     assert code(sim) == "unknown-key"
 
 
-def test_revoking_keeps_the_rest_of_the_file(sim: SpaceSim) -> None:
-    """Owner and limits stay; the reason may be corrected later; a date that is none is refused."""
-    trust = trust_of(sim)
-    do(trust.add(raw(PAT.public), owner="Pat", patterns=("demo/*",)))
-    do(trust.revoke(PAT.public.fingerprint, reason="lost"))
-    do(trust.revoke(PAT.public.fingerprint, reason="stolen", date="2026-05-01"))
-    kept = row(trust, PAT, "user")
-    assert (kept.owner, kept.patterns, kept.revoked) == ("Pat", ("demo/*",), Revocation("stolen", "2026-05-01"))
-    for reason, date in (("a\nb", ""), ("", "yesterday")):
-        with pytest.raises(SigningError) as caught:
-            trust.revoke(PAT.public.fingerprint, reason=reason, date=date)
-        assert caught.value.code == "trust-file"
-
-
 def test_the_key_of_a_project_counts_once_its_file_is_signed(sim: SpaceSim) -> None:
     """By a key that the user trusts without limits, and no longer when the file changes."""
     trust, path = trust_of(sim), sim.trust(PAT, "project", owner="pat")
@@ -251,27 +210,6 @@ def test_the_key_of_a_project_counts_once_its_file_is_signed(sim: SpaceSim) -> N
     assert row(trust, PAT, "project").reason.startswith("for every item of this project: its trust file is signed with")
     path.write_bytes(path.read_bytes().replace(b'owner = "pat"', b'owner = "ann"'))
     assert code(sim) == "project-key"
-
-
-def test_each_key_has_a_line_on_why_it_counts(sim: SpaceSim, tmp_path: Path) -> None:
-    """A file of the user, of a bundle, limited, expired, empty, or named for one run."""
-    trust = trust_of(sim)
-    assert row(trust, ANN, "user").reason == "for every item: trusted by you"
-    assert row(trust, SHOP, "user").reason == "for bundle:shop: trusted by you"
-    of_bundle = row(trust, SHOP, "bundle")
-    assert (of_bundle.counts, of_bundle.reason.endswith("this file is not in effect")) == (True, True)
-    do(trust.remove(raw(SHOP.public)))
-    assert row(trust, SHOP, "bundle").code == "bundle-key"
-    until = datetime(2027, 1, 1, tzinfo=UTC)
-    do(trust.add(raw(SHOP.public), patterns=("shop/*", "tool:ops/*"), not_after=until))
-    reason = "for shop/*, tool:ops/*, until 2027-01-01T00:00:00+00:00: trusted by you"
-    assert row(trust, SHOP, "user").reason == reason
-    assert row(trust_of(sim, now=datetime(2028, 1, 1, tzinfo=UTC)), SHOP, "user").code == "expired"
-    do(trust.add(raw(PAT.public), patterns=()))
-    assert row(trust, PAT, "user").code == "limited"
-    file = tmp_path / "eve.toml"
-    file.write_bytes(trust_file_bytes(EVE.public, owner="eve"))
-    assert row(trust_of(sim, named=(file,)), EVE, "named").reason == "for every item: named with --trust"
 
 
 @pytest.mark.parametrize("source", ["user", "project"])
@@ -311,51 +249,6 @@ def test_an_organisation_ships_trust_files(sim: SpaceSim, monkeypatch: pytest.Mo
         assert trust_of(sim).list().warnings
 
 
-def test_the_list_says_that_no_key_counts(tmp_path: Path) -> None:
-    """Without a trust file, with one that cannot be read, or with a revoked key; verify says it too."""
-    sim = SpaceSim(tmp_path, bundles=())
-    sim.add("project", HELLO, '"""Say hello."""\n')
-    (path,) = (sim.root("user") / TRUSTED_FOLDER).iterdir()
-    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
-    trust = Trust(Layout.find(project=sim.project, user=sim.user, bundles=()))
-    do(trust.revoke(ANN.public.fingerprint))
-    assert trust.list().warnings[0].startswith("no key of yours counts")
-    for damage, words in ((path.unlink, "there is no trust file"), (lambda: path.write_text("x"), "could be read")):
-        damage()
-        for warnings in (registry.verify().warnings, trust.list().warnings):
-            assert warnings[-1].startswith("no key is trusted, so no signature counts: ")
-            assert words in warnings[-1]
-        assert trust.list().keys == ()
-
-
-WRONG = {
-    "0" * 64: "key-not-found",
-    "0" * 16: "key-not-found",
-    "nowhere.toml": "trust-not-found",
-    "nowhere": "bad-key",
-    "ed25519:AAAA": "key-unreadable",
-    "private.pem": "private-key",
-    "bad.toml": "trust-file",
-    "./folder": "not-a-file",
-    EVE.to_pem().decode(): "key-text",
-}
-
-
-@pytest.mark.parametrize("given", WRONG)
-def test_what_is_no_key_is_refused(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    """Nothing is written, and the error has a hint."""
-    monkeypatch.chdir(sim.folder)
-    (sim.folder / "private.pem").write_bytes(EVE.to_pem())
-    (sim.folder / "bad.toml").write_text("owner = 'x'")
-    (sim.folder / "folder").mkdir()
-    before = sorted(sim.folder.rglob("*"))
-    for use in (trust_of(sim).add, trust_of(sim).revoke, trust_of(sim).remove):
-        with pytest.raises(RyeError) as caught:
-            use(given)
-        assert (caught.value.code, bool(caught.value.hint)) == (WRONG[given], True)
-    assert sorted(sim.folder.rglob("*")) == before
-
-
 def test_link_among_the_trust_files_of_a_project(sim: SpaceSim) -> None:
     """A project cannot have a file of the user overwritten by laying a link where a trust file will be written."""
     trust, mine = trust_of(sim), sim.folder / "mine.txt"
@@ -371,16 +264,3 @@ def test_link_among_the_trust_files_of_a_project(sim: SpaceSim) -> None:
         with pytest.raises(NotFoundError):
             trust.endorse(file, ANN)
     assert mine.read_bytes() == before
-
-
-def test_other_trust_files_are_their_publishers(sim: SpaceSim) -> None:
-    """Those of bundles are read-only, and what no space has cannot be removed."""
-    trust = trust_of(sim)
-    for space in ("system", "all", "organisation", ""):
-        with pytest.raises(ArgumentError) as caught:
-            trust.add(raw(PAT.public), space=space)
-        assert caught.value.code == "bad-space"
-    do(trust.remove(SHOP.public.fingerprint))
-    with pytest.raises(NotFoundError) as missing:
-        trust.remove(SHOP.public.fingerprint)
-    assert (missing.value.code, "bundles/shop" in missing.value.hint) == ("key-not-found", True)

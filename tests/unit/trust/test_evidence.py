@@ -9,7 +9,6 @@ from rye.trust.evidence import inspect
 from rye.trust.line import COMMENT_MARKS
 from rye.trust.model import Coverage, EnvelopeFormat, Evidence
 from tests.support.signed import (
-    ANN,
     NOTE,
     NOTE_PLACE,
     TOOL,
@@ -18,7 +17,6 @@ from tests.support.signed import (
     html,
     old_envelope,
     place,
-    replace_once,
     sign,
 )
 
@@ -28,12 +26,6 @@ LINE = old_envelope(TOOL)
 def inspected(envelope: str, mark: str = "# {}\n") -> Evidence:
     """Return the evidence of the tool below a line."""
     return inspect(mark.format(envelope).encode() + TOOL, origin=place(), declared={})
-
-
-@pytest.mark.parametrize("mark", ["# {}\n", "// {}\n", "<!-- {} -->\n"])
-def test_every_comment_mark_is_read(mark: str) -> None:
-    """Every comment mark is read where the kind of file is not known."""
-    assert inspected(LINE, mark).code == ""
 
 
 @pytest.mark.parametrize("mark", ["#{}\n", "#  {}\n", "# {}\t\n", "//\t{}\n", "<!--{}-->\n", "<!-- {} --> \n"])
@@ -84,28 +76,12 @@ def test_a_line_of_another_form_is_malformed(change: tuple[str, str]) -> None:
     assert found.detail
 
 
-@pytest.mark.parametrize(
-    "when", ["2026-03-01T08:30:00Z", "2026-03-01T08:30:00.123456789Z", "2026-03-01T09:30:00+01:00"]
-)
-def test_times_of_older_lines(when: str) -> None:
-    """Older lines may carry fractions or an offset; the time is shown as written."""
-    assert inspected(LINE.replace("2026-03-01T08:30:00Z", when)).signed_at == when
-
-
 def _signature(text: str) -> str:
     return LINE.replace(LINE.split(":")[-2], text)
 
 
 RAW = LINE.split(":")[-2].rstrip("=")
 LAST = {"A": "B", "Q": "R", "g": "h", "w": "x"}[RAW[-1]]
-
-
-@pytest.mark.parametrize("text", [RAW, RAW + "==", RAW.replace("-", "+").replace("_", "/")])
-def test_one_signature_may_be_spelled_in_either_alphabet_with_all_padding_or_none(text: str) -> None:
-    """Base64 and base64url, padded or not, are read alike."""
-    found = inspected(_signature(text))
-    assert found.code == ""
-    assert found.signature == ANN.sign(found.digest.encode())
 
 
 @pytest.mark.parametrize(
@@ -159,27 +135,6 @@ def test_which_part_an_older_digest_covers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("covered", "content"),
-    [(b"", b"</directive><directive>"), (b"-x", b"---x"), (b"", b"x"), (b"x", b"x---"), (XML, XML[:-1])],
-)
-def test_parts_that_are_none_are_not_covered(covered: bytes, content: bytes) -> None:
-    """Ends before beginnings, unclosed front matter and empty parts are no parts."""
-    found = inspect(html(old_envelope(covered)) + content, origin=NOTE_PLACE, declared={})
-    assert found.code == "digest"
-
-
-def test_a_second_line_like_a_shebang_is_content() -> None:
-    """Below the shebang and the line anything may follow."""
-    assert inspect(sign(b"#!/bin/sh\n#!x\n", suffix=".sh"), origin=place(), declared={}).code == ""
-
-
-def test_v2_covers_the_whole_file_or_nothing() -> None:
-    """The partial digests of older tools are not accepted in a v2 line."""
-    signed = sign(XML, origin=NOTE_PLACE, suffix=".md")
-    assert inspect(signed + b"\nmore", origin=NOTE_PLACE, declared={}).code == "digest"
-
-
-@pytest.mark.parametrize(
     ("declared", "said"),
     [
         ({}, False),
@@ -209,74 +164,6 @@ def test_what_a_file_says_of_its_place(declared: dict[str, str], said: bool) -> 
     assert inspect(sign(TOOL), origin=place(), declared=declared).misplaced == ""
 
 
-def test_knowledge_of_ryeos_has_the_category_of_its_folder() -> None:
-    """RyeOS compares no category that a knowledge entry states; name and id are compared, and so are tools."""
-    for declared, where, said in (
-        ({"category": "other"}, NOTE_PLACE, False),
-        ({"category": "other", "name": "hello"}, NOTE_PLACE, False),
-        ({"category": "other", "name": "renamed"}, NOTE_PLACE, True),
-        ({"category": "other", "id": "other/hello"}, NOTE_PLACE, True),
-        ({"category": "other"}, place(), True),
-        ({"category": "other"}, place(item_type="directive"), True),
-    ):
-        data = html(old_envelope(NOTE, ryeos=True)) + NOTE
-        assert bool(inspect(data, origin=where, declared=declared).misplaced) is said
-        older = html(old_envelope(NOTE)) + NOTE
-        assert inspect(older, origin=where, declared=declared).misplaced
-
-
-def test_a_second_line_of_ryeos_that_is_no_comment_is_content() -> None:
-    """RyeOS takes a line for an envelope by the comments of the file alone; what stands below is text as any other."""
-    stale = hashed(old_envelope(b"an earlier text", ryeos=True))
-    note = stale + NOTE
-    data = html(old_envelope(note, ryeos=True)) + note
-    found = inspect(data, origin=NOTE_PLACE, declared={}, suffix=".md")
-    assert (found.code, found.coverage) == ("", Coverage.WHOLE)
-    changed = (
-        (data.replace(stale, stale.replace(b"A", b"B")), "digest"),
-        (data.replace(stale, b""), "digest"),
-        (data.removeprefix(html(old_envelope(note, ryeos=True))), "malformed"),
-        (html(old_envelope(html(LINE) + note, ryeos=True)) + html(LINE) + note, "two-envelopes"),
-        (html(old_envelope(note)) + note, "two-envelopes"),
-        (sign(note, origin=NOTE_PLACE, suffix=".md").replace(NOTE, stale + NOTE), "two-envelopes"),
-    )
-    for other, code in changed:
-        assert inspect(other, origin=NOTE_PLACE, declared={}, suffix=".md").code == code
-    assert inspect(data, origin=NOTE_PLACE, declared={}).code == "two-envelopes"
-
-
-def test_an_item_at_the_root_has_no_category_to_contradict() -> None:
-    """Without a folder any stated category is another place."""
-    there = place("hello")
-    signed = sign(TOOL, origin=there, form=EnvelopeFormat.V1)
-    assert inspect(signed, origin=there, declared={"name": "hello"}).misplaced == ""
-    assert "''" in inspect(signed, origin=there, declared={"category": "demo"}).misplaced
-
-
-def test_claims_are_bounded_and_printable() -> None:
-    """Ids that a hostile file claims are neither long nor full of control characters, nor are the words about them."""
-    hostile = {"name": "x" * 10_000, "category": "a\x1b[31m"}
-    assert inspect(sign(TOOL), origin=place(), declared=hostile).claims == ()
-    long = inspect(sign(TOOL, form=EnvelopeFormat.V1), origin=place(), declared=hostile)
-    assert len(long.misplaced) < 500
-    assert long.misplaced.isprintable()
-    assert inspect(sign(TOOL), origin=place(), declared={"category": "a\x1b[31m"}).claims == ()
-    assert inspect(sign(TOOL), origin=place(), declared={"name": "other"}).claims == ("other", "demo/other")
-
-
-def test_a_line_in_the_text_is_only_mentioned_when_it_is_complete() -> None:
-    """Documentation with shortened examples is simply unsigned; a complete line further down is named."""
-    for line in (
-        b"# rye:signed:TIME:HASH:SIG:FP\n",
-        b"# rye:signed:2026-01-01T00:00:00Z:abc:def:123\n",
-        b"# # " + LINE.encode(),
-    ):
-        assert inspect(b"text\n" + line, origin=place(), declared={}).code == "no-envelope"
-    for line in (LINE.encode(), b"  " + LINE.encode()):
-        found = inspect(b"text\n\n" + line.replace(b"rye:", b"# rye:", 1) + b"\r\n", origin=place(), declared={})
-        assert (found.code, found.detail) == ("envelope-elsewhere", "3")
-
-
 def test_a_hostile_megabyte_takes_no_time() -> None:
     """Searches for parts are linear: a megabyte of openings that never close is read like any other."""
     for filler in (b"<directive ", b"---", b"# rye:signed:", b"\r", b"</directive><directive>", b"<!-- rye:signed:\n"):
@@ -294,10 +181,3 @@ def test_a_damaged_record_is_refused(record: object) -> None:
     with pytest.raises(SigningError) as caught:
         Evidence.from_record(record)  # type: ignore[arg-type]
     assert caught.value.code == "bad-record"
-
-
-def test_content_digest_is_of_all_bytes() -> None:
-    """Two files that differ anywhere, be it in the line, have different content digests."""
-    one, two = sign(TOOL), replace_once(sign(TOOL), b"2026-03-01", b"2026-03-02")
-    digests = {inspect(data, origin=place(), declared={}).content_digest for data in (one, two, TOOL)}
-    assert len(digests) == 3

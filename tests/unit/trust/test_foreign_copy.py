@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.spaces.shadowing import MAX_HIDING_WARNINGS, foreign_copy
+from rye.spaces.shadowing import foreign_copy
 from rye.trust.model import Signature, Verdict
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -58,16 +58,6 @@ def test_who_counts_as_another_signer(above: Signature, below: Signature, said: 
     assert said in text
 
 
-def test_copies_are_found_whatever_their_extension(sim: SpaceSim) -> None:
-    """The type and the id make it the same item, not the name of its file; a neighbour of a longer name is another."""
-    sim.write("project", "tools/ops/run.py", TOOL)
-    sim.add("user", "tools/ops/run.sh", "#!/bin/sh\necho\n")
-    sim.add("user", "tools/ops/runner.py", TOOL)
-    sim.add("user", "knowledge/ops/run.md", "# Run\n")
-    assert [text.partition(":")[0] for text in warned(sim)] == ["tool"]
-    assert warned(sim, space="user") == []
-
-
 def test_every_lower_space_is_looked_at(sim: SpaceSim) -> None:
     """One warning for each copy that another key signed."""
     sim.add("project", "tools/run.py", TOOL, EVE)
@@ -78,23 +68,3 @@ def test_every_lower_space_is_looked_at(sim: SpaceSim) -> None:
         "system:shop",
     ]
     assert len(warned(sim, space="all")) == 3  # the user's hides the shop's, too
-
-
-def test_thousands_of_hidden_items_are_counted(sim: SpaceSim) -> None:
-    """The first are named, the rest are a number."""
-    for number in range(MAX_HIDING_WARNINGS + 5):
-        sim.write("project", f"tools/t{number}.py", TOOL)
-        sim.add("user", f"tools/t{number}.py", TOOL)
-    found = warned(sim)
-    assert len(found) == MAX_HIDING_WARNINGS + 1
-    assert found[-1] == "and 5 more items that hide those of another signer"
-    assert sim.registry().search("", limit=100).warnings == tuple(found)
-
-
-def test_a_hidden_copy_that_cannot_be_read_is_no_fault(sim: SpaceSim, tmp_path: Path) -> None:
-    """A link out of the space, or a file that is no item, says nothing of who signed."""
-    sim.write("project", "tools/run.py", TOOL)
-    (tmp_path / "outside.py").write_text(TOOL, encoding="utf-8")
-    sim.path("user", "tools/run.py").symlink_to(tmp_path / "outside.py")
-    sim.write("system:shop", "tools/run.py", b"\xff\xfe\x00")
-    assert warned(sim) == []

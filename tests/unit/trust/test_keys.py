@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rye.errors import SigningError
-from rye.trust.keys import _ORDER, _P, _SMALL_ORDER_Y, PublicKey, SigningKey, remembering_verify
+from rye.trust.keys import _ORDER, _SMALL_ORDER_Y, PublicKey, SigningKey, remembering_verify
 from tests.support.signed import ANN, EVE
 
 RFC_8032 = [
@@ -81,49 +81,12 @@ def test_signatures_of_wrong_length_or_content_are_refused(signature: bytes) -> 
     assert not ANN.public.verify(signature, b"m")
 
 
-def _add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
-    d = -121665 * pow(121666, -1, _P)
-    k = d * a[0] * b[0] * a[1] * b[1]
-    return (
-        (a[0] * b[1] + a[1] * b[0]) * pow(1 + k, -1, _P) % _P,
-        (a[1] * b[1] + a[0] * b[0]) * pow(1 - k, -1, _P) % _P,
-    )
-
-
-def _points(y: int) -> set[tuple[int, int]]:
-    d = -121665 * pow(121666, -1, _P)
-    square = (y * y - 1) * pow(d * y * y + 1, -1, _P) % _P
-    root = pow(square, (_P + 3) // 8, _P)
-    if root * root % _P != square:
-        root = root * pow(2, (_P - 1) // 4, _P) % _P
-    assert root * root % _P == square
-    return {(root, y), (-root % _P, y)}
-
-
-def test_the_small_order_points_are_the_eight_there_are() -> None:
-    """Each y in the table belongs to points of which eight times is the identity, and they are all eight."""
-    points = {point for y in _SMALL_ORDER_Y for point in _points(y)}
-    assert len(points) == 8
-    for point in points:
-        twice = _add(point, point)
-        four = _add(twice, twice)
-        assert _add(four, four) == (0, 1)
-
-
 @pytest.mark.parametrize("y", sorted(_SMALL_ORDER_Y))
 @pytest.mark.parametrize("sign", [0, 1])
 def test_small_order_keys_are_refused(y: int, sign: int) -> None:
     """Under a key of small order one signature holds for many messages, so no such key exists here."""
     with pytest.raises(SigningError, match="full order") as caught:
         PublicKey((y | sign << 255).to_bytes(32, "little"))
-    assert caught.value.code == "weak-key"
-
-
-@pytest.mark.parametrize("raw", [b"", b"x" * 31, b"x" * 33, (_P + 3).to_bytes(32, "little"), b"\xff" * 32])
-def test_keys_of_wrong_length_or_spelling_are_refused(raw: bytes) -> None:
-    """A key has 32 bytes and one spelling."""
-    with pytest.raises(SigningError) as caught:
-        PublicKey(raw)
     assert caught.value.code == "weak-key"
 
 
@@ -157,14 +120,6 @@ def test_what_is_no_public_key_is_refused(text: str) -> None:
     assert caught.value.code == "key-unreadable"
 
 
-@pytest.mark.parametrize("text", ["", "!", "AAAA", "ä" * 44])
-def test_what_is_no_base64_key_is_refused(text: str) -> None:
-    """Anything but 32 bytes in base64 is a SigningError."""
-    with pytest.raises(SigningError) as caught:
-        PublicKey.from_base64(text)
-    assert caught.value.code == "key-unreadable"
-
-
 def test_a_private_key_survives_pem_with_and_without_passphrase() -> None:
     """What is written is read again; an encrypted key opens with its passphrase only."""
     key = SigningKey.generate()
@@ -175,11 +130,6 @@ def test_a_private_key_survives_pem_with_and_without_passphrase() -> None:
         with pytest.raises(SigningError) as caught:
             SigningKey.from_pem(closed, passphrase=passphrase)
         assert caught.value.code == code
-
-
-def test_a_passphrase_too_many_does_no_harm() -> None:
-    """A key that is not encrypted opens whether or not a passphrase is given."""
-    assert SigningKey.from_pem(ANN.to_pem(), passphrase=b"spare").public == ANN.public
 
 
 def test_other_keys_are_refused_by_kind() -> None:
@@ -206,12 +156,6 @@ def test_a_private_key_never_shows_itself() -> None:
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert secret not in "".join(traceback.format_exception(caught.value))
-
-
-def test_keys_differ() -> None:
-    """Two keys have nothing in common."""
-    assert ANN.public != EVE.public
-    assert not EVE.public.verify(ANN.sign(b"m"), b"m")
 
 
 def test_attack_a_remembered_signature_holds_for_nothing_else() -> None:

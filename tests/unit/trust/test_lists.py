@@ -14,7 +14,7 @@ from rye import Registry
 from rye.errors import ArgumentError, SigningError
 from rye.keyring.lists import ListSigned, find_root, sign_list
 from rye.spaces.layout import Layout
-from rye.spaces.lists import check_list, files_below, read_list
+from rye.spaces.lists import files_below, read_list
 from rye.trust.keys import SigningKey
 from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
 from rye.trust.model import Origin
@@ -124,25 +124,6 @@ def test_a_folder_differs_as_a_naive_comparison_says(
     assert {each.path: each.code for each in compare(listed, found)} == expected
 
 
-def test_the_number_grows_and_nothing_changes_without_need(sim: SpaceSim) -> None:
-    """A list of the same files by the same key stays; a change, a new expiry or another key make the next one."""
-    root, trust = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1], trusting(ANN, BEA)
-    sim.write("project", "knowledge/a.md", "# A\n")
-    first = sign_list(root, key=ANN, trust=trust)
-    assert (first.action, first.number, first.listed) == ("write", 1, 1)
-    assert sign_list(root, key=ANN, trust=trust).action == "unchanged"
-    assert sign_list(root, key=ANN, trust=trust, days=3).number == 2
-    sim.write("project", "knowledge/a.md", "# B\n")
-    third = sign_list(root, key=BEA, trust=trust)
-    assert (third.number, [each.code for each in third.changes]) == (3, ["file-changed"])
-    assert sign_list(root, key=ANN, trust=trust, add=True).signers == tuple(
-        f"{name} {key.public.fingerprint}" for name, key in (("0", ANN), ("1", BEA))
-    )
-    assert check_list(root, trust=trust, now=datetime.now(UTC)).errors == ()
-    (root.path / LIST_FILE).unlink()
-    assert sign_list(root, key=ANN, trust=trust).number == 4
-
-
 @pytest.mark.parametrize("wrong", ["nothing", "unknown", "changed", "older"])
 def test_attack_blind_co_signing(sim: SpaceSim, wrong: str) -> None:
     """No signature is added to a list that is not there, of an unknown key, of other files, or older than one seen."""
@@ -237,14 +218,6 @@ def test_a_list_speaks_for_what_has_no_signature_alone(sim: SpaceSim) -> None:
     assert codes() == ["ok-list", "ok", "no-envelope"]
     (root.path / LIST_FILE).write_text("garbage\n")
     assert codes() == ["list-malformed", "ok", "list-malformed"]
-
-
-@pytest.mark.parametrize("name", ["a\u200bb", "a\nnumber: 9", "a" * 201, "a\\b"])
-def test_a_name_that_cannot_be_written_is_refused(name: str) -> None:
-    """The same characters as in paths, and more than 200."""
-    with pytest.raises(SigningError, match="cannot be written"):
-        write_list(name, 1, UNTIL, FILES)
-    assert write_list("a" * 200, 1, UNTIL, FILES)
 
 
 def test_a_repository_of_skills_is_covered_by_a_list_at_its_top(sim: SpaceSim) -> None:

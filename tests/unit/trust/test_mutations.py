@@ -202,21 +202,3 @@ def test_no_other_spelling_of_a_signature_is_valid(form: EnvelopeFormat) -> None
     half = (int.from_bytes(raw[32:], "little") + int.from_bytes(ORDER, "little")).to_bytes(33, "little")
     spelled = encode_signature(raw[:32] + half[:32]) + ("" if form is EnvelopeFormat.V2 else "==")
     assert verdict(signed.replace(text.encode(), spelled.encode())).code == "signature"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"%s\n\xef\xbb\xbf%s", b"\xef\xbb\xbf%s\n%s"),
-        (b"%s \n%s", b"%s\n%s"),
-        (b"%s\r\n%s", b"%s\n%s"),
-    ],
-)
-def test_signing_puts_the_line_right(before: bytes, after: bytes) -> None:
-    """A line before the byte order mark, with a blank or a CR behind it, is malformed; signing writes the one form."""
-    data = (BOM if BOM in after else b"") + BODY
-    signed = signed_as(EnvelopeFormat.V2, ".py", data)
-    line = signed.removeprefix(BOM).split(b"\n")[0]
-    broken = before % (line, BODY)
-    assert verdict(broken).code == "malformed"
-    assert signed_as(EnvelopeFormat.V2, ".py", broken) == signed == after % (line, BODY)

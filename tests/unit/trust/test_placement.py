@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
@@ -13,8 +10,6 @@ from typing import Any
 import pytest
 
 from rye._text import BOM
-from rye.items.model import ItemType
-from rye.items.reader import parse
 from rye.trust.evidence import inspect
 from rye.trust.judge import judge
 from rye.trust.line import sign_detached, unsigned_bytes
@@ -42,15 +37,6 @@ VARIANTS: Mapping[str, Callable[[bytes], bytes]] = {
     "mark": lambda data: BOM + data,
 }
 
-_GRAY_MATTER = """
-const matter = require("gray-matter");
-const read = text => {
-  try { const { data, content } = matter(text, {}); return { data, content }; } catch (error) { return error.name; }
-};
-const texts = JSON.parse(require("fs").readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(texts.map(read)));
-"""
-
 
 def files() -> list[bytes]:
     """Return every file in every variant."""
@@ -69,20 +55,6 @@ def python_frontmatter(data: bytes) -> Any:
     return found.metadata, found.content
 
 
-def gray_matter(texts: list[str]) -> list[Any]:
-    """Return what the reader of npm finds in each text; skip where there is none, as nothing is installed here."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
-    done = subprocess.run(
-        [node, "-e", _GRAY_MATTER], input=json.dumps(texts), capture_output=True, text=True, check=False
-    )
-    if "Cannot find module 'gray-matter'" in done.stderr:
-        pytest.skip("gray-matter is not installed: npm install gray-matter, and name node_modules in NODE_PATH")
-    assert done.returncode == 0, done.stderr
-    return list(json.loads(done.stdout))
-
-
 def test_python_frontmatter_reads_a_signed_file_as_before() -> None:
     """Metadata and text are those of the unsigned file; with the line above them there is no metadata."""
     for data in files():
@@ -91,14 +63,6 @@ def test_python_frontmatter_reads_a_signed_file_as_before() -> None:
     data = FILES["agent"].encode()
     assert python_frontmatter(data)[0]["name"] == "reviewer"
     assert python_frontmatter(above(data))[0] == {}
-
-
-def test_gray_matter_reads_a_signed_file_as_before() -> None:
-    """Metadata and text are those of the unsigned file; with the line above them there is no metadata."""
-    before = gray_matter([data.decode() for data in files()])
-    assert gray_matter([sign(data, suffix=".md").decode() for data in files()]) == before
-    agent, old = gray_matter([FILES["agent"], above(FILES["agent"].encode()).decode()])
-    assert (agent["data"]["name"], old["data"]) == ("reviewer", {})
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -114,19 +78,6 @@ def test_front_matter_holds_the_line_and_stays_first(name: str, variant: str) ->
     assert unsigned_bytes(signed, ".md") == data
     assert sign(signed, suffix=".md") == sign(sign(signed, EVE, suffix=".MD"), suffix=".md") == signed
     assert verdict(signed).code == "ok"
-
-
-def test_lines_of_the_file_keep_their_numbers() -> None:
-    """What rye reads of a signed file is what it reads of the unsigned one, one line further down."""
-    for name in ("skill-metadata", "agent", "prompt", "comment"):
-        data = FILES[name].encode()
-        one, two = (
-            parse(each, item_type=ItemType.KNOWLEDGE, item_id="a/b", suffix=".md")
-            for each in (data, sign(data, suffix=".md"))
-        )
-        assert (one.metadata, one.body, one.body_line + 1) == (two.metadata, two.body, two.body_line)
-        assert two.envelope is not None
-        assert two.envelope.number == 2
 
 
 def test_an_older_place_stays_readable_and_signing_again_leaves_it() -> None:
@@ -158,29 +109,6 @@ def test_what_is_no_front_matter_has_the_line_on_top(data: bytes) -> None:
     assert b"<!-- rye:signed:v2:" in signed.removeprefix(BOM).partition(b"---")[0]
     assert verdict(signed).code == "ok"
     assert inspect(signed, origin=place(), declared={}, suffix=".md").code == ""
-
-
-def test_a_line_on_another_line_of_front_matter_is_content() -> None:
-    """Below the second line, or in another format, it is as any comment, and is signed with the rest."""
-    data = FILES["agent"].encode()
-    line = sign(data, EVE, suffix=".md").splitlines(keepends=True)[1]
-    older = sign(b"", EVE, form=EnvelopeFormat.V1)
-    for other in (b"---\nx: 1\n" + line + data[4:], b"---\n" + older + data[4:]):
-        assert inspect(other, origin=place(), declared={}, suffix=".md").code == "envelope-elsewhere"
-        signed = sign(other, suffix=".md")
-        assert verdict(signed).code == "ok"
-        assert unsigned_bytes(signed, ".md") == other
-    twice = b"---\n" + line + line + data[4:]
-    assert verdict(twice).code == "two-envelopes"
-    assert unsigned_bytes(twice, ".md") == data
-
-
-def test_a_detached_signature_has_one_format_and_covers_every_byte() -> None:
-    """One line of v2 without a mark. A line in the file is no place for it, nor is the file read for other formats."""
-    data = b'{"a": 1}'
-    signature = sign_detached(data, origin=place(), key=ANN, audience="acme/ops", now=SIGNED_AT)
-    assert signature.startswith(b"rye:signed:v2:2026-03-01T08:30:00Z:")
-    assert signature.endswith(b":acme/ops\n")
 
 
 RENAMED = {".md": ".md", ".py": ".sh", ".sh": ".yaml", ".yaml": ".py", ".js": ".js", ".json": ".json"}

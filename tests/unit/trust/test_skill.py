@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -84,16 +83,6 @@ def test_every_item_of_a_skill_is_trusted_by_its_signature() -> None:
     assert {each.code for each in verdicts(signature(lined), lined)} == {"ok"}
 
 
-def test_the_list_is_in_the_order_of_the_bytes_of_paths() -> None:
-    """However the files were found."""
-    rows = b"".join(
-        b"%b %b %b\n" % (mode.encode(), hashlib.sha256(data).hexdigest().encode(), path.encode())
-        for path, (mode, data) in FILES.items()
-    )
-    assert all(write_rows(files) == rows for files in permutations(listed(FILES)))
-    assert signature().partition(b"\n")[2] == rows
-
-
 CHANGES: dict[str, tuple[Contents, str]] = {
     "added file": (FILES | {"evil.sh": ("100755", b"evil\n")}, "added: evil.sh"),
     "hidden file": (FILES | {".env": ("100644", b"A=1\n")}, "added: .env"),
@@ -111,18 +100,6 @@ CHANGES: dict[str, tuple[Contents, str]] = {
     ),
     "line ends": (FILES | {"SKILL.md": ("100644", TEXT.replace(b"\n", b"\r\n"))}, "changed: SKILL.md"),
 }
-
-
-def test_what_a_line_leaves_out_is_counted_and_five_are_named() -> None:
-    """One file, or more; with none there is nothing to say."""
-    files = [ListedFile(f"{letter}.md", "100644", "0" * 64) for letter in "abcdefg"]
-    words = [uncovered(Skill("x", "a.md", b"", tuple(files[:count]))) for count in (1, 2, 6, 7)]
-    assert words == [
-        "",
-        "1 file of the skill is not covered: b.md",
-        "5 files of the skill are not covered: b.md, c.md, d.md, e.md, f.md",
-        "6 files of the skill are not covered: b.md, c.md, d.md, e.md, f.md and 1 more",
-    ]
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,8 @@ from rye.trust.keys import SigningKey
 from rye.trust.model import Verdict
 from rye.trust.trust_entry import TrustScope
 from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
-from rye.trust.trust_set import TrustSet
-from rye.trust.trust_store import TRUSTED_FOLDER, load_trust, system_clock
-from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT, TOOL, place, sign, verdict
+from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
+from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT, TOOL, sign, verdict
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
 
@@ -49,14 +47,6 @@ def test_every_space_gives_its_keys_their_scope(tmp_path: Path) -> None:
     }
     folder = load_trust(named=[named.parent]).trust.entries
     assert [(each.owner, each.scope, each.source) for each in folder] == [("eve", TrustScope.NAMED, str(named))]
-
-
-def test_nothing_there_is_an_empty_trust_set(tmp_path: Path) -> None:
-    """Spaces without keys are no fault."""
-    (tmp_path / "config").write_text("a file where a folder could be")
-    load = load_trust(user=tmp_path, project=tmp_path / "none", bundles={"b": tmp_path / "none"})
-    assert (load.trust, load.warnings) == (TrustSet(), ())
-    assert load_trust().trust == TrustSet()
 
 
 def test_project_vouching_for_itself_on_disk(tmp_path: Path) -> None:
@@ -152,18 +142,6 @@ def test_a_private_key_is_saved_for_its_owner_alone(tmp_path: Path) -> None:
     assert b"ENCRYPTED" in (folder / "other.pem").read_bytes()
 
 
-@POSIX
-@pytest.mark.parametrize("text", ["root:x:0:0::/root:/bin/sh\n", ANN.public.pem])
-def test_a_file_that_is_no_private_key_is_not_to_be_closed_to_others(tmp_path: Path, text: str) -> None:
-    """A public file named by mistake is no key; to close it to others would be wrong advice."""
-    path = tmp_path / "passwd"
-    path.write_text(text, encoding="utf-8")
-    path.chmod(0o644)
-    with pytest.raises(SigningError) as caught:
-        load_key_file(path)
-    assert caught.value.code == "key-unreadable"
-
-
 def test_unsafe_permissions_are_refused_with_the_command_that_fixes_them(tmp_path: Path) -> None:
     """A key, or its folder, that others may look into is not used; nothing is fixed behind the user's back."""
     folder = tmp_path / SIGNING_FOLDER
@@ -196,32 +174,6 @@ def test_the_environment_gives_a_key_as_text_or_path(tmp_path: Path) -> None:
     assert find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": closed}, passphrase=b"secret").public == EVE.public
 
 
-def test_a_missing_key_is_an_error(tmp_path: Path) -> None:
-    """Where no key is, the error says where one was looked for, and never shows what a variable held."""
-    with pytest.raises(NotFoundError) as caught:
-        find_signing_key(tmp_path, environ={})
-    assert caught.value.code == "no-signing-key"
-    assert "private_key.pem" in caught.value.message
-    with pytest.raises(NotFoundError):
-        find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": str(tmp_path / "none.pem")})
-    with pytest.raises(SigningError, match="is a folder"):
-        find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": str(tmp_path)})
-    secret = ANN.to_pem().decode().replace("PRIVATE KEY", "PRIVATE KEYS")
-    with pytest.raises(SigningError) as broken:
-        find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": secret})
-    assert secret.splitlines()[1] not in str(broken.value.to_dict())
-
-
-def test_a_key_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
-    """A file where the folder should be is the machine's fault, not a crash."""
-    (tmp_path / "keys").write_text("")
-    with pytest.raises((EnvironmentFault, SigningError)):
-        save_signing_key(tmp_path / "keys", ANN)
-    with pytest.raises(EnvironmentFault) as caught:
-        save_signing_key(tmp_path / "keys" / "deeper", ANN)
-    assert caught.value.code == "cannot-write"
-
-
 @POSIX
 def test_writing_keeps_mode_and_links(tmp_path: Path) -> None:
     """An executable stays executable, a link stays a link, and nothing is left beside the file."""
@@ -234,19 +186,6 @@ def test_writing_keeps_mode_and_links(tmp_path: Path) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o754
     write_atomically(tmp_path / "fresh.md", b"made")
     assert {path.name for path in tmp_path.iterdir()} == {"tool.sh", "link.sh", "fresh.md"}
-
-
-@POSIX
-def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
-    """Where the file can have its name it can be written; where it cannot, the hint speaks of the name."""
-    longest = tmp_path / ("x" * (os.pathconf(tmp_path, "PC_NAME_MAX") - 3) + ".py")
-    longest.write_bytes(b"old")
-    write_atomically(longest, b"new")
-    assert longest.read_bytes() == b"new"
-    with pytest.raises(EnvironmentFault, match="too long") as caught:
-        write_atomically(longest.with_name(f"x{longest.name}"), b"new")
-    assert caught.value.hint == "give it a shorter name"
-    assert list(tmp_path.iterdir()) == [longest]
 
 
 def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,36 +204,6 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert (caught.value.code, caught.value.hint) == ("cannot-write", "make room on the disk")
         assert target.read_bytes() == b"old"
         assert list(tmp_path.iterdir()) == [target]
-
-
-def test_the_hint_is_about_what_is_in_the_way(tmp_path: Path) -> None:
-    """A folder in the place of a file, or a link to nowhere on the way to it, is no matter of permissions."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "gone").symlink_to("nowhere")
-    for name, words in (("folder", "remove the folder"), ("gone/x.json", "make the folder first")):
-        with pytest.raises(EnvironmentFault) as caught:
-            write_atomically(tmp_path / name, b"new")
-        assert (caught.value.code, caught.value.hint.startswith(words)) == ("cannot-write", True)
-    with pytest.raises(SigningError, match="is a folder") as refused:
-        load_key_file(tmp_path / "folder")
-    assert (refused.value.code, refused.value.hint) == ("not-a-file", "name a file")
-
-
-def test_the_clock_knows_its_zone() -> None:
-    """The moment of a real run is in UTC."""
-    assert system_clock().tzinfo is UTC
-
-
-def test_a_whole_round_on_disk(tmp_path: Path) -> None:
-    """Generate, save, trust, sign, write, read, judge."""
-    key = SigningKey.generate()
-    save_signing_key(tmp_path / SIGNING_FOLDER, key)
-    put_trust(tmp_path, key, "me")
-    item = tmp_path / "tools" / "demo" / "hello.py"
-    item.parent.mkdir(parents=True)
-    write_atomically(item, sign(TOOL, find_signing_key(tmp_path, environ={})))
-    found = verdict(item.read_bytes(), place(space="user"), trust=load_trust(user=tmp_path).trust)
-    assert (found.verdict, found.owner, found.signer) == (Verdict.TRUSTED, "me", key.public.fingerprint)
 
 
 def test_what_killed_writes_left_is_removed_once_it_is_nobodys(tmp_path: Path) -> None:

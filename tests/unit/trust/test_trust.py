@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rye.trust.model import EnvelopeFormat, Origin, Verdict
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
-from rye.trust.trust_file import parse_trust_file, sign_trust_file, signer_of, trust_file_bytes
+from rye.trust.trust_file import sign_trust_file, signer_of, trust_file_bytes
 from rye.trust.trust_set import ANYWHERE, TrustSet
 from tests.support.signed import (
     ANN,
@@ -23,10 +23,8 @@ from tests.support.signed import (
     SIGNED_AT,
     TOOL,
     entry,
-    hashed,
     place,
     sign,
-    unbound,
     verdict,
 )
 
@@ -242,14 +240,6 @@ DETAILS: list[tuple[Origin, str, list[TrustEntry]]] = [
 ]
 
 
-@pytest.mark.parametrize(("where", "detail", "entries"), DETAILS)
-def test_a_standing_says_in_words_what_decided(where: Origin, detail: str, entries: list[TrustEntry]) -> None:
-    """The reason, the date, the file or the patterns; the trust file that is shown is one that could be read."""
-    standing = TrustSet(tuple(entries)).may_sign(PAT.public.fingerprint, where, NOW)
-    readable = [each for each in entries if each.fingerprint == PAT.public.fingerprint and not each.unread]
-    assert (standing.detail, standing.entry) == (detail, (readable or entries)[0])
-
-
 ENTRIES = st.builds(
     entry,
     st.sampled_from([ANN, PAT, PAT]),
@@ -330,32 +320,6 @@ def test_equal_digests_mean_equal_standings(entries: list[TrustEntry], other: Tr
         assert one.may_sign(PAT.public.fingerprint, where, NOW) == two.may_sign(PAT.public.fingerprint, where, NOW)
 
 
-def test_what_concerns_bundles_and_projects_is_kept_apart() -> None:
-    """A project of the name of a trusted bundle has no signer before, and an audience is demanded of projects alone."""
-    trust = TrustSet((entry(BEA, owner="bea", patterns=("bundle:shop",)),), audience="acme")
-    unknown = [trust.may_sign(EVE.public.fingerprint, where, NOW).detail for where in (place(bundle="shop"), SHOP)]
-    assert (unknown[0], "you trusted bea" in unknown[1]) == ("", True)
-    assert [trust.demanded(where) for where in (place(), SHOP, place(space="user"))] == ["acme", "", ""]
-
-
-def test_keys_have_three_names() -> None:
-    """64 and 16 hex of the PEM, 64 hex of the raw key; nothing else, and nothing for no name."""
-    trust = TrustSet((entry(ANN),))
-    assert [trust.named(name) for name in ANN.public.names] == [trust.entries] * 3
-    short, raw = ANN.public.fingerprint[:15], ANN.public.raw_fingerprint[:16]
-    assert [trust.named(name) for name in ("", short, raw, ANN.public.fingerprint.upper())] == [()] * 4
-
-
-def test_moments_without_zone_are_utc() -> None:
-    """A clock or a limit without a time zone is taken as UTC, and zones are compared as moments."""
-    limit = entry(ANN, not_after=datetime(2026, 6, 1, 12))  # noqa: DTZ001 - the case under test
-    east = timezone(timedelta(hours=2))
-    assert not limit.expired(NOW)
-    assert not limit.expired(datetime(2026, 6, 1, 14, tzinfo=east))
-    assert limit.expired(datetime(2026, 6, 1, 14, 1, tzinfo=east))
-    assert limit.expired(datetime(2026, 6, 1, 12, 1))  # noqa: DTZ001 - the case under test
-
-
 BASE = TrustSet(
     (entry(ANN, owner="ann"), entry(PAT, PROJECT, signed_by=FULL), entry(BEA, BUNDLE, bundle="shop", not_after=LATER))
 )
@@ -400,13 +364,6 @@ KEYS = (entry(ANN), entry(EVE, TrustScope.NAMED))
 def signed_file(stem: str = "pat") -> bytes:
     """Return pat's trust file signed by ann under a file name."""
     return sign_trust_file(FILE, stem=stem, key=ANN, now=SIGNED_AT)
-
-
-def test_a_signed_trust_file_reads_as_before() -> None:
-    """The line is a comment to TOML, and names the key that signed; one from before lines named an extension holds."""
-    assert parse_trust_file(signed_file(), scope=PROJECT).public == PAT.public
-    older = hashed(unbound(FILE, place("pat", "trust"))) + FILE
-    assert [signer_of(data, stem="pat", keys=KEYS) for data in (signed_file(), older)] == [FULL] * 2
 
 
 ITEM = {form: sign(FILE, suffix=".toml", origin=place("pat"), form=form) for form in EnvelopeFormat if form != "ryeos"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import shlex
 import shutil
@@ -13,10 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-import rye._text
 from rye._text import Advice, inline, quote
 from rye.cli.app import root
 from rye.trust.list import Change
@@ -148,32 +144,6 @@ def test_every_fix_is_a_command_that_parses() -> None:
     assert seen == {*CODES, *POLICY_REASONS, *REMEDIES}
 
 
-def test_a_command_that_does_not_parse_is_noticed() -> None:
-    """The parser that the test above relies on refuses an option that is not there."""
-    with pytest.raises(click.UsageError):
-        parse(["sign", "--no-such-option"])
-
-
-def test_options_lead_to_where_the_item_is() -> None:
-    """Another project and the user's space are named; what is found from here is not."""
-    here = held("/p", "/p")
-    assert here.of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a"
-    assert held("/p").of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a"
-    there = replace(here, project="/p/inner")
-    assert there.of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a --project /p"
-    assert here.of_item(item("no-envelope", space="user"), "no-envelope").command.endswith("tool:demo/a --space user")
-    bundle = here.of_item(item("no-envelope", space="system", base="/b b"), "no-envelope")
-    assert bundle.command == ""
-    assert bundle.words.startswith("nobody answers for it: read it before you follow it")
-    added = here.of_list(*violation("file-added", space="user"))
-    assert added == (
-        "",
-        "find out where it came from, and remove it; once you have reviewed it: rye sign --list --space user",
-    )
-    assert here.of_item(item("envelope"), "format").command == "rye sign tool:demo/a"
-    assert here.of_item(item("ok"), "ok") == ("", "")
-
-
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_in_what_fixes_it(name: str) -> None:
     """It is one argument: no option, no pattern, no second command; by its path where it would be a pattern."""
@@ -247,21 +217,3 @@ def test_a_shell_reads_back_what_was_quoted(shell: str, tmp_path: Path) -> None:
         shell, "".join(f"printf '%s\\0' {text} >> \"$RECORD\"\n" for text in shown), tmp_path, RECORD=str(record)
     )
     assert record.read_bytes() == b"".join(os.fsencode(text) + b"\0" for text in texts), printed
-
-
-@settings(max_examples=300)
-@example("\U000e0100")
-@example(" ")
-@given(st.text())
-def test_what_is_quoted_is_shown_as_it_is(text: str) -> None:
-    """No answer changes a quoted word while it makes it harmless, and its two blanks begin no comment."""
-    word = quote(text)
-    assert inline(word) == word
-    assert "  " not in word
-    assert word.startswith("$'") or shlex.split(word) == [text]
-
-
-def test_the_worked_examples_of_quoting_run() -> None:
-    """What the docstring shows is so."""
-    tried = doctest.testmod(rye._text)
-    assert (tried.attempted > 0, tried.failed) == (True, 0)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.errors import ArgumentError, EnvironmentFault
 from rye.trust.model import Signature, Verdict
 from rye.verify.policy import EVERY_SPACE, MAX_POLICY_FILE, Demand, Policy, accept_findings, load_policy
-from rye.verify.report import Accepted, Finding, VerifiedItem
+from rye.verify.report import Finding, VerifiedItem
 from tests.support.outcomes import verification
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
@@ -113,18 +113,6 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
     ]
 
 
-def test_every_demand_can_be_written(tmp_path: Path) -> None:
-    """Each key of a policy file arrives."""
-    text = f"require: signed\nsigners: ['{KEY.upper()}']\nformats: v2\nmax_age: 4w\nnot_before: 2026-01-01\n"
-    text += f"spaces: [user, system]\naccepted:\n- {{path: a, mode: '100644', code: digest, digest: {'d' * 64}}}\n"
-    policy = load_policy(written(tmp_path, text))
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    demand = Demand("signed", (KEY,), ("v2",), timedelta(weeks=4), start, ("user", "system"))
-    assert policy == Policy(demand, accepted=frozenset({Accepted("a", "100644", "digest", "d" * 64)}))
-    assert load_policy(written(tmp_path, "spaces: all\n")) == Policy(Demand(spaces=EVERY_SPACE))
-    assert load_policy(written(tmp_path, "audience: acme/ops\n")) == Policy(audience="acme/ops")
-
-
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
@@ -202,14 +190,6 @@ def test_attack_a_policy_that_is_a_pipe(tmp_path: Path) -> None:
             load_policy(path)
 
 
-def test_a_policy_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """No file, or one that cannot be read, never means that nothing is demanded."""
-    with pytest.raises(NotFoundError, match="there is no policy file"):
-        load_policy(tmp_path / "none.yaml")
-    with pytest.raises(EnvironmentFault, match="cannot be read"):
-        load_policy(tmp_path)
-
-
 SPACES_OF_POLICY = [
     ("", {"project"}),
     ("spaces: user\n", {"user"}),
@@ -241,44 +221,6 @@ def test_a_policy_is_for_a_bundle_that_the_caller_names() -> None:
     assert policy.demand(bundled, is_named=True) == policy.default
     run = verification(bundled, policy=policy, named=frozenset({"system:x"}))
     assert [each.code for each in run if isinstance(each, Finding)] == ["format"]
-
-
-NAMES = ["a.py", "a b.py", 'q"uote\\.py', "# no comment: {x}", "- é.py", "\U0001f980", "null", "1e5"]
-
-
-@pytest.mark.parametrize("head", ["", "require: signed  # why\n\nscopes:\n- scope: tool\n  formats: v1\n# end\n"])
-def test_accepted_findings_are_written_and_the_rest_of_the_policy_kept(tmp_path: Path, head: str) -> None:
-    """Whatever a file is named, and again over an earlier list; without findings, the list goes."""
-    path = written(tmp_path, head) if head else tmp_path / "new.yaml"
-    accepted = [Accepted(name, "100644", "no-envelope", "d" * 64) for name in NAMES]
-    for findings in (accepted, accepted[3:], []):
-        accept_findings(path, findings)
-        assert load_policy(path).accepted == frozenset(findings)
-        assert path.read_text(encoding="utf-8").startswith(head or "require: trusted\n")
-        assert path.read_text(encoding="utf-8").count("path:") == len(findings)
-    text = f"accepted:\n  # old\n  - {{path: a, mode: '1', code: b, digest: c}}\n\n{head}"
-    accept_findings(written(tmp_path, text), accepted)
-    assert load_policy(tmp_path / "policy.yaml").accepted == frozenset(accepted)
-    assert "# old" not in (tmp_path / "policy.yaml").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["{require: signed, accepted: []}", "accepted:\n- {path: a, mode: '1', code: b,\ndigest: c}\n", "no: policy\n"],
-)
-def test_a_policy_whose_list_cannot_be_replaced_stays_as_it_is(tmp_path: Path, text: str) -> None:
-    """Nothing is written unless the policy then demands what it did, and accepts just these findings."""
-    path = written(tmp_path, text)
-    with pytest.raises(ArgumentError, match=r"policy\.yaml"):
-        accept_findings(path, [Accepted("a", "100644", "digest", "d" * 64)])
-    assert path.read_text(encoding="utf-8") == text
-
-
-def test_more_findings_than_a_policy_holds_are_refused(tmp_path: Path) -> None:
-    """A policy that could not be read again is not written."""
-    with pytest.raises(ArgumentError, match="20,000 findings are too many"):
-        accept_findings(tmp_path / "new.yaml", [Accepted(f"{n}", "100644", "digest", "d" * 64) for n in range(20_000)])
-    assert not (tmp_path / "new.yaml").exists()
 
 
 Change = Callable[[Path], object]
@@ -351,13 +293,3 @@ def test_a_list_meets_the_demands_or_gives_a_code(
     sim.registry().sign_list()
     after = [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
     assert after == codes
-
-
-@pytest.mark.parametrize("text", ["yes", "{}", "{owner: a}", "{required: 1}", "{signers: true}", "{number: 0}", "[]"])
-def test_a_demand_on_lists_that_is_not_understood_is_refused(tmp_path: Path, text: str) -> None:
-    """With the file and the line."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(f"require: trusted\nlist: {text}\n")
-    with pytest.raises(ArgumentError) as caught:
-        load_policy(policy)
-    assert (caught.value.code, f"{policy}:2" in caught.value.message) == ("bad-policy", True)
