@@ -11,7 +11,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from rye import Registry
-from rye.errors import QueryError
 from rye.search.results import SearchResponse
 from rye.web.serving import app
 from tests.support.mcp_server import asking, called, with_client
@@ -78,35 +77,6 @@ def test_hits_of_the_manual_come_after_all_others(team: Registry, query: str, ar
     assert [hit.path for page in paged for hit in page.results] == [hit.path for hit in whole.results]
 
 
-def test_a_stage_that_finds_pages_of_the_manual_alone_does_not_answer(team: Registry) -> None:
-    """Words that only the manual has together are looked for one by one among one's own items, too."""
-    found = team.search("verify ledger signed slow database", mode="keyword")
-    assert found.stage == "any"
-    assert names(found)[0] == "profile-queries"
-
-
-def test_sections_and_similar_items_of_the_manual_come_last(team: Registry) -> None:
-    """The same holds for the sections of a question and for items like another."""
-    sections = [hit.source_handle == MANUAL for hit in team.sections("a release with signed files", limit=10).results]
-    assert sections == sorted(sections)
-    assert not sections[0]
-    similar = sources(team.similar("directive:write-release-notes", limit=20))
-    assert similar == sorted(similar)
-
-
-@pytest.mark.parametrize("arguments", [{"space": "system"}, {"scope": "knowledge.rye.*"}])
-def test_the_manual_is_in_its_place_where_scope_or_space_names_it(team: Registry, arguments: dict[str, Any]) -> None:
-    """Whoever asks for it gets it."""
-    assert all(sources(team.search("release", **arguments)))
-
-
-def test_in_an_empty_folder_the_manual_is_what_is_found(tmp_path: Path) -> None:
-    """There is nothing that it could come after."""
-    (tmp_path / "p").mkdir()
-    empty = Registry(tmp_path / "p", user=tmp_path / "u", cache_dir=tmp_path / "c")
-    assert all(sources(empty.search("verify signatures in CI")))
-
-
 # Whole requests
 
 
@@ -157,24 +127,6 @@ def test_an_exclusion_in_a_short_query_is_never_dropped(team: Registry, query: s
     assert found.did_you_mean
 
 
-def test_a_short_query_that_excludes_is_searched_as_one_phrase(tmp_path: Path) -> None:
-    """A command with an option is found where it stands in a text."""
-    page = tmp_path / "p/.ai/knowledge/disks.md"
-    page.parent.mkdir(parents=True)
-    page.write_text("# Disks\n\nRun `df -h` when a disk is full.\n", encoding="utf-8")
-    registry = Registry(tmp_path / "p", user=tmp_path / "u", cache_dir=tmp_path / "c")
-    found = registry.search("df -h", space="project")
-    assert (found.stage, names(found)) == ("literal", ["disks"])
-    assert any("as written" in text for text in found.warnings)
-    assert not registry.search("df -h", space="project", relax=False).total
-
-
-@pytest.mark.parametrize("query", ["is:tampered", "type:tool", "version:>=99", "type:tool is:signed"])
-def test_conditions_alone_find_what_meets_them_or_nothing(team: Registry, query: str) -> None:
-    """Nobody who asks for tampered items gets others."""
-    assert not team.search(query, space="project").total
-
-
 def test_conditions_of_a_short_query_stay(team: Registry) -> None:
     """``terraform`` is in no tool, and a directive is no answer to a question for tools."""
     assert not team.search("terraform type:tool", space="project").total
@@ -187,12 +139,6 @@ def test_without_relaxation_a_query_means_what_it_says(team: Registry, query: st
     """``relax=False`` turns all of it off."""
     found = team.search(query, relax=False)
     assert (found.total, found.stage) == (0, "all")
-
-
-def test_without_relaxation_a_fault_is_an_error_in_long_requests_as_well(team: Registry) -> None:
-    """The caller who writes queries sees what is wrong with them."""
-    with pytest.raises(QueryError):
-        team.search("titel:report write down for users what has changed in this version", relax=False)
 
 
 # Surfaces
@@ -244,16 +190,3 @@ def test_verify_counts_ones_own_items_and_has_one_line_for_those_of_rye(shop: Wo
 def test_verify_with_nothing_of_ones_own_is_a_fault(shop: Workshop, arguments: tuple[str, ...]) -> None:
     """A wrong path in CI must not pass."""
     assert shop.run("verify", *arguments).status == 2
-
-
-def test_verify_names_the_fault_where_only_items_of_rye_are_there(shop: Workshop) -> None:
-    """Programs know it by its code."""
-    answer = json.loads(shop.run("verify", "--json").out)
-    assert [each["code"] for each in answer["unchecked"]] == ["nothing-of-your-own"]
-    assert "nothing of your own to verify" in shop.run("verify").err
-
-
-@pytest.mark.parametrize("arguments", [("--space", "system"), ("--space", "all"), ("knowledge:rye/ci",)])
-def test_verify_passes_where_the_items_of_rye_were_asked_for(shop: Workshop, arguments: tuple[str, ...]) -> None:
-    """Whoever names them gets them verified."""
-    assert shop.run("verify", *arguments).status == 0

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rye import parameters
-from rye.errors import ArgumentError
 from tests.support.spacesim import SpaceSim, furnish
-from tests.unit.cli.workshop import FILES, ROOT, Workshop, lay
+from tests.unit.cli.workshop import FILES, Workshop, lay
 
 
 @pytest.fixture(scope="module")
@@ -64,31 +59,7 @@ def test_figures_follow_what_is_deleted_and_added(tmp_path: Path) -> None:
     assert registry.stats().total == sim.fresh().stats().total
 
 
-def test_a_space_that_does_not_exist_has_no_figures(sim: SpaceSim) -> None:
-    """The error lists what is valid."""
-    with pytest.raises(ArgumentError, match="space is 'nowhere'"):
-        sim.registry().stats("nowhere")
-
-
 # lists
-
-
-def test_a_list_has_every_item_however_many_a_page_of_a_search_may_have(
-    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where a search may have two it is what one page of all is; limit and offset count items."""
-    registry = sim.registry()
-    whole = registry.search("", limit=1000)
-    monkeypatch.setattr("rye.registry.registry.MAX_LIMIT", 2)
-    found = registry.list_items()
-    assert found.results == whole.results
-    assert (found.total, found.next_offset, found.hidden) == (whole.total, None, whole.hidden)
-    part = registry.list_items(limit=3, offset=1)
-    assert part.results == whole.results[1:4]
-    assert part.next_offset == 4
-    assert parameters.MAX_LIMIT == 1000
-    with pytest.raises(ArgumentError, match="limit is 0"):
-        registry.list_items(limit=0)
 
 
 def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
@@ -154,16 +125,6 @@ def test_hostile_items_are_listed_harmlessly(shop: Workshop) -> None:
     assert "\u202e" not in out
 
 
-def test_the_commands_load_neither_mcp_nor_whoosh_on_help() -> None:
-    """Help needs nothing of the registry."""
-    code = (
-        "import sys\nfrom rye.cli import main\nassert main(['list', '--help']) == 0\n"
-        "assert not {'numpy', 'whoosh', 'mcp'} & set(sys.modules)"
-    )
-    env = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
-
-
 # why
 
 
@@ -206,21 +167,6 @@ def test_hostile_words_are_explained_harmlessly(shop: Workshop) -> None:
     assert done.status == 0
     assert "\x1b]0" not in done.out
     assert "\u202e" not in done.out
-
-
-def test_a_search_explains_each_hit(shop: Workshop) -> None:
-    """Bars with fields and words; no mark where none can be shown."""
-    done = shop.run("search", "server^2", "--space", "project", "--explain")
-    assert done.status == 0
-    assert "░" in done.out
-    assert "title: servers" in done.out
-    assert ", boost 2; 1.0000 without boosts" in done.out
-    plain = shop.process(
-        "search", "server", "--space", "project", "--explain", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
-    )
-    assert "###" in plain.out
-    assert plain.out.isascii()
-    assert "\\u" not in plain.out
 
 
 # likeness

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from rye import Registry, SearchResponse
-from rye.cli import main
 from rye.errors import ArgumentError, QueryError, UnavailableError
 from rye.index.digest_vectors import DigestVectors
 from rye.registry import vectors
@@ -135,26 +134,6 @@ def test_no_boost_puts_a_withdrawn_item_before_its_successor(sim: SpaceSim, mode
         assert {hit.id for hit in like.results[-2:]} == {"older", "old"}
 
 
-@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
-def test_sections_of_withdrawn_items_come_last(sim: SpaceSim, mode: str) -> None:
-    """Hidden and counted by default; with the opt-in the last of the page that their score puts them on.
-
-    Where more sections are found than a page has, none of them would be seen if they came after all others.
-    """
-    sim.write("user", "knowledge/older.md", "---\nsuperseded_by: ops/guide\n---\n\nRestoring files, restoring files.\n")
-    registry = sim.registry(embedder=Hashed())
-    plain = registry.sections("restoring files", mode=mode, scope="knowledge")
-    assert dict(plain.hidden) == {"superseded": 2}
-    assert not {hit.id for hit in plain.results} & {"old", "older"}
-    found = registry.sections("restoring files", mode=mode, scope="knowledge", include_superseded=True)
-    states = [hit.states for hit in found.results]
-    assert states.index(("superseded",)) == len(plain.results)
-    assert set(states[len(plain.results) :]) == {("superseded",)}
-    assert [hit.successor for hit in found.results if hit.id == "older"] == ["knowledge:ops/guide"]
-    few = registry.sections("restoring files", mode=mode, scope="knowledge", include_superseded=True, limit=1)
-    assert few.results[0].score == max(hit.score for hit in found.results)
-
-
 def test_the_best_section_gives_header_and_preview(registry: Registry) -> None:
     """A hybrid hit has its three scores, the headings of the nearest section, and shows its text."""
     found = registry.search("phone the office", mode="hybrid", space="project", scope="knowledge.ops.*")
@@ -174,22 +153,6 @@ def test_symbols_match_by_their_parts(registry: Registry) -> None:
     assert hit.hybrid is not None
     assert hit.hybrid.matched_symbols == ("copy_files", "BackupPlan")
     assert hit.hybrid.definition_lines == ("copy_files@L4-L5", "BackupPlan@L8-L9")
-
-
-@pytest.mark.parametrize(
-    ("query", "matched"),
-    [
-        ("copied a file", ("copy_files",)),
-        ("file of a plan", ("copy_files", "BackupPlan")),
-        ("planned backups of a file", ("BackupPlan", "copy_files")),
-        ("another machine", ()),
-    ],
-)
-def test_symbols_match_inflected(registry: Registry, query: str, matched: tuple[str, ...]) -> None:
-    """Words and parts of names are compared by their stems; a name with more of the words comes first."""
-    (hit,) = registry.search(query, mode="hybrid", scope="tool", hybrid={"min_combined_score": 0}).results
-    assert hit.hybrid is not None
-    assert hit.hybrid.matched_symbols == matched
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
@@ -223,29 +186,12 @@ def test_what_holds_in_every_mode(registry: Registry, mode: str) -> None:
         registry.search("files", mode=mode, filters={"nokey": "x"})
 
 
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-@pytest.mark.parametrize("text", ["", "*", "is:trusted", "-step", "title:*"])
-def test_a_query_that_says_nothing_falls_back(registry: Registry, mode: str, text: str) -> None:
-    """There is nothing to embed, so keywords answer."""
-    found = registry.search(text, mode=mode)
-    assert fell_back(found, "no word")
-    assert keys(found) == keys(registry.search(text))
-
-
 def test_nothing_near_enough_falls_back(registry: Registry) -> None:
     """The warning names the threshold and how near the nearest is; options that do not apply are named too."""
     found = registry.search("office", mode="semantic", threshold=0.99)
     assert fell_back(found, "no item is as near as 0.99", "the nearest item is at 0.", "options of that mode")
     assert keys(found) == keys(registry.search("office"))
     assert fell_back(registry.search("zzzz qqqq xxxx", mode="hybrid", threshold=0.99))
-
-
-def test_least_scores_that_nothing_reaches_find_nothing(registry: Registry) -> None:
-    """Who narrows gets an empty answer, not another kind of answer."""
-    found = registry.search("office", mode="hybrid", hybrid={"min_combined_score": 99})
-    assert (found.search_type, found.total) == ("hybrid", 0)
-    assert found.warnings[0].startswith("no item meets min_combined_score 0.99; the best combined score is 0.4")
-    assert len(found.warnings) == 1
 
 
 @pytest.mark.parametrize(
@@ -281,23 +227,6 @@ def test_auto_without_an_embedder_is_keyword(sim: SpaceSim) -> None:
     assert not without.search("lost files").warnings
 
 
-def test_auto_is_the_default_of_search_and_why(registry: Registry) -> None:
-    """A sentence is answered by both, and its answer names the mode."""
-    query = "restoring the lost files"
-    assert replace(registry.search(query), took_ms=0) == replace(registry.search(query, mode="auto"), took_ms=0)
-    assert registry.search(query).search_type == registry.why(query, "tool:ops/copy").search_type == "hybrid"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"prefix": True}, {"sort_by": "name"}, {"level": 1}, {"relax": False}, {"fuzzy": {"enabled": True}}],
-    ids=lambda options: str(*options),
-)
-def test_auto_is_keyword_with_options_about_words(registry: Registry, options: dict[str, Any]) -> None:
-    """As while something is typed: the last word may be half of one."""
-    assert registry.search("guide to recovery", **options).search_type == "keyword"
-
-
 def test_auto_embeds_few_items_unasked(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where more lack vectors, words answer and a warning says what makes them; then a tenth may lack them."""
     monkeypatch.setattr(vectors, "AUTO_ITEMS", 8)
@@ -331,14 +260,6 @@ def test_auto_sends_items_to_a_server_only_where_most_have_vectors(sim: SpaceSim
     assert fell_back(registry.search(query), "cannot be reached")
 
 
-def test_auto_is_a_mode_of_why(registry: Registry) -> None:
-    """A rank is explained in the mode that a search takes."""
-    why = registry.why("restoring the lost files", "tool:ops/copy", mode="auto")
-    assert (why.search_type, why.stage, why.meaning is not None) == ("hybrid", "hybrid", True)
-    why = registry.why("copies", "tool:ops/copy", mode="auto")
-    assert (why.search_type, why.stage, why.meaning) == ("keyword", "all", None)
-
-
 def test_an_item_that_a_sentence_names_is_first_in_hybrid_mode_too(sim: SpaceSim) -> None:
     """Whatever else is near, as in keyword mode."""
     sim.write("project", "knowledge/roof-top.md", "Nothing of it.\n")
@@ -361,17 +282,6 @@ def test_switches_and_least_scores_narrow(registry: Registry) -> None:
     assert all((hit.similarity or 0) >= 0.2999 for hit in least.results)
 
 
-def test_options_without_effect_are_named(registry: Registry) -> None:
-    """Fuzzy words, levels and boosts are about words."""
-    found = registry.search("files^2", mode="semantic", level=2, fuzzy={"enabled": True}, threshold=0.0)
-    assert found.search_type == "semantic"
-    assert [text.partition(" ")[0] for text in found.warnings if "no effect in semantic" in text] == [
-        "level",
-        "fuzzy",
-        "^",
-    ]
-
-
 @pytest.mark.parametrize("query", ["restorng files!", "please put my restorng files and the copies back!"])
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_the_words_that_were_typed_are_embedded(sim: SpaceSim, query: str, mode: str) -> None:
@@ -392,30 +302,7 @@ def test_the_words_that_were_typed_are_embedded(sim: SpaceSim, query: str, mode:
         assert "restoring" not in " ".join(answer.warnings)
 
 
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_what_the_model_knows_for_no_word_is_read_too(sim: SpaceSim, mode: str) -> None:
-    """A slip, and an identifier that no item has, cost an item less than they would; a known word is no slip."""
-    registry = sim.registry(embedder="wordllama")
-    sim.add("project", "knowledge/layers.md", "# Layers\n\nA layer of the network.\n")
-
-    def nearest(query: str, **options: Any) -> float:
-        return registry.search(query, mode=mode, threshold=0.0, **options).results[0].similarity or 0.0
-
-    for query in ("please put back my restornig files", "put back the restoring files of tgm5vKDQJzxw"):
-        assert nearest(query) > nearest(query, fuzzy={"enabled": False}) + 0.02
-    lawyer = registry.search("please find me somebody like one lawyer", mode=mode, threshold=0.0, limit=100)
-    assert all((hit.similarity or 0.0) < 0.1 for hit in lawyer.results if hit.id == "layers")
-
-
 OFF: dict[str, Any] = {"fuzzy": {"enabled": False}, "relax": False}
-
-
-def test_relax_off_keeps_keyword_scores_for_what_has_all_words(registry: Registry) -> None:
-    """Similarity still finds the rest."""
-    found = registry.search("restoring newest", mode="hybrid", relax=False, threshold=0.0, limit=100)
-    scored = {hit.id for hit in found.results if hit.hybrid and hit.hybrid.keyword > 0}
-    assert scored == {"ops/guide"}
-    assert {hit.id for hit in found.results} > scored
 
 
 class Hostile(Hashed):
@@ -513,28 +400,6 @@ def test_no_embedder_falls_back(sim: SpaceSim, mode: str) -> None:
         registry.embed()
 
 
-def test_the_command_prints_what_matched(
-    sim: SpaceSim, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Percentages, header, symbols and lines stand below a hybrid hit; a fallback is reported on standard error."""
-    monkeypatch.setenv("RYE_CACHE_DIR", str(sim.cache))
-    place = ["--project", str(sim.project), "--scope", "tool", "--space", "project"]
-    assert main(["search", "backup files", "--mode", "hybrid", *place]) == 0
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == "[1 of 1 results -- hybrid]"
-    assert "% total)" in lines[2]
-    assert any(line.startswith("Semantic: ") and " | Keyword: " in line for line in lines)
-    assert "Matched symbols: copy_files, BackupPlan" in lines
-    assert "Definition lines: copy_files@L4-L5, BackupPlan@L8-L9" in lines
-    monkeypatch.setenv("RYE_EMBEDDER", "none")
-    assert main(["search", "backup files", "--mode", "semantic", *place]) == 0
-    captured = capsys.readouterr()
-    assert "keyword results instead of semantic ones" in captured.err
-    assert captured.out.startswith("[1 of 1 results -- all]")
-    assert main(["search", "--like", "knowledge:ops/guide", "--mode", "semantic", *place]) in {0, 1}
-    assert "searching by meaning is turned off" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 @pytest.mark.parametrize(
     ("asked", "cause"),
@@ -584,23 +449,6 @@ def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry
         assert found.search_type == mode
     else:
         assert mode == "keyword" or fell_back(found, "no word that means something")
-
-
-@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
-@pytest.mark.parametrize("query", ["+++", "+++ restoring", "— ...", '"restoring" +++', "- restoring →"])
-def test_punctuation_alone_is_left_out_in_every_mode(registry: Registry, mode: str, query: str) -> None:
-    """With a note, and with no need of ``lenient``; a query of nothing else finds nothing."""
-    found, words = registry.search(query, mode=mode), query.strip("+— .-→")
-    assert any("punctuation alone is not looked for" in text for text in found.warnings)
-    assert found.total == (registry.search(words, mode=mode).total if words else 0)
-
-
-def test_a_tilde_has_no_effect_on_similarity_and_gives_a_warning(registry: Registry) -> None:
-    """In semantic mode; in hybrid mode it counts for the words."""
-    assert "~ has no effect in semantic mode" in registry.search("restorin~", mode="semantic").warnings
-    assert not any("~" in text for text in registry.search("restorin~", mode="hybrid").warnings)
-    said = registry.search("restoring", mode="semantic", fuzzy={"enabled": True}).warnings
-    assert [text for text in said if "no effect" in text] == ["fuzzy has no effect in semantic mode"]
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])

@@ -109,13 +109,6 @@ def test_pasted_text_is_an_error_only_with_a_suggestion_that_is_answered(own: Re
         own.search(error.suggestion)
 
 
-@pytest.mark.parametrize("text", ["sign-of-the-zzz", "a/zzz/c.py:12"])
-def test_names_that_no_item_has_find_their_parts(own: Registry, text: str) -> None:
-    """In the last stage."""
-    found = own.search(text)
-    assert (found.total > 0, found.stage) == (True, "any")
-
-
 @pytest.mark.parametrize(
     "text",
     ["pip install -r zzz.txt", "docker run -it --rm zzz", "ls -la /tmp", "rm -rf build", 'git commit -m "msg"'],
@@ -203,11 +196,6 @@ def test_characters_that_nobody_sees_change_no_answer(own: Registry, text: str, 
     assert own.search("", fields={"title": f"si{unseen}gn"}).total == own.search("title:sign").total
 
 
-def test_joiners_stay_in_scripts_that_are_spelled_with_them(own: Registry) -> None:
-    """A Persian word keeps its non-joiner."""
-    assert not any("nobody sees" in warning for warning in own.search("\u0645\u06cc\u200c\u062e").warnings)
-
-
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
@@ -238,34 +226,6 @@ def test_operators_stay_exact(own: Registry, text: str) -> None:
     """Whatever a reader of the language writes is nothing else."""
     assert own.search(text).stage == "all"
     assert own.search(text).total == own.search(text, relax=False).total
-
-
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("type:tools", "did you mean type:tool?"),
-        ("space:sys", "did you mean space:system?"),
-        ("tool.rye.core.*", "search for tool:rye/core/*"),
-        ("direc\u200btive", "zero width space was taken out"),
-        ("sign — verify", "punctuation alone is not looked for"),
-    ],
-)
-def test_what_finds_nothing_in_silence_says_what_was_meant(own: Registry, text: str, hint: str) -> None:
-    """As a warning, each in one sentence."""
-    assert any(hint in warning for warning in own.search(text).warnings)
-
-
-def test_a_state_of_another_name_is_suggested(own: Registry) -> None:
-    """An unknown state is an error; the state that was meant is its suggestion."""
-    with pytest.raises(QueryError) as caught:
-        own.search("is:verified")
-    assert caught.value.suggestion == "is:trusted"
-
-
-def test_a_scope_that_holds_nothing_says_so(own: Registry) -> None:
-    """And which one was meant, where it only differs in case."""
-    assert "did you mean tool.rye.*?" in str(own.search("", scope="tool.RYE.*").warnings)
-    assert "holds no item" in str(own.search("", scope="tool.nothing.*").warnings)
 
 
 @given(TEXTS | st.lists(st.sampled_from(PASTED), max_size=3).map(" ".join))

@@ -89,22 +89,6 @@ def test_a_reference_comes_and_goes_with_the_files(sim: SpaceSim) -> None:
     assert registry.search("referenced-by:tool:ops/gone").total == 1
 
 
-def test_hundreds_of_references_in_each_of_several_spaces(sim: SpaceSim) -> None:
-    """Numbers are kept small in each segment, and do not run over where segments are read together."""
-    for source in ("project", "user", "system:shop"):
-        for at in range(3):
-            named = [f"many/{source.partition(':')[0]}{at}-{n}" for n in range(90)]
-            sim.add(source, f"knowledge/lists/{source.partition(':')[0]}{at}.md", note("A list.", references=named))
-    sim.add("user", "tools/many/system2-89.py", '"""The last."""\n')
-    sim.add("project", "tools/many/user1-7.py", '"""One between."""\n')
-    registry = sim.registry()
-    assert pairs(registry, "many/system2-89", direction="in") == [
-        ("knowledge:lists/system2", "tool:many/system2-89", 1)
-    ]
-    assert pairs(registry, "many/user1-7", direction="in") == [("knowledge:lists/user1", "tool:many/user1-7", 1)]
-    assert [hit.id for hit in registry.search("references:many/project0-3").results] == ["lists/project0"]
-
-
 def test_relations_cross_spaces_whatever_space_is_searched(sim: SpaceSim) -> None:
     """The space searched limits what is found, not what is referred to."""
     registry = sim.registry()
@@ -135,21 +119,6 @@ def test_what_cannot_be_asked_is_an_error(sim: SpaceSim, item: str, options: dic
         sim.registry().refs(item, **options)
     assert raised.value.code == code
     assert raised.value.hint
-
-
-def test_why_names_what_an_item_refers_to_instead(sim: SpaceSim) -> None:
-    """In the item's own words; of what refers to it the number, as others' names may be withheld from who asks."""
-    registry = sim.registry()
-    reported = {
-        query: [reason.message for reason in registry.why(query, "knowledge:ops/a").reasons]
-        for query in ("references:ops/zzz", "referenced-by:ops/b", "references:*")
-    }
-    assert reported == {
-        "references:ops/zzz": ["references is ops/run, ops/gone, knowledge:ops/b"],
-        "referenced-by:ops/b": ["referenced-by is 1 item, listed by rye refs"],
-        "references:*": [],
-    }
-    assert registry.why("references:*", "tool:ops/run").reasons[0].message == "references is missing"
 
 
 def test_a_limit_gives_a_warning(sim: SpaceSim) -> None:
@@ -189,15 +158,6 @@ def test_of_many_of_one_name_none_is_an_orphan(sim: SpaceSim) -> None:
     (relation,) = registry.refs("lone/user").relations
     assert (relation.state, len(relation.candidates)) == ("ambiguous", 10)
     assert registry.search("is:orphan id:*/many").total == 0
-
-
-def test_what_names_nothing_is_found_in_each_of_several_spaces(sim: SpaceSim) -> None:
-    """However many texts a space before it has: numbers of one space are not those of all."""
-    sim.write("project", "knowledge/lone/p.md", note("x", references=[f"p/{at}" for at in range(300)]))
-    sim.write("user", "knowledge/lone/u.md", note("x", references=[f"q/{at}" for at in range(200)]))
-    registry = sim.registry()
-    for query, ids in {"p/7": ["lone/p"], "p/*": ["lone/p"], "q/195": ["lone/u"], "q/19*": ["lone/u"]}.items():
-        assert [hit.id for hit in registry.search(f"references:{query}").results] == ids, query
 
 
 # withdrawn items
@@ -248,15 +208,6 @@ def test_hiding_an_item_of_another_signer_is_a_warning_everywhere(sim: SpaceSim)
     assert registry.get("knowledge:ops/a").warnings == ()
 
 
-def test_the_warning_does_not_change_the_status(sim: SpaceSim) -> None:
-    """An override that is trusted passes ``verify``, which still mentions it."""
-    sim.add("project", "tools/ops/run.py", '"""Run, but mine."""\n')
-    run = sim.registry().check("tool:ops/run", space="project")
-    assert [type(entry).__name__ for entry in run] == ["VerifiedItem"]
-    assert run.status == 0
-    assert len(run.warnings) == 1
-
-
 # the command and the tool
 
 
@@ -279,23 +230,6 @@ def test_the_command_answers_in_every_format(shop: Workshop) -> None:
     data = json.loads(shop.run("refs", "demo/hub", "--json").out)
     assert data == json.loads(shop.run("refs", "demo/hub", "--format", "json").out)
     assert [each["state"] for each in data["relations"]].count("resolved") == 2
-
-
-def test_the_command_says_what_is_wrong(shop: Workshop) -> None:
-    """No such item, no relations, and a depth that cannot be."""
-    assert shop.run("refs", "demo/zzz").status == 1
-    lone = shop.run("refs", "directive:demo/release")
-    assert (lone.status, lone.out.splitlines()[0]) == (1, "[0 of 0 relations -- both, depth 1]")
-    assert "bad-depth" in shop.run("refs", "demo/hub", "--depth", "99").err
-    assert shop.run("refs", "demo/hub", "--direction", "up").status == 2
-
-
-def test_the_text_draws_each_relation_from_the_nearer_end(shop: Workshop) -> None:
-    """What refers to the item has its arrow inward, two steps away too."""
-    into = shop.run("refs", "tool:demo/deploy", "--direction", "in", "--depth", "2").out
-    assert "← knowledge:demo/hub" in into
-    out = shop.run("refs", "demo/old", "--direction", "out").out
-    assert "superseded_by → knowledge:demo/guide" in out
 
 
 @pytest.mark.parametrize("only_trusted", [False, True])

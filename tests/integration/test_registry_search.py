@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rye import QueryError, Registry, SearchResponse, SearchResult
+from rye import Registry, SearchResponse, SearchResult
 from tests.support.signed import ANN, WHEN
 from tests.support.spacesim import FURNITURE, SpaceSim, furnish, no_own_items
 
@@ -203,16 +203,6 @@ def test_scopes(registry: Registry, scope: str, resolved: str, count: int) -> No
     assert (response.total, response.scope) == (count, resolved)
 
 
-def test_spaces(registry: Registry) -> None:
-    """One space alone; what is shadowed depends on all of them."""
-    for space, count in (("project", 3), ("user", 2), ("system", 2), ("all", 7)):
-        response = registry.search("", space=space, limit=100)
-        assert (response.total, response.space) == (count, space)
-        assert {hit.source for hit in response.results} <= {space} or space == "all"
-    hit = only(registry.search("read file", space="system"))
-    assert (hit.bundle, hit.shadows, hit.shadowed_by) == ("shop", (), ("project", "user"))
-
-
 @pytest.mark.parametrize(
     ("filters", "count"),
     [
@@ -242,23 +232,6 @@ def test_spaces(registry: Registry) -> None:
 def test_filters(registry: Registry, filters: dict[str, Any], count: int) -> None:
     """Exact, any of several, not, compared; an item without the field does not match, and all must match."""
     assert registry.search("", filters=filters, limit=100).total == count
-
-
-def test_fields_narrow_and_score(registry: Registry) -> None:
-    """Each is a query bound to its field; it takes part in the score."""
-    both = registry.search("thread", fields={"title": "orchestrator"}, relax=False)
-    assert keys(both) == ["project/threads/orchestrator"]
-    assert only(both).score != only(registry.search("thread", scope="knowledge")).score
-    assert registry.search("", fields={"tag": "io", "name": "re*"}).total == 3
-    with pytest.raises(QueryError, match="title"):
-        registry.search("thread", fields={"title": "orchestrator is:nosuch"})
-
-
-def test_levels(registry: Registry) -> None:
-    """1 searches what names an item, 2 what it says."""
-    assert registry.search("temporary", level=1, relax=False).total == 0
-    assert registry.search("temporary", level=2, relax=False).total == 1
-    assert registry.search("category:agents", level=2, relax=False).total == 1
 
 
 def test_withdrawn_items_are_hidden_and_counted(registry: Registry) -> None:
@@ -305,28 +278,6 @@ def test_orders(registry: Registry) -> None:
 
 
 # typos and nearness
-
-
-def test_the_fuzzy_and_proximity_dictionaries(registry: Registry) -> None:
-    """They are the same as writing ``~n`` and ``NEAR/n``; switched off they do nothing."""
-    for options, text in (
-        ({"fuzzy": {"enabled": True, "max_distance": 2}}, "orchestartor~2 thraed~2"),
-        ({"fuzzy": {"enabled": True}}, "orchestartor~ thraed~"),
-        ({"proximity": {"enabled": True, "max_distance": 3}}, "orchestartor NEAR/3 thraed"),
-        ({"proximity": {"max_distance": 8}, "fuzzy": {"max_distance": 2}}, "orchestartor~2 NEAR/8 thraed~2"),
-        ({"proximity": {"max_distance": 1}, "fuzzy": {}}, "orchestartor NEAR/1 thraed"),
-    ):
-        given: dict[str, Any] = {"relax": False, **options}
-        mine, other = registry.search("orchestartor thraed", **given), registry.search(text, relax=False)
-        assert [(hit.id, hit.score) for hit in mine.results] == [(hit.id, hit.score) for hit in other.results]
-    near = registry.search("directive orchestrator", proximity={"enabled": True, "max_distance": 8}, relax=False)
-    assert keys(near) == ["project/threads/orchestrator"]
-    given = {"proximity": {"enabled": True, "max_distance": 3}}
-    assert registry.search("directive orchestrator", relax=False, **given).total == 0
-    assert registry.search("directive orchestrator", **given).stage == "any"
-    off: dict[str, Any] = {"fuzzy": {"enabled": False}, "proximity": {"enabled": False}}
-    assert registry.search("orchestartor", relax=False, **off).total == 0
-    assert registry.search("direcive", fuzzy={"enabled": True, "max_distance": 2}).total == 1
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import random
 import re
-import subprocess
-import sys
 import unicodedata
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rye import Registry
-from rye.errors import ArgumentError, QueryError
+from rye.errors import ArgumentError
 from rye.index.chunks import chunks_of, spans_of
 from rye.items.model import ItemType
 from rye.items.reader import parse
@@ -31,7 +27,6 @@ from tests.support.spacesim import SpaceSim
 
 pytestmark = pytest.mark.usefixtures("no_items_of_rye")
 
-ROOT = Path(__file__).resolve().parents[2]
 WORDS = ["deploy", "rollback", "release", "service", "database", "backup", "restore", "monitor", "alert", "budget"]
 
 
@@ -103,22 +98,6 @@ def test_a_section_comes_with_all_that_is_needed_to_cite_it(sim: SpaceSim) -> No
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
-def test_questions_are_read_as_a_search_reads_them(sim: SpaceSim, mode: str) -> None:
-    """A last question mark asks; a type with an id among a few words is a condition where that leaves something."""
-    sim.add("project", "knowledge/ops/running.md", guide())
-    sim.add("project", "knowledge/ops/other.md", "# Rollback\n\nUndo a release with another command.\n")
-    ready = registry(sim)
-    asked = ready.sections("rollback release?", mode=mode)
-    assert ("Deploy", "Rollback") in paths(asked)
-    assert not any("question mark" in text for text in asked.warnings)
-    narrow = ready.sections("rollback knowledge:ops/running", mode=mode)
-    assert {hit.title for hit in narrow.results} == {"Running the service"}
-    assert not any("left out" in text for text in narrow.warnings)
-    reported = ready.sections("rollback tool:ops/running", mode=mode)
-    assert reported.results
-
-
 def test_text_before_the_first_heading_and_items_without_sections_have_a_path(sim: SpaceSim) -> None:
     """The title stands for the headings there are none of, else the name."""
     sim.add("project", "knowledge/ops/running.md", guide())
@@ -136,26 +115,6 @@ def test_text_before_the_first_heading_and_items_without_sections_have_a_path(si
     assert lines[function.line - 1 : function.end_line] == function.text.splitlines()
 
 
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_documented_function_is_found_by_what_its_documentation_says(sim: SpaceSim, mode: str) -> None:
-    """Each is embedded on its own: the one that is asked for is the section found, and the header of a search."""
-    code = (
-        '"""Tools of the house."""\n\n\n'
-        'def lamp(room: str = ":") -> None:\n    """Switch the light of a room."""\n\n\n'
-        'class Oven:\n    @property\n    def heat(self):\n        "Bake bread and cake."\n'
-    )
-    sim.write("project", "tools/house.py", code)
-    sim.write("project", "tools/garden.sh", "#!/bin/sh\n# Works outside.\n\n# Water the roses.\nwater() {\n  true\n}\n")
-    asked = registry(sim)
-    hit = asked.sections("bake bread", mode=mode).results[0]
-    assert (hit.heading_path, hit.line, hit.end_line) == (("house", "Oven.heat"), 9, 11)
-    hit = asked.sections("water the roses", mode=mode).results[0]
-    assert (hit.heading_path, hit.line) == (("garden", "water"), 4)
-    found = asked.search("bake bread", mode="hybrid").results[0]
-    assert found.hybrid is not None
-    assert (found.id, found.hybrid.header) == ("house", "Oven.heat")
-
-
 def test_anchors_do_not_move_with_edits_elsewhere(sim: SpaceSim) -> None:
     """A new section above, a renamed heading above, another title: the same anchor; its own text: another."""
     sim.add("project", "knowledge/ops/running.md", guide())
@@ -170,28 +129,6 @@ def test_anchors_do_not_move_with_edits_elsewhere(sim: SpaceSim) -> None:
     assert anchor() == before
     sim.add("project", "knowledge/ops/running.md", guide().replace("one command", "two commands"))
     assert anchor() != before
-
-
-def test_the_same_section_twice_is_one(sim: SpaceSim) -> None:
-    """Below the same headings with the same text, the first counts; below others both do."""
-    text = "# A\n\nRollback now.\n\n# A\n\nRollback now.\n\n# B\n\nRollback now.\n"
-    sim.add("project", "knowledge/ops/twice.md", text)
-    found = registry(sim).sections("rollback now")
-    assert sorted(paths(found)) == [("A",), ("B",)]
-    assert min(hit.line for hit in found.results if hit.heading_path == ("A",)) == 2
-
-
-@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
-def test_corrections_of_words_are_switched_off(sim: SpaceSim, mode: str) -> None:
-    """A word that no item has is read as another by words alone, unless that is forbidden."""
-    sim.add("project", "knowledge/ops/layers.md", "# Layers\n\nA layer of the network.\n")
-    asked = registry(sim, embedder=Hashed())
-    query = "please find me somebody like one lawyer"
-    assert ("Layers",) in paths(asked.sections(query, mode=mode))
-    for off in ({"fuzzy": {"enabled": False}}, {"relax": False}):
-        answer = asked.sections(query, mode=mode, **off)
-        assert not any(hit.keyword for hit in answer.results if hit.heading_path == ("Layers",))
-        assert not any("layer" in warning for warning in answer.warnings)
 
 
 # The twin
@@ -294,19 +231,6 @@ def test_sections_are_those_of_the_twin(sim: SpaceSim, seed: int, mode: str) -> 
     assert all(score == pytest.approx(truth[key], abs=2e-3) for key, score in got)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_reciprocal_ranks_are_those_of_the_twin(sim: SpaceSim, seed: int) -> None:
-    """As in a search, but of sections: the chunks of a long one take one rank."""
-    rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
-    for rel, content in random_items(rng).items():
-        sim.write("project", rel, content)
-    query, k = " ".join(rng.sample(WORDS, 2)), rng.choice([1, 60])
-    response = registry(sim).sections(query, limit=50, hybrid={"fusion": "rrf", "rrf_k": k})
-    assert response.method == "rrf"
-    truth = twin(sim, query, rrf=k)
-    assert {(hit.id, hit.anchor): hit.score for hit in response.results} == pytest.approx(truth, abs=2e-4)
-
-
 @pytest.mark.parametrize("embedder", [Hashed(), "none", Broken(0)])
 @pytest.mark.parametrize("mode", ["keyword", "hybrid", "semantic"])
 def test_sections_come_from_several_spaces_at_once(sim: SpaceSim, mode: str, embedder: Any) -> None:
@@ -325,24 +249,6 @@ def test_sections_come_from_several_spaces_at_once(sim: SpaceSim, mode: str, emb
     assert [hit.score for hit in found.results] == sorted((hit.score for hit in found.results), reverse=True)
 
 
-def test_the_command_falls_back_to_words_over_several_spaces(sim: SpaceSim) -> None:
-    """``rye sections`` without an embedder answers, exit status 0, and says why by words."""
-    for source in sim.sources:
-        for many in range(12):
-            text = f"# Part {many}\n\n{'rollback ' * (12 - many)}{'x ' * 40}\n"
-            sim.write(source, f"knowledge/{source[:4]}/item{many}.md", text)
-    places = ["--project", str(sim.project), "--bundle", str(sim.root("system:shop"))]
-    for mode, embedder in (("keyword", ""), ("hybrid", "none"), ("hybrid", "ollama:m@http://127.0.0.1:9")):
-        done = subprocess.run(
-            [sys.executable, "-m", "rye", "sections", "rollback", "--mode", mode, *places],
-            env={**os.environ, "RYE_CACHE_DIR": str(sim.cache), "RYE_EMBEDDER": embedder},
-            cwd=ROOT, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert "Part 0" in done.stdout
-        assert ("keyword results instead of hybrid ones" in done.stderr) == bool(embedder)
-
-
 @pytest.mark.parametrize("mode", ["keyword", "hybrid", "semantic"])
 @pytest.mark.parametrize("embedder", [Hashed(), "none"])
 def test_attack_a_long_item_of_the_words_asked_for_crowds_nothing_out(sim: SpaceSim, mode: str, embedder: Any) -> None:
@@ -357,18 +263,6 @@ def test_attack_a_long_item_of_the_words_asked_for_crowds_nothing_out(sim: Space
     found = asked.sections("rollback release", mode=mode)
     assert {hit.id for hit in found.results} == before | {"k/spam"}
     assert len(found.results) == found.total == 10
-
-
-@pytest.mark.parametrize("source", ["project", "user", "system:shop"])
-def test_a_section_scores_by_its_similarity_wherever_it_is_from(sim: SpaceSim, source: str) -> None:
-    """In semantic mode the score is the cosine: no source has a boost that lifts it above 1 or adds to a weight."""
-    sim.write(source, "knowledge/k/item.md", "# Part\n\nRollback release.\n")
-    (hit,) = registry(sim).sections("part rollback release", mode="semantic").results
-    assert hit.score == hit.similarity
-    assert hit.score is not None
-    assert 0.5 < hit.score <= 1
-    old = registry(sim).sections("part rollback release", mode="semantic", authority_weight=0.3).results[0]
-    assert old.score == pytest.approx(hit.score * 0.7, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -409,14 +303,6 @@ def test_a_weight_is_a_part_of_the_score(sim: SpaceSim) -> None:
     assert aged(sim, 20) == pytest.approx(whole * 0.775, abs=2e-4)
     assert aged(sim, 10_000) == pytest.approx(whole * 0.7, abs=2e-4)
     assert aged(sim, -500) == pytest.approx(whole, abs=2e-4)
-
-
-def test_an_item_without_a_date_is_as_old_as_its_file(sim: SpaceSim) -> None:
-    """The time that the file system gives stands in."""
-    path = sim.add("project", "knowledge/ops/running.md", "# Rollback\n\nUndo a release.\n")
-    old = datetime.now(UTC) - timedelta(days=30)
-    os.utime(path, (old.timestamp(), old.timestamp()))
-    assert registry(sim).sections("rollback").results[0].recency == pytest.approx(0.5, abs=1e-3)
 
 
 def test_authority_is_what_is_proven(sim: SpaceSim) -> None:
@@ -470,36 +356,7 @@ def test_space_scope_and_filters_say_where_to_look(sim: SpaceSim) -> None:
     assert {hit.id for hit in trusted} == {"ops/running"}
 
 
-def test_a_superseded_section_is_found_among_any_number_of_others(sim: SpaceSim) -> None:
-    """Its score decides whether it is on a page; there it comes last, and says what it is."""
-    for number in range(80):
-        word = "Rollback" if number % 2 else "Release"
-        sim.write("project", f"knowledge/ops/item{number}.md", f"# Part {number}\n\n{word} of a service, once.\n")
-    old = "---\nstatus: superseded\nsuperseded_by: ops/item1\n---\n# Rollback release\n\nRollback release.\n"
-    sim.write("project", "knowledge/ops/old.md", old)
-    asked = registry(sim)
-    for mode in ("keyword", "semantic", "hybrid"):
-        without = asked.sections("rollback release", mode=mode, limit=3)
-        assert dict(without.hidden) == {"superseded": 1}
-        assert "ops/old" not in {hit.id for hit in without.results}
-        hits = asked.sections("rollback release", mode=mode, limit=3, include_superseded=True).results
-        assert [hit.id == "ops/old" for hit in hits] == [False, False, True]
-        assert (hits[-1].states, hits[-1].successor) == (("superseded",), "knowledge:ops/item1")
-        assert hits[-1].score == max(hit.score for hit in hits)
-
-
 # Copies
-
-
-def test_a_shadowed_section_says_so(sim: SpaceSim) -> None:
-    """Which sources hide it, or are hidden by it, and that another key signed the hidden copy."""
-    sim.add("project", "knowledge/ops/running.md", guide().replace("one command", "another command"), who=EVE)
-    sim.add("user", "knowledge/ops/running.md", guide())
-    response = registry(sim).sections("rollback release command")
-    hits = {hit.source_handle: hit for hit in response.results if hit.heading_path[-1] == "Rollback"}
-    assert (hits["project"].shadows, hits["project"].shadowed_by) == (("user",), ())
-    assert (hits["user"].shadows, hits["user"].shadowed_by) == ((), ("project",))
-    assert any("knowledge:ops/running" in text for text in response.warnings)
 
 
 def test_identical_sections_take_one_place(sim: SpaceSim) -> None:
@@ -570,21 +427,6 @@ def test_what_a_budget_leaves_out_is_on_the_next_page(sim: SpaceSim) -> None:
         found += [hit.id for hit in page.results]
         at = page.next_offset
     assert sorted(found) == [f"ops/part{number}" for number in range(6)]
-
-
-def test_conditions_of_fusion_are_for_sections(sim: SpaceSim) -> None:
-    """What no section meets is named; nothing falls back to words."""
-    sim.add("project", "knowledge/ops/running.md", guide())
-    asked = registry(sim)
-    both = asked.sections("rollback release", hybrid={"require_keyword_match": True})
-    assert both.results
-    assert all(hit.keyword > 0 for hit in both.results)
-    none = asked.sections("rollback", hybrid={"min_combined_score": 0.99, "min_keyword_score": 0.99})
-    assert (none.results, none.search_type) == ((), "hybrid")
-    assert any(
-        text.startswith("no section meets min_keyword_score 0.99 and min_combined_score 0.99; the best combined score")
-        for text in none.warnings
-    )
 
 
 # Budget
@@ -669,31 +511,3 @@ def test_an_argument_at_fault_is_named(sim: SpaceSim, options: dict[str, Any], c
         registry(sim).sections("rollback", **options)
     assert caught.value.code == code
     assert caught.value.hint
-
-
-def test_a_query_at_fault_is_an_error(sim: SpaceSim) -> None:
-    """An empty one too: sections of nothing are no answer."""
-    for query in ("", "  "):
-        with pytest.raises(ArgumentError) as caught:
-            registry(sim).sections(query)
-        assert caught.value.code == "bad-query"
-    with pytest.raises(QueryError):
-        registry(sim).sections("titel:a")
-
-
-def test_the_order_does_not_hang_on_how_the_index_came_about(sim: SpaceSim) -> None:
-    """The same answer after many small refreshes as after one build, in whatever order files came."""
-    rng = random.Random(5)  # noqa: S311 - repeatable, not secret
-    files = list((random_items(rng) | {f"knowledge/z/same{n}.md": guide() for n in range(5)}).items())
-    rng.shuffle(files)
-    asked = registry(sim)
-    for rel, content in files:
-        sim.write("project", rel, content)
-        asked.sections("release", limit=2)
-
-    def answer(one: Registry) -> list[dict[str, Any]]:
-        return [hit.to_dict() for hit in one.sections("release rollback service", limit=20).results]
-
-    fresh = registry(sim, cache_dir=sim.folder / "other")
-    assert answer(asked) == answer(fresh)
-    assert np.all(np.diff([hit["score"] for hit in answer(fresh)]) <= 0)

@@ -53,14 +53,6 @@ def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -
     assert "searching by meaning is turned off" in text
 
 
-def test_the_server_takes_its_embedder_as_a_command_does(sim: SpaceSim) -> None:
-    """By the variable."""
-    with session(sim, env={"RYE_EMBEDDER": "none"}) as reported:
-        answer = reported.answer("rye_sections", query="undo release")
-    assert answer["results"]
-    assert any("searching by meaning is turned off" in text for text in answer["warnings"])
-
-
 def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shared: Session) -> None:
     """Texts are cut where the call says; a server that shows only trusted items shows no other section."""
     answer = shared.answer("rye_sections", query="push it out", max_chars=5)
@@ -74,14 +66,6 @@ def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shar
     with session(sim, only_trusted=True, env={"RYE_EMBEDDER": "none"}) as strict:
         hits = strict.answer("rye_sections", query="undo release", scope="knowledge.ops.*")["results"]
     assert {hit["source_handle"] for hit in hits} == {"project"}
-
-
-def test_the_tool_says_what_is_wrong(shared: Session) -> None:
-    """Errors have the codes of the registry; nothing found is an answer."""
-    assert shared.refused("rye_sections", query="x", limit=51)["code"] == "bad-limit"
-    assert shared.refused("rye_sections", query="x", recency_weight=2)["code"] == "bad-recency-weight"
-    assert shared.refused("rye_sections", query=" ")["code"] == "bad-query"
-    assert "no section found" in text_of(shared.call("rye_sections", query="qqqzzz", space="project"))
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +104,3 @@ def test_the_command_answers_programs_and_people(shop: Workshop) -> None:
         shop.run(*words, "--recency-weight", "1", "--half-life", "0.0001", "--json", RYE_EMBEDDER="none").out
     )
     assert aged["results"][0]["score"] < data["results"][0]["score"]
-
-
-def test_the_command_says_what_is_wrong(shop: Workshop) -> None:
-    """Nothing found is status 1, an argument that is not valid 2."""
-    assert shop.run("sections", "qqqzzz", "--space", "project", RYE_EMBEDDER="none").status == 1
-    for wrong in ("--limit 99", "--mode x", "--max-chars 0", "--snippets --json"):
-        assert shop.run("sections", "x", *wrong.split()).status == 2, wrong
-    assert shop.run("sections").status == 2

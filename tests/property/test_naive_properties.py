@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import event, given, settings
 
-from rye.query.ast import And, Node, Not, Or
+from rye.query.ast import And, Node, Or
 from tests.support.naive import NaiveAnswer, NaiveDoc, NaiveOptions, search
 from tests.support.query_strategies import Case, cases, queries
 from tests.support.strategies import docs
@@ -40,18 +40,6 @@ def test_the_order_of_the_items_changes_nothing(case: Case) -> None:
     turned = replace(case, docs=sorted(case.docs, key=lambda doc: (doc.source, doc.path[::-1])))
     before = replace(case, docs=sorted(case.docs, key=lambda doc: (doc.source, doc.path)))
     assert whole(before, case.options) == whole(turned, case.options)
-
-
-@FEWER
-@given(cases())
-def test_a_query_and_its_opposite_share_the_items_out(case: Case) -> None:
-    """What a query leaves out is what its NOT finds."""
-    options = replace(case.options, relax=False, text="")
-    found = set(whole(case, options).ids)
-    left = set(whole(replace(case, query=Not(case.query)), options).ids)
-    either = set(whole(replace(case, query=Or((case.query, Not(case.query)))), options).ids)
-    assert not found & left
-    assert found | left == either
 
 
 @FEWER

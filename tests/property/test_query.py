@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from rye.errors import QueryError
-from rye.query import as_words, children, dump, fold, loosen, parse, to_dict, walk
+from rye.query import as_words, children, fold, loosen, parse, walk
 from rye.query.ast import (
     And,
     Boost,
@@ -229,14 +229,6 @@ def test_plain_words_are_their_own_words(words: list[str]) -> None:
     text = " ".join(words)
     for found in (as_words(parse(text).ast), loosen(parse(text).ast), loosen(parse(text + "?", lenient=True).ast)):
         assert [word.text for word in found or ()] == words
-
-
-@given(QUERIES)
-def test_showing_a_tree_shows_each_node(query: Node) -> None:
-    """One line a node in a dump, one object a node in JSON."""
-    count = len(list(walk(query)))
-    assert len(dump(query).split("\n")) == count
-    assert str(to_dict(query)).count("'type': ") == count
 
 
 @given(

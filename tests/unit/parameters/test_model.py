@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from rye import Registry
 from rye.errors import ArgumentError
 from rye.parameters import (
-    COMMANDS,
     Parameter,
-    ParameterError,
-    SearchOptions,
-    SectionOptions,
-    SimilarOptions,
-    WhyOptions,
-    check,
     complete,
-    parameters_of,
 )
 from rye.parameters.model import Only
-from rye.parameters.tools import TOOLS
 from rye.search.request import make_request
 
 
@@ -45,13 +34,6 @@ class Options(TypedDict, total=False):
     quick: Annotated[bool, Parameter("Whether", False)]
     names: Annotated[Sequence[str], Parameter("Names", ())]
     more: Annotated[Mapping[str, Any] | None, Parameter("More", parts=Parts, data='as in `{"deep": true}`')]
-
-
-def test_kind_and_type_are_read_off_the_annotation() -> None:
-    """Nothing is said twice."""
-    kinds = {name: each.kind for name, each in parameters_of(Options).items()}
-    assert list(kinds.values()) == ["string", "string", "integer", "number", "number", "boolean", "array", "object"]
-    assert parameters_of(Options)["share"].type == float | None
 
 
 @pytest.mark.parametrize(
@@ -132,64 +114,3 @@ def test_one_dialect(given: dict[str, Any], code: str, message: str, hint: str) 
     with pytest.raises(ArgumentError) as raised:
         complete(Options, given)
     assert (raised.value.code, raised.value.message, raised.value.hint) == (code, message, hint)
-
-
-def test_valid_values_are_listed_where_a_list_can_say_them() -> None:
-    """A bound that is not valid itself is in no list; without an upper bound there is none."""
-    valid: dict[str, Any] = {}
-    for given in ({"count": 0}, {"way": "down", "days": 0}, {"share": 101}, {"quick": 1}, {"way": "x"}):
-        with pytest.raises(ParameterError) as raised:
-            complete(Options, given)
-        valid[list(given)[-1]] = raised.value.details.get("valid")
-    assert valid == {"count": [1, 9], "days": None, "share": [0, 100], "quick": [True, False], "way": ["up", "down"]}
-    with pytest.raises(ParameterError, match="whole numbers of 1 or more, or leave it out"):
-        check(Parameter("Count", name="count", kind="integer", low=1), 0)
-
-
-def test_a_surface_writes_names_its_own_way() -> None:
-    """The message is made of names and words, so another surface's names never have to be searched for in it."""
-    with pytest.raises(ParameterError) as raised:
-        complete(Options, {"days": 5})
-    raised.value.spell(lambda path: [f"--{path[0]}"], lambda each: f"--{each.name} {each.value}")
-    assert str(raised.value) == "--days has no effect with --way up (use --way down, or leave it out)"
-    raised.value.preceded("first: ").spell(lambda _: ["--days", "--hours"], lambda each: f"--{each.name} {each.value}")
-    assert raised.value.message == "first: --days and --hours have no effect with --way up"
-
-
-def test_an_unknown_name_is_pythons_own_error() -> None:
-    """As from any function."""
-    with pytest.raises(TypeError, match="coutn"):
-        complete(Options, {"coutn": 1})
-
-
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [("search", SearchOptions), ("why", WhyOptions), ("similar", SimilarOptions), ("sections", SectionOptions)],
-)
-def test_help_shows_every_keyword(method: str, options: type) -> None:
-    """The signature and the docstring of a method are those of the table."""
-    function = getattr(Registry, method)
-    signature = inspect.signature(function).parameters
-    for name, each in parameters_of(options).items():
-        assert (signature[name].default, signature[name].annotation) == (each.default, each.type)
-        assert f"            {name}: " in function.__doc__
-
-
-@pytest.mark.parametrize(("method", "command"), [("sign", "sign"), ("verify", "verify"), ("check", "verify")])
-def test_methods_that_are_written_out_have_the_defaults_of_their_command(method: str, command: str) -> None:
-    """What both have means the same where nothing is said."""
-    signature = inspect.signature(getattr(Registry, method)).parameters
-    both = [each for name, each in COMMANDS[command].items() if name in signature and each.flags != "argument"]
-    assert both
-    assert all(signature[each.name].default == each.default for each in both)
-
-
-def test_every_parameter_has_a_meaning_and_valid_defaults() -> None:
-    """The table is well formed: a default is valid, bounds are in order, choices hold the default."""
-    for table in (*COMMANDS.values(), *TOOLS.values()):
-        for name, each in table.items():
-            assert each.name == name
-            assert each.help
-            assert not each.help.endswith(".")
-            if each.default is not None and each.kind in {"string", "integer", "number", "boolean"}:
-                assert check(each, each.default) == each.default

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from rye.query import is_field_name, parse, walk
-from rye.query.ast import And, Compare, Field, Fuzzy, Node, Phrase, Range, Wildcard, Word
+from rye.query import parse, walk
+from rye.query.ast import Fuzzy, Phrase, Word
 
 
 @pytest.mark.parametrize(
@@ -51,30 +51,6 @@ def test_only_quotes_and_backslashes_are_escaped_in_quotes(text: str, phrase: st
 
 
 @pytest.mark.parametrize(
-    ("text", "node"),
-    [
-        (r"f\*o*", Wildcard(r"f\*o*")),
-        (r"a\\*", Wildcard(r"a\\*")),
-        (r"a\:b?", Wildcard("a:b?")),
-        (r"title:\>=x", Field("title", Word(">=x"))),
-        (r"title:\[a", Field("title", Word("[a"))),
-        (r"version:>\=1", Compare("version", ">", "=1")),
-        (r'version:>="a b"', Compare("version", ">=", "a b")),
-        (r"n:[\* TO \TO]", Range("n", "*", "TO")),
-        (r'n:["a ]" TO a\]b}', Range("n", "a ]", "a]b", include_high=False)),
-    ],
-)
-def test_escapes_in_other_term_queries(text: str, node: Node) -> None:
-    """Wildcards keep their escapes in the pattern; values lose them."""
-    assert parse(text).ast == node
-
-
-def test_quoted_operators_are_words() -> None:
-    """An operator in quotes is text."""
-    assert parse('"AND" "a OR b"').ast == And((Phrase("AND"), Phrase("a OR b")))
-
-
-@pytest.mark.parametrize(
     "text",
     ["AND", "NEAR/5", "-a", "a:b", "a*", "(", '"', "~1", "^", "&&", "!x", ">=2", "[1", "TO", "x:", "\\", "a\\", " "],
 )
@@ -85,14 +61,3 @@ def test_every_word_can_be_printed_in_every_place(text: str, context: str) -> No
     ast = parse(context.format(escaped)).ast
     assert text in {leaf.text for leaf in walk(ast) if isinstance(leaf, Word | Fuzzy)}
     assert parse(str(ast)).ast == ast
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("a", True), ("_x", True), ("título", True), ("a.b-c.d", True)]
-    + [(name, False) for name in ("", "1a", "a b", "a:b", "a.", "a/b", "a:", "-a")],
-)
-def test_field_names_are_those_of_the_grammar(name: str, expected: bool) -> None:  # noqa: FBT001 - from the table
-    """A name that a query can write before a colon."""
-    assert is_field_name(name) is expected
-    assert (parse(f"{name}:x", lenient=True).ast == Field(name, Word("x"))) is expected

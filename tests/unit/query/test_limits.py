@@ -7,8 +7,7 @@ import time
 import pytest
 
 from rye.errors import QueryError
-from rye.query import children, dump, fold, parse, to_dict, walk
-from rye.query.ast import Node
+from rye.query import dump, fold, parse, to_dict, walk
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 
 HOSTILE = [
@@ -74,30 +73,9 @@ def test_limit_is_the_last_that_is_allowed(good: str, code: str) -> None:
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("last", ["x:() b", "x:(()) b", 'x:("" b', "x:[,] b", "x:[a, b]", "x:", "x:!=2 b"])
-def test_repair_at_the_limit_stays_within_it(last: str) -> None:
-    """What becomes a word, or several, is counted as such."""
-    for count in (MAX_LEAVES - 2, MAX_LEAVES - 1, MAX_LEAVES):
-        ast = parse("a OR " * count + last, lenient=True).ast
-        assert parse(str(ast)).ast == ast
-        ast = parse("(" * (MAX_NESTING - 1) + last, lenient=True).ast
-        assert parse(str(ast)).ast == ast
-
-
-def test_nesting_is_not_the_number_of_groups() -> None:
-    """Groups beside one another are not inside one another."""
-    parse(" ".join(["(a)", "-b", "NOT (c)"] * MAX_NESTING))
-
-
 def test_lenient_parsing_of_a_text_that_is_too_long_reads_its_beginning() -> None:
     """It ends between two words, and says so."""
     parsed = parse("quick brown foxes " * 1000, lenient=True)
     (dropped,) = [each for each in parsed.dropped if "limit" in each.reason and "characters" in each.reason]
     assert dropped.position <= MAX_CHARS
     assert parsed.text[dropped.position - 1] == " "
-
-
-def test_flat_queries_stay_flat() -> None:
-    """Many parts make a wide tree, not a deep one."""
-    ast: Node = parse("a OR " * (MAX_LEAVES - 1) + "b").ast
-    assert len(children(ast)) == MAX_LEAVES

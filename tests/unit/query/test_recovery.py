@@ -8,7 +8,7 @@ import pytest
 
 from rye.errors import QueryError
 from rye.query import loosen, parse
-from rye.query.ast import And, Everything, Field, Node, Or, Phrase, Wildcard, Word
+from rye.query.ast import And, Field, Node, Or, Wildcard
 from rye.query.flaws import FLAWS
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 
@@ -102,13 +102,6 @@ def test_the_error_names_the_real_cause(text: str, code: str) -> None:
     assert refused(text).code == code
 
 
-def test_first_of_several_errors_is_raised() -> None:
-    """The reader meets them in the order of the text, and the suggestion fixes all."""
-    error = refused("a AND OR b) c~9")
-    assert (error.code, error.position) == ("missing-operand", 6)
-    assert error.suggestion == "a b c~2"
-
-
 def test_attack_with_terminal_escapes_reaches_no_message() -> None:
     """Neither message, caret nor suggestion carries a control character back to a terminal."""
     error = refused("a \x1b[31m\x07 (b")
@@ -116,33 +109,11 @@ def test_attack_with_terminal_escapes_reaches_no_message() -> None:
         assert words.isprintable()
 
 
-def test_long_tokens_are_cut_in_messages_only() -> None:
-    """The message stays one short line; ``token`` is whole."""
-    error = refused(f"a^{'x' * 500}")
-    assert len(error.message) < 120
-    assert len(error.token) == 501
-
-
-def test_error_of_a_huge_query_stays_small() -> None:
-    """What is far beyond the limit is not carried along."""
-    error = refused("a" * 1_000_000)
-    assert error.code == "too-long"
-    assert len(error.text) <= 2 * MAX_CHARS
-    assert len(error.suggestion) == MAX_CHARS
-
-
 def words(text: str) -> list[str]:
     """Return the words that prose is read as."""
     found = loosen(parse(text, lenient=True).ast)
     assert found is not None
     return [word.text for word in found]
-
-
-def test_running_text_is_read_as_its_words() -> None:
-    """Punctuation stays with the words, where it means nothing; quotes make phrases, parentheses groups."""
-    text = 'Find books with "mystery" (2nd ed.): what\'s new?'
-    assert words(text) == ["Find", "books", "with", "mystery", "2nd", "ed.", ":", "what's", "new"]
-    assert Phrase("mystery") in parse(text, lenient=True).ast.operands  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -186,14 +157,6 @@ def test_question_mark_is_a_wildcard_beside_any_operator(text: str, expected: No
 
 
 @pytest.mark.parametrize(
-    "text", ["a b", "a OR (b NOT c)", 'title:"x y"~2^3', "a NEAR/5 b", "version:>=2", "*", "", "fi?e*", "n:[1 TO *}"]
-)
-def test_good_queries_are_read_as_strictly(text: str) -> None:
-    """There is nothing to forgive."""
-    assert parse(text, lenient=True) == parse(text)
-
-
-@pytest.mark.parametrize(
     ("text", "canonical"),
     [
         ("a AND", "a"),
@@ -227,19 +190,3 @@ def test_each_drop_says_where_what_and_why() -> None:
     assert all("; " in each.reason for each in dropped)
     (mark,) = parse("what?", lenient=True).dropped
     assert (mark.position, mark.text) == (4, "?")
-
-
-def test_nothing_but_question_marks_is_everything() -> None:
-    """No word is left."""
-    parsed = parse("? ??", lenient=True)
-    assert parsed.ast == Everything()
-    assert [each.position for each in parsed.dropped] == [0, 3]
-
-
-def test_spans_point_into_the_original_text() -> None:
-    """Also after something was dropped or replaced."""
-    text = 'a\0 "b) ccc?'
-    parsed = parse(text, lenient=True)
-    assert parsed.text == text
-    assert [text[slice(*word.span)] for word in loosen(parsed.ast) or ()] == ["a", "b", "ccc?"]
-    assert Word("ccc") in parsed.ast.operands  # type: ignore[union-attr]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,12 +120,6 @@ def test_a_search_with_a_wrong_argument(
     assert error.to_dict()["code"] == code
 
 
-def test_an_unknown_argument(registry: Registry) -> None:
-    """A keyword that does not exist is Python's own error."""
-    with pytest.raises(TypeError):
-        registry.search("deploy", scopes="tool")  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize(
     ("query", "code"),
     [
@@ -157,16 +150,6 @@ def test_a_query_at_fault(registry: Registry, query: str, code: str) -> None:
         registry.search(error.suggestion)
 
 
-@pytest.mark.parametrize(
-    "query", ["deploy (build", '"deploy', "nothere:deploy", "is:trustd deploy", "!!! deploy", ")) deploy"]
-)
-def test_a_lenient_search_leaves_out_what_is_at_fault(registry: Registry, query: str) -> None:
-    """It answers, and a warning says what it left out."""
-    response = registry.search(query, lenient=True)
-    assert response.total > 0
-    assert any("left out" in warning for warning in response.warnings)
-
-
 @pytest.mark.parametrize(("name", "call"), [
     ("item_type", lambda registry: registry.get("tols:demo/deploy")),
     ("item_type", lambda registry: registry.get(":demo/deploy")),
@@ -195,18 +178,6 @@ def test_load_verify_and_sign_with_a_wrong_argument(
     assert caught.value.hint
 
 
-def test_loading_what_is_not_there(registry: Registry) -> None:
-    """The hint names the nearest item; a space that does not have it is said so too."""
-    with pytest.raises(NotFoundError) as caught:
-        registry.get("tool:demo/deplyo")
-    assert caught.value.code == "item-not-found"
-    assert "tool:demo/deploy" in caught.value.hint
-    with pytest.raises(NotFoundError):
-        registry.get("tool:demo/deploy", "user")
-    assert registry.get("tool:demo/deploy", "project").item.id == "demo/deploy"
-    assert registry.get("tool:demo/deploy", "all").space == "project"
-
-
 @pytest.mark.parametrize(
     ("item", "near"),
     [
@@ -233,15 +204,6 @@ def test_every_method_gives_the_same_error_for_an_item_that_is_not_there(
             ask(item)
         hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
         assert (caught.value.hint, caught.value.details["nearest"]) == (hint, near)
-
-
-@pytest.mark.parametrize("seconds", [-1, -0.001, math.nan, "5", None, True, [1]])
-def test_a_wrong_max_staleness(seconds: Any, tmp_path: Path) -> None:
-    """Seconds from 0 to infinity, nothing else."""
-    with pytest.raises(ArgumentError) as caught:
-        Registry(tmp_path, user=tmp_path, bundles=(), cache_dir=tmp_path / "cache", max_staleness=seconds)
-    assert caught.value.code == "bad-max-staleness"
-    assert "inf" in caught.value.hint
 
 
 def test_every_error_is_one_of_ours(registry: Registry) -> None:

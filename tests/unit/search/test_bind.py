@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any as Details
 
-import numpy as np
 import pytest
 
-from rye.index.schema import TEXT_FIELDS
 from rye.query import ast
-from rye.search.bind import searched_fields, words_of
+from rye.search.bind import words_of
 from rye.search.bound import (
     All,
     Any,
@@ -25,10 +23,8 @@ from rye.search.bound import (
     Similar,
     SloppyPhrase,
     TermQuery,
-    asks_verdict,
 )
 from rye.search.expand import How
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, kind_of
 from tests.unit.search.asking import bound_query
 
 KEYS = ("entry_type", "min_version", "reviewed_at", "runtime.kind", "priority")
@@ -127,67 +123,6 @@ def shown_filter(node: Bound) -> str:
 def test_a_query_means(asked: str, meaning: str) -> None:
     """Names are folded and aliased; words are term queries in text fields and whole values elsewhere."""
     assert shown(only(asked)) == meaning
-
-
-@pytest.mark.parametrize("name", [*KEYWORD_FIELDS, *ALIASES, *TEXT_FIELDS, *KEYS])
-def test_every_field_takes_a_value(name: str) -> None:
-    """Every field of the catalogue, every alias and every metadata key can be asked for, alone and for being there."""
-    value = "trusted" if name == "is" else "2.0" if kind_of(name) == "version" else "2026"
-    assert bound_query(f"{name}:{value}", KEYS) is not None
-    assert bound_query(f"{name}:*", KEYS) is not None
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_every_state_can_be_asked_for(state: str) -> None:
-    """``is:`` knows the verdicts and the states."""
-    assert only(f"is:{state}") == HasState(state)
-
-
-@pytest.mark.parametrize(
-    ("asked", "matters"),
-    [
-        ("deploy", False),
-        ("is:trusted", True),
-        ("a -is:signed", True),
-        ("(a OR signer:*) b", True),
-        ("signer:ab*", True),
-        ("is:superseded", False),
-        ("is:shadowed", False),
-        ("author:ada", False),
-        ("version:>1", False),
-    ],
-)
-def test_what_depends_on_verdicts_says_so(asked: str, matters: bool) -> None:  # noqa: FBT001
-    """Verdicts and signers depend on keys; what an item declares and where it stands does not."""
-    assert asks_verdict(only(asked)) is matters
-
-
-def test_boosts_multiply_over_nesting() -> None:
-    """A boost applies to every term query below it."""
-    node = only("(a^2 OR title:(b c^3))^0.5")
-    assert isinstance(node, Any)
-    first, rest = node.operands
-    assert isinstance(rest, All)
-    found = [leaf.boost for leaf in (first, *rest.operands) if isinstance(leaf, TermQuery)]
-    assert found == [1.0, 0.5, 1.5]
-
-
-@pytest.mark.parametrize("level", [None, 1, 2])
-def test_a_word_without_field_searches_the_fields_of_its_level(level: int | None) -> None:
-    """A word with a field is bound to that alone, whatever the level."""
-    leaf, fielded = only("a", level=level), only("body:a", level=level)
-    assert isinstance(leaf, TermQuery)
-    assert isinstance(fielded, TermQuery)
-    assert leaf.fields.tolist() == searched_fields(level).tolist()
-    assert [name for name, bit in zip(TEXT_FIELDS, fielded.fields, strict=True) if bit] == ["content"]
-
-
-def test_levels_part_the_fields() -> None:
-    """Each field is on one of two levels; level 1 names an item, level 2 is what it says."""
-    one, two = searched_fields(1), searched_fields(2)
-    assert np.array_equal(one, ~two)
-    assert searched_fields(None).all()
-    assert [name for name, bit in zip(TEXT_FIELDS, two, strict=True) if bit] == ["content", "headings", "symbols"]
 
 
 def test_words_become_runs() -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from rye import query
 from rye.errors import QueryError
-from rye.search.fields import KEYWORD_FIELDS, TEXT_FIELDS
 from tests.support.query_strategies import queries
 from tests.unit.search.asking import bound_query
 
@@ -83,22 +82,6 @@ def test_an_error_says_what_where_and_what_instead(asked: str, code: str, token:
     assert error.message
     assert error.caret().splitlines()[1].strip() == "^" * len(token)
     assert bound_query(suggestion, KEYS) is not None
-
-
-def test_an_unknown_field_lists_the_nearest_and_all_built_in() -> None:
-    """The nearest names come best first, metadata keys among them, except those that no query can name."""
-    error = refused("entri_type:x")
-    assert error.details["nearest"][0] == "entry_type"
-    assert "did you mean entry_type" in error.hint
-    assert all(name in error.hint for name in (*TEXT_FIELDS, *KEYWORD_FIELDS))
-    assert "my key" not in refused("mykey:x").details["nearest"]
-
-
-def test_an_unknown_state_lists_all() -> None:
-    """The states are few enough to name them all."""
-    error = refused("is:shadowd")
-    assert error.details["nearest"][0] == "shadowed"
-    assert all(state in error.hint for state in ("trusted", "unsigned", "superseded"))
 
 
 @given(

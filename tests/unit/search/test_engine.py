@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from rye.errors import ArgumentError, QueryError
 from rye.index.reader import Reader
 from rye.index.refresh import SpaceIndex
 from rye.search.context import SearchContext
@@ -90,44 +89,6 @@ def test_a_truncated_word_is_taken_for_a_typo_only_where_that_finds_as_much(ask:
     assert ask("direc", relax=False).total == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("root: ${base_dir}", "base dir of a root"),
-        ("lib/base", "lib base lib base lib base"),
-    ],
-)
-def test_what_has_a_text_word_for_word_comes_first(ask: Ask, root: Root, text: str, other: str) -> None:
-    """Its score counts the phrase, so it wins where it is long and many short items have the same words."""
-    notes = {f"knowledge/n{number}.md": f"# Note\n\n{other}\n" for number in range(14)}
-    lay(root.path, {**notes, "knowledge/z.md": f"# Note\n\nSee {text} and more.\n\n{'filler ' * 200}\n"})
-    answer = ask(text)
-    assert (answer.total, ids(answer)[0]) == (15, "z")
-    assert not any(hit.exact for hit in answer.results)
-
-
-@pytest.mark.parametrize("text", ["NEAR/5", "OR", "AND", '"""Deploy a build'])
-def test_what_can_be_no_operator_is_text(ask: Ask, text: str) -> None:
-    """And the answer says so; told to be strict, it is the error that it was."""
-    assert "searched as plain words" in str(ask(text).warnings[0])
-    with pytest.raises(QueryError):
-        ask(text, relax=False)
-
-
-def test_filters_decide_which_stage_has_a_hit(ask: Ask) -> None:
-    """A stage whose hits are all filtered away does not answer."""
-    assert ask("relase", scope="directive").stage == "fuzzy"
-    assert ask("deploy build", scope="knowledge").stage == "all"
-    assert ask("deploy orchestrator", scope="knowledge").stage == "any"
-
-
-def test_the_last_stage_is_capped(ask: Ask, root: Root) -> None:
-    """Low-confidence hits are at most ten, in total as well."""
-    lay(root.path, {f"knowledge/n{number}.md": "# Word\n\nalpha\n" for number in range(14)})
-    answer = ask("alpha qqqqqqqq", limit=4, offset=8)
-    assert (answer.stage, answer.total, len(answer.results), answer.next_offset) == ("any", 10, 2, None)
-
-
 def test_what_equals_the_query_comes_first(ask: Ask) -> None:
     """By id or name, in any case, however it scores; under another order it is only labelled."""
     found = ask("Deploy")
@@ -169,67 +130,11 @@ def test_the_ten_of_a_sentence_are_the_best_whatever_is_withdrawn_or_their_order
     assert "past" not in ids(ask(sentence))
 
 
-def test_pages_follow_each_other(ask: Ask) -> None:
-    """Every hit once, in order, with the offset of the next page until the last."""
-    whole = ask("", sort_by="name", limit=100)
-    pages, offset = [], 0
-    while True:
-        page = ask("", sort_by="name", limit=2, offset=offset)
-        assert page.total == whole.total == 4
-        pages += ids(page)
-        if page.next_offset is None:
-            break
-        offset = page.next_offset
-    assert pages == ids(whole) == ["deploy", "ops/deploy", "ops/deploy-all", "release"]
-    assert ask("", offset=50).results == ()
-
-
-@pytest.mark.parametrize(
-    ("scope", "found"),
-    [
-        ("tool", ["ops/deploy", "ops/deploy-all"]),
-        ("tool.ops.deploy", ["ops/deploy"]),
-        ("tool.ops.*", ["ops/deploy", "ops/deploy-all"]),
-        ("tool.op.*", []),
-        ("directive,knowledge", ["deploy", "release"]),
-        ("tool.ops.deploy*,directive", ["ops/deploy", "ops/deploy-all", "release"]),
-    ],
-)
-def test_a_scope_bounds_the_hits(ask: Ask, scope: str, found: list[str]) -> None:
-    """By type and namespace."""
-    assert ids(ask("", scope=scope, sort_by="name")) == found
-
-
 def test_scope_and_filters_do_not_change_scores(ask: Ask) -> None:
     """N, df and lengths are those of all searched spaces."""
     wide = {hit.id: hit.score for hit in ask("deploy").results}
     narrow = {hit.id: hit.score for hit in ask("deploy", scope="tool", filters={"version": "2.0"}).results}
     assert narrow == {"ops/deploy": wide["ops/deploy"]}
-
-
-def test_a_hit_says_what_its_file_says(ask: Ask, root: Root) -> None:
-    """Texts, path, verdict and what matched are those of the bytes read for the page."""
-    (hit,) = ask("released", explain=True).results
-    assert (hit.title, hit.description, hit.type, hit.source) == (
-        "Release the orchestrator",
-        "Builds are released",
-        "directive",
-        "project",
-    )
-    assert hit.path == str(root.path / "directives/release.md")
-    assert (hit.signature.verdict, hit.matched_fields) == ("unsigned", ("title", "name", "description", "id"))
-    assert hit.explain is not None
-    assert sum(trace.contribution for trace in hit.explain) == pytest.approx(hit.score, abs=1e-4)
-    assert ask("released").results[0].explain is None
-
-
-def test_a_file_that_changed_is_shown_as_it_is_now(ask: Ask, root: Root) -> None:
-    """The page reads the bytes again and says so."""
-    ask("deploy")
-    lay(root.path, {"knowledge/deploy.md": "# Other\n\nNothing of it.\n"})
-    found = ask("deploy", scope="knowledge")
-    assert [(hit.title, hit.preview) for hit in found.results] == [("Other", "Nothing of it.")]
-    assert "changed since it was indexed" in found.warnings[-1]
 
 
 def test_a_file_that_is_gone_or_broken_is_left_out(ask: Ask, root: Root) -> None:
@@ -267,33 +172,6 @@ def test_attack_a_file_changed_after_indexing_is_not_listed_as_trusted(
     assert hit.signature.verdict == "tampered"
 
 
-def test_an_error_in_fields_is_drawn_under_its_own_text(ask: Ask) -> None:
-    """The message names the entry; an entry for no field at all is an argument error."""
-    with pytest.raises(QueryError) as caught:
-        ask("deploy", fields={"title": "a is:nosuch"})
-    assert caught.value.message.startswith("fields['title']: ")
-    assert caught.value.text == "a is:nosuch"
-    with pytest.raises(ArgumentError) as refused:
-        ask("deploy", fields={"titel": "a"})
-    assert refused.value.code == "unknown-field"
-
-
-def test_lenient_binding_says_what_it_left_out(ask: Ask) -> None:
-    """Once each, however many stages were tried."""
-    found = ask("release nosuch:x --", lenient=True)
-    assert [warning for warning in found.warnings if "left out of the query" in warning] == [
-        "left out of the query: '--' at 17: punctuation alone is not looked for",
-        "left out of the query: 'nosuch' at 8: there is no field 'nosuch'",
-    ]
-
-
-def test_a_typo_gets_a_suggestion(ask: Ask) -> None:
-    """Where words were relaxed or nothing was found."""
-    assert ask("orchestratr").did_you_mean == "orchestrator"
-    assert ask("-deploy orchestratr").did_you_mean == "-deploy orchestrator"
-    assert ask("deploy").did_you_mean == ""
-
-
 def test_a_sentence_ranks_by_coverage_and_rarity(ask: Ask) -> None:
     """More of its words, and rarer ones, come first; what was read otherwise is said, and can be asked."""
     found = ask("please could you relase the orchestratr builds for everything")
@@ -315,57 +193,6 @@ def test_an_item_named_in_a_sentence_comes_first(ask: Ask) -> None:
     assert ids(ask("ops/deploy-all servers", relax=False)) == []
     assert [hit.exact for hit in ask("ops/deploy-all twice", relax=False).results] == [True]
     assert [hit.exact for hit in ask("ops/deploy-all OR servers").results] == [False, False]
-
-
-def test_a_named_item_is_no_hit_of_a_strict_stage(ask: Ask) -> None:
-    """What a name alone finds does not end the search: the other words are looked for too."""
-    found = ask("ops/deploy-all orchestrator")
-    assert (found.stage, ids(found)) == ("any", ["ops/deploy-all", "release"])
-    assert [hit.exact for hit in found.results] == [True, False]
-
-
-def test_a_sentence_is_not_read_as_parts_of_words(ask: Ask) -> None:
-    """Long items would have all of them by accident; a few words are."""
-    assert ask("orchestr leas uild").stage == "substring"
-    assert ask("orchestr leas uild rel ild").stage == "any"
-
-
-def test_a_question_finds_what_it_asks_for(ask: Ask) -> None:
-    """Whatever its length; a wildcard that matches is one, and an item that is named comes first in either case."""
-    for text in ("How do I first build and then deploy?", "release orchestrator?", "Orchestrator?"):
-        found = ask(text)
-        assert ids(found), text
-        assert not any("question" in warning for warning in found.warnings)
-    assert (sorted(ids(ask("deplo?"))), ask("deplo?").warnings) == (sorted(ids(ask("deploy"))), ())
-    assert ids(ask("release orchestrator?", relax=False)) == []
-    for text in ("ops/deploy-all?", "what of ops/deploy-all?", "ops/deploy-all?   "):
-        assert next((hit.id, hit.exact) for hit in ask(text).results) == ("ops/deploy-all", True), text
-    assert ask("ops/deploy-all?", lenient=True).results[0].exact
-
-
-def test_type_and_id_name_one_item(ask: Ask) -> None:
-    """As rye writes it in every answer: alone, in a sentence, as a pattern; another type has no such item."""
-    found = ask("tool:ops/deploy")
-    assert [(hit.id, hit.exact) for hit in found.results] == [("ops/deploy", True), ("ops/deploy-all", False)]
-    assert ids(ask("Tool:OPS/deploy-all")) == ["ops/deploy-all"]
-    assert {hit.type for hit in ask("tool:*").results} == {"tool"}
-    assert ids(ask("tool:ops/*")) == ids(ask("type:tool id:ops/*"))
-    assert ids(ask("knowledge:ops/deploy-all")) == []
-    for text in (
-        "please tell me what tool:ops/deploy-all does",
-        "explain tool:ops/deploy-all",
-        "see tool:ops/deploy-all?",
-    ):
-        for lenient in (False, True):
-            asked = ask(text, lenient=lenient)
-            assert next((hit.id, hit.exact) for hit in asked.results) == ("ops/deploy-all", True), text
-
-
-def test_an_item_named_among_a_few_words_comes_first_where_they_find_others(ask: Ask) -> None:
-    """Beside what the condition on type and id finds; without relaxation that alone."""
-    found = ask("twice tool:ops/deploy")
-    assert [(hit.id, hit.exact) for hit in found.results] == [("ops/deploy", True), ("ops/deploy-all", False)]
-    assert ids(ask("twice tool:ops/deploy", relax=False)) == ["ops/deploy-all"]
 
 
 def test_a_key_named_like_a_type_takes_no_item_from_it(root: Root, ask: Ask) -> None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
-from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
-from rye.search.expand import How, Pattern, Terms, automatic_distance, document_frequencies, expand, similar
+from rye.search.expand import How, Pattern, Terms, automatic_distance, expand
 from tests.support import naive_analysis
 from tests.unit.index.segments import item, reader
-
-EVERY = np.ones(len(TEXT_FIELDS), bool)
 
 
 def weights(found: Terms, over: Reader) -> dict[str, float]:
@@ -39,59 +35,11 @@ def over(tmp_path: Path) -> Reader:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        (Pattern("sign", How.EXACT), {"sign": 1.0}),
-        (Pattern("sig", How.EXACT), {}),
-        (Pattern("sign", How.INFLECTED), {"sign": 1.0, "signs": 0.6, "signed": 0.6, "signing": 0.6}),
-        (Pattern("signings", How.INFLECTED), {"sign": 0.6, "signs": 0.6, "signed": 0.6, "signing": 0.6}),
-        (Pattern("file*", How.GLOB), {"file": 1.0, "filesystem": 1.0}),
-        (Pattern("fi?e", How.GLOB), {"file": 1.0, "fire": 1.0}),
-        (Pattern("*gn?", How.GLOB), {"signs": 1.0}),
-        (Pattern("directive", How.FUZZY), {"direcive": 1 - 1 / 9}),
-        (Pattern("file", How.FUZZY), {"file": 1.0, "fire": 0.75}),
-        (Pattern("file", How.FUZZY, 0), {"file": 1.0}),
-        (Pattern("file", How.FUZZY, start="fil"), {"file": 1.0}),
-        (Pattern("gile", How.FUZZY, start="g"), {}),
-        (Pattern("z", How.FUZZY, 1), {"z": 1.0}),
-        (Pattern("zz", How.FUZZY), {}),
-    ],
-)
-def test_a_part_stands_for_its_terms(over: Reader, pattern: Pattern, expected: dict[str, float]) -> None:
-    """Exact, by stem, by glob or by edits; a word itself weighs 1."""
-    found = expand(over, pattern)
-    assert weights(found, over) == pytest.approx(expected)
-    assert found.words == expected.keys()
-    assert not found.cut
-
-
-def test_dead_terms_are_not_counted(over: Reader) -> None:
-    """A term that only deleted items have, or only other fields, counts as not there."""
-    assert expand(over, Pattern("dead", How.EXACT)).frequency(EVERY) == 0
-    assert expand(over, Pattern("file", How.EXACT)).frequency(EVERY) > 0
-    titles = np.arange(len(TEXT_FIELDS)) == FIELD_NUMBER["title"]
-    assert expand(over, Pattern("file", How.EXACT)).frequency(titles) == 0
-
-
-@pytest.mark.parametrize(
     ("term", "distance"), [("", 0), ("ab", 0), ("abc", 1), ("abcde", 1), ("abcdef", 2), ("a" * 99, 2), ("é" * 3, 1)]
 )
 def test_the_automatic_distance_grows_with_the_word(term: str, distance: int) -> None:
     """Up to 2 characters none, up to 5 one, else two."""
     assert automatic_distance(term) == distance == naive_analysis.automatic_distance(term)
-
-
-ALPHABET = st.text(st.sampled_from("abé你"), max_size=7)
-
-
-@given(ALPHABET, st.lists(ALPHABET, max_size=8), st.sampled_from([None, 0, 1, 2]))
-def test_similar_are_the_texts_within_the_distance(text: str, choices: list[str], distance: int | None) -> None:
-    """Edits are those of optimal string alignment, and the distance an upper bound; indices ascend."""
-    most = automatic_distance(text) if distance is None else distance
-    edits = {index: naive_analysis.edits(text, choice) for index, choice in enumerate(choices)}
-    found = similar(text, choices, distance)
-    assert found == {index: count for index, count in edits.items() if count <= most}
-    assert list(found) == sorted(found)
 
 
 TERMS = st.text(st.sampled_from("abcé你"), min_size=1, max_size=7)
@@ -145,11 +93,3 @@ def test_of_too_many_terms_the_most_frequent_are_kept(  # noqa: PLR0917
     found = expand(over, pattern, limit)
     assert weights(found, over) == {term: whole[term] for term in ranked[:limit]}
     assert found.cut == (len(ranked) > limit)
-
-
-def test_document_frequencies_count_each_item_once(tmp_path: Path) -> None:
-    """An item that has a term in several fields counts once per term, a deleted one not at all."""
-    over = reader(tmp_path, [item("z", title="aa", body="aa aa bb"), item("y", body="aa")], gone={(0, 1)})
-    part = over.parts[0]
-    ids = np.asarray([part.segment.terms.find(term) for term in ("aa", "bb", "y")])
-    assert document_frequencies(part, ids, EVERY).tolist() == [1, 1, 0]

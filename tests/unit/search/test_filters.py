@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
-from rye.query import ast
 from rye.search.fields import weights_for
 from rye.search.request import bind_filters
 from rye.search.score import Evaluation
@@ -149,30 +148,3 @@ def test_filters_by_example(over: Reader, wanted: dict[str, Any], found: list[st
 def test_queries_on_values_by_example(over: Reader, asked: str, found: list[str]) -> None:
     """Wildcards and typos stand for the whole value; versions and dates equal what they are; no signer is no value."""
     assert ids(over, asked) == found
-
-
-def test_filters_take_no_part_in_scores(over: Reader) -> None:
-    """A query of filters alone scores 1; one beside a word changes nothing about its score."""
-    everything = np.flatnonzero(over.live)
-    assert evaluation(over, "author:ada").scores(everything).tolist() == [1.0] * 3
-    assert evaluation(over, ast.Everything()).scores(everything).tolist() == [1.0] * 3
-    alone, beside = evaluation(over, "one"), evaluation(over, "one author:ada -version:3")
-    assert alone.scores(everything).tolist() == beside.scores(everything).tolist()
-
-
-def test_a_reader_of_nothing_is_filtered_to_nothing() -> None:
-    """Every kind of test works without any segment."""
-    empty = Reader([])
-    for asked in (
-        "author:ada",
-        "author:*",
-        "author:a*",
-        "version:>1",
-        "is:trusted",
-        "is:shadowed",
-        "signer:*",
-        "title:*",
-        "deploy",
-    ):
-        assert ids(empty, asked) == []
-    assert filtered(empty, {"date_from": "2026", "type": "tool"}) == []

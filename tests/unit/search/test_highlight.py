@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index import analysis
-from rye.items.model import Item, ItemType, Symbol
+from rye.items.model import Item, Symbol
 from rye.search.highlight import Matched, Matches, Shown, matched
-from rye.search.marks import MOST, Ranges, Sought, mark, mark_all
+from rye.search.marks import MOST, Ranges, Sought, mark
 from rye.search.passage import LEAD, PREVIEW_LENGTH
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
@@ -91,27 +91,6 @@ def test_highlights_by_example(tmp_path: Path, title: str, asked: str, marks: li
     assert marked(title, found.highlights["title"]) == marks
 
 
-def test_only_fields_that_matched_are_named(tmp_path: Path) -> None:
-    """Fields of many values are named but not marked; excluded words are neither."""
-    one = item(
-        "ops/deploy", ItemType.KNOWLEDGE, title="Deploy", description="other", tags=("deploy",), body="Deploy other"
-    )
-    found = show(tmp_path, one, "deploy -never")
-    assert found.fields == ("title", "name", "content", "tags", "id")
-    assert set(found.highlights) == {"title", "name", "id", "preview"}
-    assert marked("ops/deploy", found.highlights["id"]) == ["deploy"]
-    assert show(tmp_path, one, "title:deploy").fields == ("title",)
-    assert show(tmp_path, one, "author:x OR -deploy OR *") == Matched((), {}, "other")
-
-
-def test_places_of_other_bytes_are_not_marked(tmp_path: Path) -> None:
-    """When the file changed since it was indexed, words are still marked, positions not."""
-    one = item("z", title="b a b", body="a b")
-    over = evaluation(reader(tmp_path, [item("z", title="a b", body="a b")]), '"a b" OR a')
-    found = next(matched([Shown(one, 0, same_bytes=False)], Matches([row.matcher for row in over.scored()], [0])))
-    assert marked("b a b", found.highlights["title"]) == ["a"]
-
-
 def test_without_a_match_in_the_body_the_description_is_shown(tmp_path: Path) -> None:
     """Or the beginning of the body; white space is single and there is no more than fits."""
     assert (
@@ -153,17 +132,6 @@ def test_a_preview_holds_the_best_window(tmp_path_factory: pytest.TempPathFactor
     width = PREVIEW_LENGTH - LEAD - len("match") - len("longer…") - 1
     best = max((sum(start <= other < start + width for other in starts) for start in starts), default=0)
     assert len(ranges) >= best
-
-
-def test_what_composes_is_not_read_character_by_character() -> None:
-    """Letters of Hangul, voicing marks and what nobody sees depend on their neighbours; places are still right."""
-    for text, term in (
-        ("ㄱㅏ file", "file"),
-        ("ｶﾞ — file", "file"),
-        ("fi\u200ble … x", "file"),
-        ("e\u0301 ½ file", "file"),
-    ):
-        assert [text[start:end] for start, end in mark(text, Sought(frozenset({term})))] in (["file"], ["fi\u200ble"])
 
 
 def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
@@ -220,64 +188,6 @@ def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words
         assert {place for start, end in ranges for place in range(start, end)} == expected
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.text(st.sampled_from("aBf-/ é\u0301\u0338…½ﬁß数")),
-            st.frozensets(st.sampled_from(["a", "ab", "b", "fi", "é", "afi", "ss", "数", "1"])),
-            st.lists(st.tuples(st.integers(0, 5), st.just(5)), max_size=1).map(tuple),
-        ),
-        max_size=5,
-    )
-)
-def test_texts_are_marked_together_as_each_alone(
-    texts: list[tuple[str, frozenset[str], tuple[tuple[int, int], ...]]],
-) -> None:
-    """What stands in one text, and what it is searched for, says nothing of the next one."""
-    several = [(text, Sought(terms, positions)) for text, terms, positions in texts]
-    assert mark_all(several) == [mark(text, sought) for text, sought in several]
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            ["file", "fooBar", "HTTPServer", "A1b", "__x", "ABc", "a-b.c", "1", " ", "\n", "(", "é", "—", "→ "]
-        )
-    ),
-    st.sets(st.integers(0, 30), min_size=1),
-    st.frozensets(st.sampled_from(["foo", "foobar", "abc", "server", "é"])),
-)
-def test_the_parts_at_positions_are_marked(pieces: list[str], inside: set[int], words: frozenset[str]) -> None:
-    """Exactly the parts at the positions given, counted chunk by chunk, and words wherever they stand."""
-    text, position, expected = "".join(pieces), 0, set[int]()
-    for base, chunk in analysis.locate_chunks(text):
-        for token in analysis.locate(chunk):
-            if token.term in words or (not token.joined and position + token.position in inside):
-                expected |= {*range(base + token.start, base + token.end)}
-        position += len(analysis.parts(chunk))
-    ranges = mark(text, Sought(words, tuple((at, at) for at in sorted(inside))))
-    marked(text, ranges)
-    assert {place for start, end in ranges for place in range(start, end)} == expected
-
-
-def test_words_of_endless_chunks_are_not_kept() -> None:
-    """The cache of places holds short chunks alone."""
-    before = analysis._located_short.cache_info().currsize
-    assert [token.term for token in analysis.locate("x" * 100_000)] == ["x" * 255]
-    assert analysis._located_short.cache_info().currsize == before
-
-
-@given(
-    st.lists(st.sampled_from(["aB", "a-", "a/", "deploy", "Deploy", "HTTPServer", "ß", "-", "x" * 300]), min_size=1),
-    st.integers(1, 60),
-)
-def test_of_a_long_chunk_only_what_is_whole_is_located(pieces: list[str], limit: int) -> None:
-    """Cut anywhere, a chunk has no token that it does not have as a whole."""
-    for chunk in analysis.chunks(analysis.normalize("".join(pieces))):
-        everything = {(token.term, token.position, token.joined) for token in analysis.locate(chunk)}
-        assert {(token.term, token.position, token.joined) for token in analysis.locate(chunk, limit)} <= everything
-
-
 @pytest.mark.parametrize(
     "text", ["aB" * 30_000, "a-" * 30_000 + "a", "a/" * 30_000 + "a", "a " * 30_000, "aX1q " * 20_000]
 )
@@ -287,13 +197,6 @@ def test_attack_a_body_of_nothing_but_matches(text: str, sought: Sought) -> None
     found = mark(text, sought)
     assert 0 < len(found) <= MOST
     assert found[-1][1] < len(text)
-
-
-def test_positions_go_on_after_a_chunk_that_is_cut() -> None:
-    """A place behind a giant chunk is still the right word."""
-    text = "aB" * 20_000 + " then here"
-    place = analysis.parts(text).index("here")
-    assert [text[start:end] for start, end in mark(text, Sought(frozenset(), ((place, place),)))] == ["here"]
 
 
 @pytest.mark.parametrize("asked", ["match", 'symbols:"match one"'])

@@ -70,47 +70,6 @@ def test_a_window_near_a_word_counts_each_place_once(tmp_path: Path) -> None:
     assert counts(tmp_path, "file-system x x", '"file filesystem"~1 NEAR/3 x') == 1
 
 
-def test_fields_are_apart(tmp_path: Path) -> None:
-    """No phrase, window or nearness spans two fields, nor two values of one field."""
-    one = item("b", title="a", tags=("a", "b"), body="a")
-    over = reader(tmp_path, [one])
-    for asked in ('"a b"', '"a b"~50', "a NEAR/50 b", 'tags:"a b"', "tags:(a NEAR/99 b)"):
-        assert not evaluation(over, asked).docs().mask.any()
-    assert evaluation(over, "tags:(a NEAR/101 b)").docs().mask.all()
-
-
-def test_a_term_query_counts_only_in_its_fields(tmp_path: Path) -> None:
-    """A field bounds a leaf, and so does a level."""
-    over = reader(tmp_path, [item("z", title="deploy", body="deploy deploy")])
-    names = {
-        asked: [TEXT_FIELDS[number] for number in all_slots(evaluation(over, asked)).fields.tolist()]
-        for asked in ("deploy", "title:deploy", "body:deploy", "tag:deploy")
-    }
-    assert names == {
-        "deploy": ["title", "content"],
-        "title:deploy": ["title"],
-        "body:deploy": ["content"],
-        "tag:deploy": [],
-    }
-    slots = all_slots(evaluation(over, "deploy", level=2))
-    assert [TEXT_FIELDS[number] for number in slots.fields.tolist()] == ["content"]
-
-
-def test_places_are_the_positions_of_what_matched(tmp_path: Path) -> None:
-    """A phrase gives first and last position, a window and a chain each part that survives."""
-    over = reader(tmp_path, [item("y", body="b")], [item("z", body="a b c a x b")])
-    content = TEXT_FIELDS.index("content")
-
-    def places(asked: str, doc: int) -> dict[int, list[tuple[int, int]]]:
-        spans = evaluation(over, asked).matchers()[0].spans(np.arange(2))[doc]
-        return {field: [(first, last) for first, last in some.tolist()] for field, some in spans.items()}
-
-    assert places('"a b"', 1) == {content: [(0, 1)]}
-    assert sorted(places("a NEAR/2 b", 1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
-    assert places('"b a"~1', 1) == {content: [(0, 0), (1, 1), (3, 3), (5, 5)]}
-    assert places('"a b"', 0) == {}
-
-
 def test_attack_by_one_phrase_again_and_again_evaluates_it_once(tmp_path: Path) -> None:
     """Equal leaves are one to evaluate, and each of them counts with its own boost; other fields make another leaf."""
     over = reader(tmp_path, [item("y", body="a b a b c"), item("z", title="a b", body="c c")])
@@ -120,17 +79,3 @@ def test_attack_by_one_phrase_again_and_again_evaluates_it_once(tmp_path: Path) 
     docs = np.arange(2)
     assert many.scores(docs).tolist() == pytest.approx(few.scores(docs).tolist())
     assert [trace.boost for trace in many.explain(0) if trace.field == "content"][-2:] == [2.0, 1.0]
-
-
-@pytest.mark.parametrize("asked", ["common", "shared", "rare"])
-def test_few_documents_are_looked_up_as_all_are(tmp_path: Path, asked: str) -> None:
-    """One term in most documents, several terms, or a rare one: what a document has does not depend on the others."""
-    texts = [f"common {'shared' if number % 2 else 'sharing'} " * (1 + number % 3) for number in range(300)]
-    items = [item(f"i{number:03}", title="common", body=text) for number, text in enumerate(texts)]
-    mine = evaluation(reader(tmp_path, [*items, item("z", body="rare common")]), asked)
-    ((matcher, weights),) = [(row.matcher, mine.weights) for row in mine.scored()]
-    every, few = np.arange(301), np.asarray([7, 299, 300])
-    assert matcher.weigh(few, weights).tolist() == matcher.weigh(every, weights).take(few).tolist()
-    whole, some = matcher.slots_of(every), matcher.slots_of(few)
-    for column, every_column in zip(some, whole, strict=True):
-        assert column.tolist() == every_column[np.isin(whole.docs, few)].tolist()

@@ -61,29 +61,6 @@ def test_words_of_a_sentence_name_items(over: Reader, text: str, named: list[str
     assert ids(over, text) == named
 
 
-def test_the_whole_query_names_what_it_equals(over: Reader) -> None:
-    """By id or name, in any case; a deleted item is none."""
-    assert [over.key_of(doc)[1] for doc in named_by(over, " Now ").tolist()] == ["now"]
-    assert len(named_by(over, "deploy-all")) == len(named_by(over, "ops/deploy-all")) == 1
-    assert not len(named_by(over, "gone-away"))
-    assert not len(named_by(over, ""))
-
-
-AS_WRITTEN = ("tool:ops/deploy-all", 'tool:"ops/deploy-all"', "TOOL:ops\\/deploy-all", ' tool:"OPS/deploy-all" ')
-
-
-@pytest.mark.parametrize("text", [*AS_WRITTEN, "tool:ops/deploy-all?"])
-def test_a_type_with_an_id_names_it_however_it_is_quoted(over: Reader, text: str) -> None:
-    """Quotes and escapes that an id needs in the query language are no part of it."""
-    assert [over.key_of(doc) for doc in named_by(over, text).tolist()] == [("tool", "ops/deploy-all")]
-
-
-@pytest.mark.parametrize("text", ['"ops/deploy-all"', 'tool:"ops deploy-all"~3', 'tool:"ops/deploy-all" now', 'tool:"'])
-def test_what_says_more_than_a_type_with_an_id_names_nothing(over: Reader, text: str) -> None:
-    """A phrase is looked for in texts; what does not parse is left alone."""
-    assert not len(named_by(over, text))
-
-
 @pytest.mark.parametrize(
     ("text", "read"),
     [
@@ -109,38 +86,3 @@ def test_a_reference_names_its_item_as_people_write_it(over: Reader, text: str, 
     docs, name = referred_to(over, text)
     assert ([over.key_of(doc)[1] for doc in docs.tolist()], name) == (["ops/deploy-all"], read)
     assert not len(named_by(over, text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ops/deploy-all.md",
-        "ops/deploy-all.exe",
-        "deploy-all.yaml",
-        "now#x",
-        "@now",
-        "ops#/deploy-all",
-        ".ai/knowledge/ops/deploy-all.yaml",
-        "tools/ops/deploy-all.md",
-        "src/tools/ops/deploy-all",
-        "ops/deploy-all:5:10:15",
-        "ops/deploy-all:five",
-        "@",
-        "#/",
-        "/.py",
-    ],
-)
-def test_what_is_no_reference_to_an_item_names_none(over: Reader, text: str) -> None:
-    """The extension of another file, and marks in what is neither a path nor an id after its type."""
-    assert not len(referred_to(over, text)[0])
-
-
-def test_an_item_whose_id_looks_like_a_reference_is_found_as_written(tmp_path: Path) -> None:
-    """Ids that end in an extension or a fragment, or begin with the mark of a mention, come before any reading."""
-    names = ["a/run", "a/run.py", "a/run#x", "@a/run", "a/run.py#x"]
-    over = reader(tmp_path, list(map(item, names)))
-    for name in names:
-        docs, read = referred_to(over, name)
-        assert ([over.key_of(doc)[1] for doc in docs.tolist()], read) == ([name], "")
-    docs, read = referred_to(over, "@tool:a/run.py#x")
-    assert ([over.key_of(doc)[1] for doc in docs.tolist()], read) == (["a/run.py#x"], "tool:a/run.py#x")

@@ -85,13 +85,3 @@ def test_the_page_is_that_of_a_full_sort(
     whole = [*sorted(best[:reach], key=key), *(best[reach:] if reach else ())]
     assert len(set(found_order)) == min(end, len(hits))
     assert found_order == whole[:end]
-
-
-def test_undated_items_come_last(tmp_path: Path) -> None:
-    """By date the newest is first; creation stands in for the last change."""
-    items = [item("none"), item("old", created="2020"), item("new", updated="2026-05"), item("bad", updated="soon")]
-    over = Reader([(ROOTS[0], snapshot(tmp_path, [items]))])
-    hits = np.arange(4)
-    order = Order("date", 0, 4, hits[:0], withdrawn_last=False)
-    found = ranked(over, hits, np.ones(4), order, withdrawn=hits[:0])
-    assert [items[index].id for index in found] == ["new", "old", "bad", "none"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,15 +59,6 @@ def kept(cache: ItemCache, root: Root, path: str) -> tuple[Any, Any]:
     return read.item, judge(read.evidence, origin=read.origin, trust=TRUST, now=NOW, verify=remembering_verify)
 
 
-def test_the_same_bytes_are_parsed_once(root: Root) -> None:
-    """A file that is as it was gives the same item, not an equal one."""
-    lay(root.path, {"tools/a/deploy.py": TOOL})
-    cache = ItemCache()
-    first = cache.read(root, "tools/a/deploy.py", ItemType.TOOL, "a/deploy")
-    assert cache.read(root, "tools/a/deploy.py", ItemType.TOOL, "a/deploy") is first
-    assert kept(cache, root, "tools/a/deploy.py") == anew(root, "tools/a/deploy.py")
-
-
 def test_attack_other_bytes_of_the_same_length_and_time(root: Root) -> None:
     """A file whose size and times say that nothing happened is read all the same, and its old verdict is not given."""
     path = "tools/a/deploy.py"
@@ -120,22 +110,6 @@ def test_the_cache_answers_as_if_nothing_was_kept(
             assert kept(cache, root, path) == anew(root, path)
 
 
-def test_a_file_that_is_no_item_is_never_kept(root: Root) -> None:
-    """It is refused each time, and by what is there now once it is fixed."""
-    cache = ItemCache()
-    for _ in range(2):
-        lay(root.path, {"tools/a/deploy.yaml": b"a: [\n"})
-        with pytest.raises(ItemError) as caught:
-            cache.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")
-        assert caught.value.code == "unparsable"
-    lay(root.path, {"tools/a/deploy.yaml": b"title: Fixed\n"})
-    assert kept(cache, root, "tools/a/deploy.yaml")[0].title == "Fixed"
-    (root.path / "tools/a/deploy.yaml").unlink()
-    with pytest.raises(ItemError) as caught:
-        cache.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")
-    assert caught.value.code == "vanished"
-
-
 def test_the_cache_holds_no_more_than_it_may(root: Root) -> None:
     """Neither in number nor in size; the longest unused goes first, and what is too large is not kept at all."""
     cache = ItemCache(most=3, most_bytes=1000)
@@ -151,14 +125,4 @@ def test_the_cache_holds_no_more_than_it_may(root: Root) -> None:
     cache.read(root, path, *PLACES[path])
     lay(root.path, {path: b"def f(): 0\n" * (page.LARGEST_KEPT // 30)})
     cache.read(root, path, *PLACES[path])
-    assert len(cache) == 2
-
-
-def test_threads_share_the_cache(root: Root) -> None:
-    """Many at once, with room for few, get what they would get alone."""
-    lay(root.path, dict.fromkeys(PLACES, sign(TOOL, origin=place("a/deploy"))))
-    cache, expected = ItemCache(most=2), {path: anew(root, path) for path in PLACES}
-    with ThreadPoolExecutor(8) as pool:
-        paths = sorted(PLACES) * 40
-        assert list(pool.map(lambda path: kept(cache, root, path), paths)) == [expected[path] for path in paths]
     assert len(cache) == 2

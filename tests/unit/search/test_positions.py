@@ -10,7 +10,6 @@ import pytest
 from rye import query
 from rye.errors import QueryError
 from rye.index.reader import Reader
-from rye.query.limits import MAX_PHRASE
 from rye.search.positions import MOST_SPANS, Effort
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
@@ -99,11 +98,3 @@ def test_attack_by_highlights_of_one_phrase_marks_the_first_of_them(tmp_path: Pa
     (places,) = found.matchers()[0].spans(found.docs().numbers)[0].values()
     assert len(places) == MOST_SPANS
     assert places[:2].tolist() == [[0, 1], [2, 3]]
-
-
-@pytest.mark.parametrize("shape", ['"{}"', '"{}"~3', 'c NEAR/3 "{}"', 'c NEAR/3 (c OR "{}")', 'title:"{}"'])
-def test_limit_of_words_in_a_phrase_is_the_last_that_is_allowed(repetitive: Reader, shape: str) -> None:
-    """At the limit a phrase is looked for; one more word is refused, wherever the phrase stands."""
-    words = [f"x{number}" for number in range(MAX_PHRASE + 1)]
-    assert not evaluation(repetitive, shape.format(" ".join(words[:-1]))).docs()
-    assert refused(repetitive, shape.format(" ".join(words))).code == "too-long-phrase"

@@ -11,7 +11,6 @@ from rye import query
 from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
-from rye.search.expand import How
 from rye.search.relax import MAX_PAIRS, Dictionary, Relaxed, relax
 from tests.unit.index.segments import item, reader
 
@@ -92,42 +91,12 @@ def test_a_flood_of_letters_without_blanks_costs_a_bounded_number_of_pairs(over:
     assert str(read(over, f"{flood} deploy").query).count(" OR ") == MAX_PAIRS
 
 
-def test_fields_bound_what_is_read(over: Reader) -> None:
-    """What stands only in bodies is no correction on level 1."""
-    assert read(over, "storry deploy").corrected == {"storry": "story"}
-    assert read(over, "storry deploy", level=1).missing == ("storry",)
-
-
-def test_typos_may_not_be_forgiven(over: Reader) -> None:
-    """With fuzzy turned off nothing is read as what it only resembles."""
-    words = query.as_words(query.parse("direcive deploy").ast)
-    assert words is not None
-    found = relax(Counter(words), Dictionary(over, searched_fields(None)), forgiving=False)
-    assert (found.corrected, found.missing) == ({}, ("direcive",))
-
-
 def test_the_suggestion_has_the_corrections(over: Reader) -> None:
     """Known words stay as written; what it says parses."""
     found = read(over, "My storry, direcive-x Deploy xyzzy")
     assert found.suggestion() == "My story directive x Deploy xyzzy"
     assert query.as_words(query.parse(found.suggestion()).ast)
     assert read(over, "my Deploy xyzzy").suggestion() == ""
-
-
-def test_the_notes_name_a_few_words(over: Reader) -> None:
-    """What was read how, and what nothing has; not a list without end."""
-    found = read(over, "direcive storry deploy " + " ".join(f"xyzzy{n}x" for n in range(9)))
-    assert found.messages() == [
-        "read 'direcive' as 'directive', 'storry' as 'story'",
-        "no item has 'xyzzy0x', 'xyzzy1x', 'xyzzy2x', 'xyzzy3x', 'xyzzy4x' and 4 more",
-    ]
-    assert read(over, "deploy story").messages() == []
-
-
-def test_a_query_of_stage_any_can_be_written_down(over: Reader) -> None:
-    """What is looked for prints as a query that means the same."""
-    found = read(over, "please deploy my storybook to the file-system").query
-    assert query.parse(str(found)).ast == found
 
 
 def test_the_nearest_term_is_the_most_frequent_among_equals(over: Reader) -> None:
@@ -140,17 +109,6 @@ def test_the_nearest_term_is_the_most_frequent_among_equals(over: Reader) -> Non
     assert every.nearest("xmploy", start="x") == ("", 0.0)
     assert every.nearest("of") == ("of", 1.0)
     assert every.nearest("vanishe") == ("", 0.0)
-
-
-def test_a_frequency_counts_live_items_of_every_form(over: Reader) -> None:
-    """A stem's terms add up; a term alone is counted alone."""
-    every = Dictionary(over, searched_fields(None))
-    assert (every.frequency("deploy"), every.frequency("deploy", How.EXACT)) == (2, 1)
-    assert every.frequency("vanished") == 0
-    assert every.has("house-plants")
-    assert not every.has("plants-house")
-    assert not every.has("--")
-    assert every.knows("--")
 
 
 def test_attack_long_unknown_words_are_read_in_time(over: Reader) -> None:

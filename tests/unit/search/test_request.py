@@ -9,8 +9,7 @@ import pytest
 from rye.errors import ArgumentError
 from rye.items.scope import Scope, parse_scope
 from rye.parameters import MAX_LIMIT, MAX_OFFSET
-from rye.search.fields import STATES
-from rye.search.request import bind_filters, require_field
+from rye.search.request import bind_filters
 from tests.unit.search.asking import request
 
 
@@ -75,23 +74,6 @@ def test_attack_no_other_scope_is_taken_for_something(text: Any) -> None:
     assert "directive, tool, knowledge" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("scope", "holds"),
-    [
-        ("*", {"tool:a", "tool:a/b", "tool:ab", "knowledge:a"}),
-        ("tool", {"tool:a", "tool:a/b", "tool:ab"}),
-        ("tool.a", {"tool:a", "tool:a/b"}),
-        ("tool.a.*", {"tool:a/b"}),
-        ("tool.a*", {"tool:a", "tool:a/b", "tool:ab"}),
-    ],
-)
-def test_a_scope_holds_what_is_below_it(scope: str, holds: set[str]) -> None:
-    """A namespace ends at a border, so ``a`` does not hold ``ab``."""
-    (found,) = parse_scope(scope)
-    everything = ["tool:a", "tool:a/b", "tool:ab", "knowledge:a"]
-    assert {key for key in everything if found.holds(*key.split(":"))} == holds
-
-
 def refused(**options: Any) -> ArgumentError:
     """Return the error of a request."""
     with pytest.raises(ArgumentError) as caught:
@@ -151,31 +133,6 @@ def test_an_argument_that_is_not_valid_is_named(name: str, value: Any) -> None:
     assert name in error.message
 
 
-def test_a_slip_gets_a_guess() -> None:
-    """The nearest valid value is offered, and all are in the details."""
-    error = refused(space="porject")
-    assert "did you mean 'project'?" in error.hint
-    assert error.details["valid"] == ["all", "project", "user", "system"]
-    assert "did you mean 'tool'?" in refused(scope="tols").hint
-
-
-def test_options_are_read() -> None:
-    """What is given arrives; dictionaries may be empty, disabled, or without a distance."""
-    found = request("x", level=2, fields={"title": "a"}, fuzzy={"max_distance": 1}, proximity={})
-    assert (found.level, found.fields, found.fuzzy, found.fuzzy_distance, found.proximity) == (
-        2,
-        {"title": "a"},
-        True,
-        1,
-        None,
-    )
-    assert (request(fuzzy={}).fuzzy, request(fuzzy={"enabled": False}).fuzzy) == (None, False)
-    assert request(fuzzy={"enabled": True}).fuzzy_distance is None
-    assert request(proximity={"enabled": True}).proximity == 5
-    assert request(proximity={"max_distance": 9}).proximity == 9
-    assert request(proximity={"enabled": False, "max_distance": 9}).proximity is None
-
-
 KEYS = frozenset({"entry_type", "min_version", "priority", "flag"})
 
 
@@ -213,31 +170,6 @@ def test_a_filter_that_is_not_valid_is_named(filters: dict[str, Any], code: str)
     assert caught.value.code == code
     assert next(iter(filters)) in caught.value.message
     assert caught.value.hint
-
-
-def test_filters_list_what_they_know() -> None:
-    """An unknown filter gets the nearest names; a state that is none gets all."""
-    with pytest.raises(ArgumentError) as caught:
-        bind_filters({"entri_type": "x"}, KEYS)
-    assert caught.value.details["nearest"][0] == "entry_type"
-    with pytest.raises(ArgumentError) as caught:
-        bind_filters({"is": "nosuch"}, KEYS)
-    assert caught.value.details["valid"] == list(STATES)
-
-
-@pytest.mark.parametrize("name", ["title", "TITLE", "body", "tag", "author", "is", "entry_type"])
-def test_fields_that_exist_are_taken(name: str) -> None:
-    """Built-in names and aliases in any case, metadata keys as they are."""
-    require_field(name, KEYS)
-
-
-@pytest.mark.parametrize(("name", "near"), [("titel", "title"), ("Entry_type", "entry_type"), ("qqqq", None)])
-def test_a_field_that_does_not_exist_is_refused(name: str, near: str | None) -> None:
-    """With the nearest names, if any is near."""
-    with pytest.raises(ArgumentError) as caught:
-        require_field(name, KEYS)
-    assert caught.value.code == "unknown-field"
-    assert ([*caught.value.details["nearest"], None])[0] == near
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from rye.embedding.protocol import Floats
 from rye.index.digest_vectors import DigestVectors
-from rye.items.model import Item, ItemId, ItemType
-from rye.search.rerank import BY_MODEL, BY_SCORE, CHARS, DEPTH, Reranker, text_of
+from rye.search.rerank import BY_MODEL, BY_SCORE, DEPTH, Reranker
 
 NOWHERE = DigestVectors(Path(os.devnull) / "nowhere", "angles", 2)
 """Keeps nothing."""
@@ -74,25 +73,6 @@ def test_the_same_bytes_are_embedded_once() -> None:
     assert model.embedded == ["30"] * 3
 
 
-def test_later_processes_embed_nothing_again(tmp_path: Path) -> None:
-    """Vectors are kept by model and digest; a file of another model, or a damaged one, is as good as none."""
-    docs, kept = np.arange(5), DigestVectors(tmp_path / "new", "angles", 2)
-    first = Reranker(Angles(), 60.0, kept).rerank(
-        "9", docs, np.ones(5), digest=digest_of, text=lambda doc: str(doc * 9)
-    )
-    model = Angles()
-    again = Reranker(model, 60.0, kept).rerank("9", docs, np.ones(5), digest=digest_of, text=str)
-    assert model.embedded == []
-    assert again.scores == pytest.approx(first.scores, abs=1e-4)
-    assert DigestVectors(tmp_path / "new", "others", 2).read() == {}
-    assert [path.suffix for path in (tmp_path / "new").iterdir()] == [kept.path.suffix]
-    kept.path.write_bytes(kept.path.read_bytes()[:-9])
-    assert kept.read() == {}
-    kept.write(first_vectors := {digest_of(1): np.asarray([1, 0], np.float32)})
-    assert list(kept.read()) == list(first_vectors)
-    assert DigestVectors(tmp_path / "new", "angles", 3).read() == {}
-
-
 def test_without_time_hits_keep_their_order() -> None:
     """None is compared, so each has its share of the first score."""
     found = Reranker(Angles(), 0.0, NOWHERE).rerank(
@@ -100,21 +80,3 @@ def test_without_time_hits_keep_their_order() -> None:
     )
     assert found.cosines == {}
     assert found.scores == pytest.approx(BY_SCORE * np.asarray([0.25, 1.0, 0.5]))
-
-
-def test_the_model_reads_titles_descriptions_and_beginnings_but_no_code() -> None:
-    """Up to a length."""
-    item = Item(
-        type=ItemType.KNOWLEDGE,
-        id=ItemId("a/b"),
-        name="b",
-        title="Title",
-        description="What it is.",
-        body="text " * 999,
-    )
-    assert text_of(item).startswith("Title\nWhat it is.\ntext text")
-    assert len(text_of(item)) == CHARS
-    assert (
-        text_of(Item(type=ItemType.TOOL, id=ItemId("a/b"), name="b", description="Does it.", body="import os"))
-        == "b\nDoes it.\n"
-    )

@@ -6,7 +6,6 @@ import pytest
 
 from rye import query
 from rye.errors import ArgumentError, QueryError
-from rye.query import ast
 from rye.search.rewrite import read_query
 from tests.unit.search.asking import request
 
@@ -41,16 +40,6 @@ def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[
 def test_a_bag_of_words_relaxes_in_stages(text: str, unknown: tuple[str, ...], expected: list[tuple[str, str]]) -> None:
     """All words; typos forgiven in those the dictionary lacks, else in all; parts of words; any of them."""
     assert stages(text, unknown) == expected
-
-
-def test_no_stage_forgives_typos_where_fuzzy_is_turned_off() -> None:
-    """Parts of words and any of them are still tried; an empty dictionary turns nothing off."""
-    assert stages("x bb", ("bb",), fuzzy={"enabled": False}) == [
-        ("all", "x bb"),
-        ("substring", "*x* *bb*"),
-        ("any", "any OR word"),
-    ]
-    assert stages("x bb", ("bb",), fuzzy={}) == stages("x bb", ("bb",))
 
 
 @pytest.mark.parametrize(
@@ -102,22 +91,6 @@ def test_a_query_with_operators_is_searched_by_its_words_when_it_finds_nothing(
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a OR b*c", "a b c"),
-        (r'title:("a b" NEAR/2 c\*d) e~1', r"a b c*d e"),
-        ("a type:b", "a"),
-        ('do it, but "not -i" or NOT (this) type:that', 'do it, but "not -i" or NOT (this) type:that'),
-    ],
-)
-def test_the_words_of_a_query_with_operators(text: str, words: str) -> None:
-    """Those that it looks for; of a long one every word as it stands."""
-    fallback = read_query(request(text)).fallback
-    assert fallback
-    assert [word.text for word in fallback.words] == words.split()
-
-
-@pytest.mark.parametrize(
     ("text", "read"),
     [
         ("how do I audit this?", "how do I audit this"),
@@ -132,47 +105,6 @@ def test_in_a_sentence_question_marks_ask_and_a_type_with_an_id_is_a_word(text: 
     assert [name for name, _ in stages(text)] == ["all", "any"]
     assert not read_query(request(text)).dropped
     assert [name for name, _ in stages(text, relax=False)] == ["all"]
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("how do I wri?e this", "how do I wri?e this"),
-        ("how do I audit thi* now?", "how do I audit thi* now"),
-        ('how do I audit "this now"?', 'how do I audit "this now"'),
-        ("is:trusted what do we sign, and why?", "is:trusted what do we sign, and why"),
-        ("what does tool:ops/backup do -night", "what does tool:ops/backup do -night"),
-    ],
-)
-def test_other_operators_of_a_question_are_kept(text: str, read: str) -> None:
-    """They end relaxation, and a type with an id is a condition among them; only the last mark asks."""
-    assert stages(text)[0] == ("all", str(query.parse(read).ast))
-    assert not read_query(request(text)).words
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [("key?", "key"), ("key? rotate", "key rotate"), ("x? y?", "x y"), ("see tool:ops/x", "see ops/x")],
-)
-def test_few_words_are_relaxed_only_where_they_find_nothing_as_written(text: str, read: str) -> None:
-    """The query as written goes first; by meaning, and in sections, question marks always ask."""
-    assert stages(text)[:2] == [("all", text), ("text", read)]
-    assert (str(read_query(request(text, mode="semantic")).main) == read) == ("?" in text)
-    assert stages(text, relax=False) == [("all", text)]
-
-
-def test_a_mark_at_the_end_of_several_words_or_by_itself_asks() -> None:
-    """As most often; a type and an id alone are no prose."""
-    for text, read in (("rotate key?", "rotate key"), ('"a b" c ?', '"a b" c'), ('what "a b"?', 'what "a b"')):
-        assert stages(text)[0] == ("all", read)
-        assert "text" not in dict(stages(text))
-    assert stages("tool:key?") == [("all", "tool:key?")]
-
-
-def test_relaxation_can_be_turned_off() -> None:
-    """By the argument, whatever else is asked for."""
-    for options in ({"relax": False}, {"fuzzy": {"enabled": True}}, {"proximity": {"enabled": True}}):
-        assert [name for name, _ in stages("a b", **{"relax": False} | options)] == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -212,14 +144,6 @@ def test_the_proximity_dictionary_makes_a_chain(text: str, expected: str) -> Non
     assert stages(text, proximity={"max_distance": 3})[0] == ("all", expected)
 
 
-def test_fuzzy_and_proximity_go_together() -> None:
-    """The words of the chain forgive typos."""
-    assert stages("a b", proximity={"max_distance": 3}, fuzzy={"max_distance": 1}) == [
-        ("all", "a~1 NEAR/3 b~1"),
-        ("any", "any OR word"),
-    ]
-
-
 @pytest.mark.parametrize("text", ["a OR b", "title:a b", "a b^2", "(a b) OR c", "title:(a b)"])
 def test_proximity_needs_words_beside_each_other(text: str) -> None:
     """Several words that cannot be a chain are an error that shows the way."""
@@ -227,67 +151,6 @@ def test_proximity_needs_words_beside_each_other(text: str) -> None:
         read_query(request(text, proximity={"enabled": True}))
     assert caught.value.code == "bad-proximity"
     assert "NEAR" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "*", "a", '"a b"', "a*", "a~", "-a", "a -b", "a -(b c)", "title:a", "a type:tool", "is:x type:b", "key?"],
-)
-def test_proximity_of_fewer_than_two_words_is_none(text: str) -> None:
-    """The query is planned as without it, relaxation included, and a warning says that it had no effect."""
-    plan, without = read_query(request(text, proximity={"max_distance": 3})), read_query(request(text))
-    assert plan.warnings == ("proximity had no effect: the query has fewer than two words",)
-    assert plan._replace(warnings=()) == without
-
-
-@pytest.mark.parametrize(("fields", "fixed"), [
-    ({"title": "c -d"}, "c~2 -d~2"),
-    ({"Body": "c OR d* title:e"}, "c~2 OR d* title:e~2"),
-    ({"type": "tool"}, "tool"),
-    ({"author": "ann"}, "ann"),
-])  # fmt: skip
-def test_the_fuzzy_dictionary_holds_for_fields_of_text(fields: dict[str, str], fixed: str) -> None:
-    """Their plain words forgive typos, too; without any such word a warning says that it had no effect."""
-    plan = read_query(request("", fields=fields, fuzzy={"max_distance": 2}))
-    assert [str(parsed.ast) for _, parsed in plan.fixed] == [fixed]
-    assert bool(plan.warnings) is ("~" not in fixed)
-    assert not read_query(request("a", fields=fields, fuzzy={"enabled": True})).warnings
-    off = read_query(request("", fields=fields, fuzzy={"enabled": False}))
-    assert "~" not in str(off.fixed)
-    assert not off.warnings
-
-
-@pytest.mark.parametrize("distance", [3, 10**30])
-def test_a_greater_distance_than_two_is_read_as_two(distance: int) -> None:
-    """A warning says so, where fuzzy is on; the seed sets no maximum."""
-    plan = read_query(request("a", fuzzy={"max_distance": distance}))
-    assert str(plan.main) == "a~2"
-    assert plan.warnings == (f"fuzzy forgives 2 letters at most: distance {distance} is read as 2",)
-    assert not read_query(request("a", fuzzy={"enabled": False, "max_distance": distance})).warnings
-
-
-@pytest.mark.parametrize(
-    ("text", "warned"), [('"a b"', True), ("type:tool", True), ("a*", True), ("", False), ("a", False)]
-)
-def test_fuzzy_without_effect_gives_a_warning(text: str, warned: bool) -> None:  # noqa: FBT001
-    """An option that has nothing to act on is warned of."""
-    assert bool(read_query(request(text, fuzzy={"enabled": True})).warnings) is warned
-
-
-def test_fields_add_queries_that_never_relax() -> None:
-    """Each entry is parsed by itself, and stays beside every stage."""
-    plan = read_query(request("a b", fields={"title": "c OR d", "type": "tool"}))
-    assert [(name, str(parsed.ast)) for name, parsed in plan.fixed] == [("title", "c OR d"), ("type", "tool")]
-    assert all("c" not in str(stage.ast) for stage in plan.stages(lambda _word: False, lambda: ast.Word("x")))
-
-
-def test_an_error_in_fields_names_the_field() -> None:
-    """The caret is drawn under the entry's own text."""
-    with pytest.raises(QueryError) as caught:
-        read_query(request("a", fields={"title": "b OR"}, relax=False))
-    assert caught.value.message.startswith("fields['title']: ")
-    assert str(caught.value).startswith("fields['title']: ")
-    assert caught.value.text == "b OR"
 
 
 def test_lenient_reading_drops_and_says_so() -> None:

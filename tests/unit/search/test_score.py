@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rye.index.reader import Reader
 from rye.search.docset import Docs
 from rye.search.fields import K1, TEXT_FIELDS
-from rye.search.leaf import docs_of
 from rye.search.positions import Effort
 from rye.search.score import idf
 from tests.unit.index.segments import item, reader
@@ -83,31 +82,6 @@ def test_only_positive_term_queries_score(over: Reader) -> None:
     assert evaluation(over, "-deploy").scores(everything).tolist() == [1.0] * 4
 
 
-def test_a_term_query_contributes_wherever_it_matches(over: Reader) -> None:
-    """Whatever the boolean structure: an OR of two scores as the AND of them."""
-    everything = np.flatnonzero(over.live)
-    both, either = evaluation(over, "deploy files"), evaluation(over, "deploy OR files")
-    assert both.scores(everything).tolist() == either.scores(everything).tolist()
-
-
-def test_boosts_weigh_term_queries_against_each_other(over: Reader) -> None:
-    """A boost of one term query shifts shares; a boost of the whole query changes nothing."""
-    everything = np.flatnonzero(over.live)
-    plain = evaluation(over, "deploy OR other").scores(everything)
-    assert evaluation(over, "(deploy OR other)^5").scores(everything).tolist() == pytest.approx(plain.tolist())
-    raised = evaluation(over, "deploy^5 OR other").scores(everything)
-    assert raised[0] > plain[0]
-    assert raised[3] < plain[3]
-
-
-def test_a_word_that_nothing_has_lowers_the_rest(over: Reader) -> None:
-    """An unknown word has the greatest idf, and it counts in what could be reached."""
-    everything = np.asarray([0, 1])
-    known, mixed = evaluation(over, "deploy"), evaluation(over, "deploy OR never")
-    assert (mixed.scores(everything) < known.scores(everything)).all()
-    assert evaluation(over, "never").scores(everything).tolist() == [0.0, 0.0]
-
-
 def test_explanations_say_where_a_score_comes_from(over: Reader) -> None:
     """One trace per term query and field that occurs, with df, idf, boost and tf~; they sum to the score."""
     mine = evaluation(over, "deploy^2 OR files OR never")
@@ -123,24 +97,6 @@ def test_explanations_say_where_a_score_comes_from(over: Reader) -> None:
     assert evaluation(over, "-deploy").explain(2) == ()
 
 
-def test_scores_of_some_documents_are_those_of_all(over: Reader) -> None:
-    """Asking for a few gives the same numbers; asking for none gives none."""
-    everything = np.flatnonzero(over.live)
-    mine = evaluation(over, "deploy files")
-    whole = dict(zip(everything.tolist(), mine.scores(everything).tolist(), strict=True))
-    assert mine.scores(np.asarray([0, 4])).tolist() == [whole[0], whole[4]]
-    assert mine.scores(np.empty(0, np.int64)).tolist() == []
-    single = evaluation(over, "deploy")
-    assert single.scores(np.asarray([0, 1])).tolist() == single.scores(everything).tolist()[:2]
-
-
-def test_a_cut_expansion_is_noted_when_it_is_evaluated(over: Reader) -> None:
-    """A term query that stands for too many terms says so."""
-    mine = evaluation(over, "*o* one", Effort(terms=1))
-    assert mine.scored()
-    assert [(found.query.label(), found.cut()) for found in mine.matchers()] == [("*o*", True), ("one", False)]
-
-
 @pytest.mark.parametrize("asked", ["-*e*", "-title:*e*", "-deploz~2", "-(*e* *o*)", "NOT NOT -*e*", "-(f* NEAR/1 d*)"])
 def test_an_excluded_term_query_is_not_cut(over: Reader, asked: str) -> None:
     """However many terms it stands for, no item that has one of them is found, and there is no warning."""
@@ -149,46 +105,6 @@ def test_an_excluded_term_query_is_not_cut(over: Reader, asked: str) -> None:
     mine = evaluation(over, asked, Effort(terms=1))
     assert len(mine.docs()) == len(whole)
     assert not any(found.cut() for found in mine.matchers())
-
-
-def test_documents_of_terms_do_not_depend_on_how_many_postings_are_read_at_once(over: Reader) -> None:
-    """All terms of a segment, in every field and in one: term by term as together."""
-    for part in over.parts:
-        terms = np.arange(len(part.segment.terms))
-        for fields in (None, np.asarray([name == "title" for name in TEXT_FIELDS])):
-            together, one_by_one = (docs_of(part, terms, fields, at_once=many) for many in (1 << 18, 1))
-            assert one_by_one.numbers.tolist() == together.numbers.tolist() != []
-
-
-def test_a_term_query_both_wanted_and_excluded_is_cut_where_it_is_wanted(over: Reader) -> None:
-    """Each of the two has its own expansion, so that what the one is cut to does not come back by the other."""
-    for asked, found in {
-        "title:*e*": ["a", "b"],
-        "title:*e* -title:*e*": [],
-        "title:*e* OR -title:*e*": ["a", "b", "c"],
-    }.items():
-        assert ids(over, asked, effort=Effort(terms=1)) == found
-    mine = evaluation(over, "title:*e* OR -title:*e*", Effort(terms=1))
-    assert len(mine.docs()) == 3
-    assert [found.cut() for found in mine.matchers()] == [True, False]
-
-
-def test_of_excluded_term_queries_neither_terms_nor_postings_are_kept(over: Reader) -> None:
-    """What any number of them holds is a bit for each item; what is asked later is looked up again."""
-    mine = evaluation(over, "-(f* d*)")
-    assert len(mine.docs()) == 2
-    one, other = mine.matchers()
-    assert one._terms is other._terms is None
-    assert one._leaves is other._leaves is None
-    assert sorted(one.words() | other.words()) == ["d", "deploy", "files"]
-
-
-def test_the_same_term_query_twice_counts_twice(over: Reader) -> None:
-    """A repeated word is two term queries, and shares stay the same."""
-    everything = np.flatnonzero(over.live)
-    once, twice = evaluation(over, "deploy"), evaluation(over, "deploy deploy")
-    assert len(twice.scored()) == 2
-    assert twice.scores(everything).tolist() == pytest.approx(once.scores(everything).tolist())
 
 
 def test_the_first_hits_are_among_the_best(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rye.index import analysis
 from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
@@ -105,15 +103,6 @@ def test_a_word_is_found(over: Reader, asked: str, found: str) -> None:
     assert ids(over, asked) == found.split()
 
 
-@pytest.mark.parametrize("asked", ["Zurich", "Zürich"])
-def test_the_spelling_that_was_asked_for_scores_higher(over: Reader, asked: str) -> None:
-    """The other one counts as an inflection."""
-    asked_for = evaluation(over, asked)
-    docs = asked_for.docs().numbers
-    best = docs[int(np.argmax(asked_for.scores(docs)))]
-    assert asked in ITEMS[int(best)].body
-
-
 @pytest.mark.parametrize(
     ("asked", "found", "marked"),
     [
@@ -139,11 +128,3 @@ def test_a_sentence_without_blanks_is_read_two_letters_at_a_time(over: Reader) -
     read = relax({word: 1}, Dictionary(over, searched_fields(None)))
     assert str(read.query) == "如何 OR 何备 OR 备份"
     assert not read.missing
-
-
-def test_letters_without_blanks_have_no_case() -> None:
-    """Folding leaves each of them as it is, so that a run can be cut before or after it."""
-    letters = [chr(code) for code in range(0x0E00, 0x30000) if analysis.is_unspaced(chr(code))]
-    assert len(letters) > 80_000
-    kept = [letter for letter in letters if analysis.normalize(letter) == letter]
-    assert list(map(analysis.fold, kept)) == kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +12,11 @@ import pytest
 from rye.errors import ArgumentError
 from rye.index.postings import slot_keys
 from rye.index.reader import Reader
-from rye.index.schema import FIELD_NUMBER, TYPE_NAMES
+from rye.index.schema import FIELD_NUMBER
 from rye.items.model import ItemType
-from rye.search.fields import TEXT_FIELDS, Overrides, Weights, weights_for
+from rye.search.fields import Overrides, Weights, weights_for
 from rye.search.score import Evaluation
-from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_choice, read_ranking
+from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_ranking
 from rye.spaces.layout import Layout
 from rye.spaces.model import Root, Space
 from rye.spaces.state import settings_place
@@ -47,11 +47,6 @@ def roots(folder: Path, **files: str | bytes) -> tuple[Root, ...]:
 def read(of: Sequence[Root]) -> Ranking:
     """Return the settings of some roots for a user who trusts the key that signs those of bundles."""
     return read_ranking(of, trust=TRUST, now=NOW)
-
-
-def test_without_files_nothing_is_overridden(tmp_path: Path) -> None:
-    """No file is no problem."""
-    assert read(roots(tmp_path)) == Ranking({}, {}, [])
 
 
 def test_a_bundle_weighs_its_own_items_and_the_user_all(tmp_path: Path) -> None:
@@ -130,23 +125,6 @@ def test_a_fault_is_reported_and_the_file_left_out(tmp_path: Path, content: str 
     assert str(tmp_path / "user" / FILE) in problems[0]
 
 
-@pytest.mark.parametrize(
-    ("weights", "boosts"), [("{tool: {title: x}}", "{user: 2}"), ("{tool: {title: 4}}", "{user: bad}"), ("5", "5")]
-)
-def test_a_fault_of_one_part_leaves_the_others(tmp_path: Path, weights: str, boosts: str) -> None:
-    """Each part counts without regard to the others, and what is left out is named."""
-    content = f"weights: {weights}\nsource_boosts: {boosts}\nsemantic: {{embedder: none}}\n"
-    found = read(roots(tmp_path, user=content))
-    assert found.boosts == ({"user": 2.0} if "2" in boosts else {})
-    assert found.weights.get("user", {}) == ({"tool": {"title": 4.0}} if "4" in weights else {})
-    left_out = [part for part, value in (("weights", found.weights), ("source_boosts", found.boosts)) if not value]
-    path = tmp_path / "user" / FILE
-    assert [text.partition(" is left out: ")[0] for text in found.problems] == [
-        f"{path}: its part {part!r}" for part in left_out
-    ]
-    assert read_choice(tmp_path / "user").kind == "none"
-
-
 def test_attack_a_long_value_is_shortened_in_the_message(tmp_path: Path) -> None:
     """A warning is a line."""
     (problem,) = read(roots(tmp_path, user=f"source_boosts: {{user: {'x' * 9000}}}\n")).problems
@@ -161,17 +139,6 @@ def test_only_the_user_boosts_sources(tmp_path: Path) -> None:
     (problem,) = found.problems
     assert str(tmp_path / "alpha" / FILE) in problem
     assert "may hold only 'weights'" in problem
-
-
-@pytest.mark.parametrize(
-    "content", ["", "# nothing yet\n", "weights:\n", "weights: {}\nsource_boosts:\n", "weights: {tool: {}}\n"]
-)
-def test_an_empty_file_says_nothing(tmp_path: Path, content: str) -> None:
-    """A file with no weights is fine."""
-    found, boosts, problems = read(roots(tmp_path, user=content))
-    assert boosts == {}
-    assert problems == []
-    assert not any(any(rows.values()) for rows in found.values())
 
 
 def test_attack_a_pipe_for_settings_does_not_hang(tmp_path: Path) -> None:
@@ -258,13 +225,3 @@ def test_weights_follow_root_and_type(tmp_path: Path) -> None:
     assert scores[2] == max(scores)
     assert scores[5] == 0.0
     assert scores[0] == scores[1] == scores[3] == scores[4]
-
-
-def test_documented_weights_are_those_of_the_catalogue() -> None:
-    """A reader of nothing has the default weights and length normalization, in the order of the fields."""
-    weights = weights_for(Reader([]), [{}])
-    expected = [[field.weight_in(kind) for field in TEXT_FIELDS.values()] for kind in TYPE_NAMES]
-    assert weights.w.tolist() == expected
-    assert weights.b.tolist() == [field.b for field in TEXT_FIELDS.values()]
-    assert weights_for(Reader([]), [{"tool": {"title": 1.0}}]).w.shape == (len(TYPE_NAMES), len(TEXT_FIELDS))
-    assert isinstance(TEXT_FIELDS, Mapping)

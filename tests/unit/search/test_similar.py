@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -55,21 +54,6 @@ def test_an_item_is_not_like_itself_nor_its_copies(registry: Registry) -> None:
     assert "knowledge:boat" not in names(registry, "boat", space="user", limit=100)
 
 
-def test_scope_space_page_and_superseded_items_are_as_in_a_search(registry: Registry) -> None:
-    """The item itself may lie outside of where is looked."""
-    assert names(registry, "boat", scope="tool") == ["tool:sail"]
-    assert names(registry, "boat", include_superseded=True)[-1] == "knowledge:wreck"
-    assert set(names(registry, "tool:sail", space="user", include_superseded=True)) == {
-        "knowledge:wreck",
-        "knowledge:boat",
-    }
-    every = names(registry, "boat", limit=100)
-    for offset, following in enumerate((1, None)):
-        page = registry.similar("boat", limit=1, offset=offset)
-        assert [f"{hit.type}:{hit.id}" for hit in page.results] == [every[offset]]
-        assert (page.total, page.next_offset) == (len(every), following)
-
-
 def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry, tmp_path: Path) -> None:
     """Each key term as a phrase with its share as boost finds the same, with the weights of knowledge for all."""
     state = registry._indexes.current(0)
@@ -89,15 +73,6 @@ def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry, tm
     assert all(
         sum(trace.contribution for trace in hit.explain or ()) == pytest.approx(hit.score, abs=1e-4) for hit in found
     )
-
-
-def test_an_item_that_shares_no_word_has_no_like(tmp_path: Path) -> None:
-    """No hit is no error."""
-    sim = SpaceSim(tmp_path, bundles=())
-    sim.write("project", "knowledge/alone.md", "# Alone\n")
-    with no_own_items(tmp_path / "none"):
-        found = sim.registry().similar("alone")
-    assert (found.results, found.total, found.next_offset) == ((), 0, None)
 
 
 def test_what_is_no_item_is_refused(registry: Registry) -> None:
@@ -129,38 +104,3 @@ def test_meaning_takes_the_place_of_words(tmp_path: Path) -> None:
         assert [hit.id for hit in found.results] == [hit.id for hit in broken.similar("boat").results]
         assert (found.search_type, len(found.warnings)) == ("keyword", 1)
         assert found.warnings[0].startswith("items that share words instead of such that mean the same: ")
-
-
-def test_meaning_is_that_of_what_was_embedded(tmp_path: Path) -> None:
-    """Every section counts, not only the beginning of a file, and the file is not read: it may be gone by now."""
-    sim = SpaceSim(tmp_path, bundles=())
-    long = "# Harbour\n\n" + "rope tar " * 600 + "\n\n# Baking\n\nflour butter sugar\n\n# Oven\n\nflour sugar heat\n"
-    path = sim.write("project", "knowledge/long.md", long)
-    sim.write("project", "knowledge/cake.md", "# Cake\n\nflour butter sugar heat\n")
-    sim.write("user", "knowledge/motor.md", "# Motor\n\npiston valve\n")
-    embedder = Hashed()
-    with no_own_items(tmp_path / "none"):
-        registry = sim.registry(embedder=embedder, max_staleness=float("inf"))
-        registry.embed()
-        embedder.texts.clear()
-        path.unlink()
-        found = registry.similar("long", mode="semantic")
-        assert (found.method, [hit.id for hit in found.results][:1]) == ("embedding", ["cake"])
-        assert registry.similar("long", mode="semantic", space="user").search_type == "semantic"
-        assert embedder.texts == []
-
-
-def test_an_item_whose_vectors_say_nothing_is_compared_by_words(tmp_path: Path) -> None:
-    """The warning names it."""
-
-    class Zeros(Hashed):
-        def embed(self, texts: Sequence[str]) -> Any:
-            return super().embed(texts) * [["rudder" not in text] for text in texts]
-
-    sim = SpaceSim(tmp_path, bundles=())
-    for name in ("boat", "ship"):
-        sim.write("project", f"knowledge/{name}.md", f"# {name}\n\nrudder keel\n")
-    with no_own_items(tmp_path / "none"):
-        found = sim.registry(embedder=Zeros()).similar("boat", mode="semantic")
-    assert (found.method, [hit.id for hit in found.results]) == ("keyword_fallback", ["ship"])
-    assert any("knowledge:boat has no vector yet, or none with a direction" in warning for warning in found.warnings)

@@ -79,11 +79,6 @@ def test_unknown_words_are_replaced_by_the_nearest_known(over: Reader, text: str
         assert evaluation(over, suggestion).docs().mask.any()
 
 
-def test_a_suggestion_that_finds_nothing_more_is_not_made(over: Reader) -> None:
-    """Each word alone would be found, but not both together."""
-    assert meant(over, "direcive orchestratr") == ""
-
-
 @pytest.mark.parametrize(
     ("word", "unknown"),
     [
@@ -102,10 +97,3 @@ def test_a_suggestion_that_finds_nothing_more_is_not_made(over: Reader) -> None:
 def test_a_word_is_unknown_when_no_live_item_has_it(over: Reader, word: str, unknown: bool) -> None:  # noqa: FBT001
     """Every part must be there, itself or inflected, or the joined form; what only deleted items have is not."""
     assert Dictionary(over, np.ones(9, bool)).knows(word) is not unknown
-
-
-def test_fields_bound_what_is_known(over: Reader) -> None:
-    """A word that stands only in bodies is unknown on level 1."""
-    assert not Dictionary(over, searched_fields(1)).knows("employ")
-    assert Dictionary(over, searched_fields(2)).knows("employ")
-    assert Dictionary(over, np.ones(9, bool)).knows("employ")
