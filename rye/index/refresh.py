@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -235,7 +236,8 @@ class SpaceIndex:
         report, limits = self._progress_of(len(changes.to_read)), self._thresholds or THRESHOLDS
         task = BuildTask(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report, limits)
         with write_faults(self.folder), build(task) as found:
-            problems = (*changes.known_problems, *found.problems, *walked.problems)
+            of_files = sorted((*changes.known_problems, *found.problems), key=attrgetter("path"))  # whatever came first
+            problems = (*of_files, *walked.problems)
             file_list = FileList(changes.files, problems, self.root.stamp).settled(started)
             deleted: defaultdict[int, list[int]] = defaultdict(list)
             for path, (segment, doc) in changes.documents.items():

@@ -9,6 +9,7 @@ import signal
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,19 @@ QUERIES = (
 )
 SECONDS = 60
 """For all queries after one piece of damage; they take a fraction of one."""
+
+
+@pytest.fixture(autouse=True)
+def _ended() -> Iterator[None]:
+    """Let no test go on for ever."""
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        pytest.fail(f"still in {frame}")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from tests.support import naive
 from tests.support.naive_docs import NaiveDoc, field_values, read_corpus
 from tests.support.query_strategies import METADATA_KEYS, Case, cases
 from tests.support.signed import EVE, NOW
-from tests.support.spacesim import SpaceSim
+from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import as_file
 
 NAMES = ("type", "space", "category", "tag", "verdict", "signer", "bundle", "author", "version")
@@ -26,6 +27,13 @@ SLOW = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave out rye's own items: each example decides what there is."""
+    with no_own_items(tmp_path_factory.mktemp("none")):
+        yield
 
 
 def values_of(doc: NaiveDoc, docs: Sequence[NaiveDoc], name: str) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from whoosh.index import open_dir
 
@@ -15,6 +15,7 @@ from rye.index.schema import TEXT_FIELDS
 from rye.index.store import Snapshot
 from rye.index.whoosh_codec import table_of_contents
 from rye.items.model import Item
+from tests.support.effort import examples
 from tests.support.strategies import items
 from tests.unit.index.segments import ROOT, postings, snapshot
 
@@ -26,7 +27,7 @@ def open_whoosh(found: Snapshot) -> Any:
     return open_dir(str(found.folder))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.lists(items(), min_size=1, max_size=2), min_size=1, max_size=2), st.data())
 def test_whoosh_reads_the_postings_that_rye_reads(
     tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]], data: st.DataObject

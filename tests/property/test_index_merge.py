@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index import merge as merging
 from rye.index.container import Container
 from rye.index.merge import merge, to_merge
 from rye.items.model import Item
+from tests.support.effort import examples
 from tests.support.strategies import items
 from tests.unit.index.segments import snapshot, write
 
@@ -25,7 +26,7 @@ def raw(path: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(GROUPS, st.data())
 def test_merging_is_building_the_live_items_at_once(
     tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]], data: st.DataObject

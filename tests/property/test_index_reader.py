@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.docvalues import name_key
@@ -16,6 +16,7 @@ from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item
 from rye.spaces.model import Root, Space
+from tests.support.effort import examples
 from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
@@ -71,7 +72,7 @@ def lay(folder: Path, roots: Drawn) -> Case:
     return Case(Reader(snapshots), tuple(docs), tuple(live))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(drawn())
 def test_a_reader_is_the_naive_index_of_live_items(tmp_path_factory: pytest.TempPathFactory, roots: Drawn) -> None:
     """Postings, statistics, values and order over all segments equal those of reading the live items one by one."""
@@ -146,7 +147,7 @@ def check_order(case: Case) -> None:
         assert case.reader.key_of(doc) == (str(one.type), one.id)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(items(), min_size=1, max_size=5), st.data())
 def test_statistics_do_not_depend_on_segments_or_deletions(
     tmp_path_factory: pytest.TempPathFactory, found: list[Item], data: st.DataObject

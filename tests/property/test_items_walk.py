@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.items.clients import FIXED_FILES, ClientFolder
@@ -16,6 +16,7 @@ from rye.spaces.model import Root, Space
 from rye.spaces.read import read_file
 from rye.spaces.walk import Walk, list_items
 from rye.trust.list import SKILL_SIGNATURE
+from tests.support.effort import examples
 
 FOLDERS = ("a", "b", "a.b", ".git", "node_modules", "__pycache__", "_drafts", "é")
 NAMES = ("x", "y.z", "_x", ".x", "package", "tsconfig.base", "index.d", "vite.config", "ü n", "conda-lock")
@@ -59,7 +60,7 @@ def expected(root: Path) -> list[tuple[str, str, str]]:
 
 
 @given(st.lists(places, max_size=25, unique=True))
-@settings(max_examples=60)
+@examples(60)
 def test_a_walk_lists_what_a_plain_reading_lists(paths: list[str]) -> None:
     """The same paths, types and ids in the order of paths, each with a file that reads back as it was written."""
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +83,7 @@ def test_a_walk_lists_what_a_plain_reading_lists(paths: list[str]) -> None:
     st.lists(places, max_size=12, unique=True),
     st.lists(st.tuples(places, st.one_of(places, st.sampled_from(["..", ".", "tools", "/"]))), max_size=6),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_links_never_lead_out_and_never_hang(paths: list[str], links: list[tuple[str, str]]) -> None:
     """Whatever links to whatever: what is listed can be read, really lies inside, and no folder is listed twice."""
     with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +110,7 @@ CLIENTS = (None, ClientFolder(".claude/skills", "skill", "claude"), ClientFolder
 
 
 @given(st.lists(places | client_places, max_size=20, unique=True), st.sampled_from((*CLIENTS, FIXED_FILES)))
-@settings(max_examples=100)
+@examples(100)
 def test_every_file_is_in_one_class(paths: list[str], client: ClientFolder | None) -> None:
     """An item, a signature, part of a signed skill, or another file: none is in two, and in a root none in no class."""
     with tempfile.TemporaryDirectory() as folder:

@@ -7,12 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse, SearchResult
 from rye.embedding.protocol import Embedder
 from rye.embedding.static import StaticEmbedder
+from tests.support.effort import examples
 from tests.support.embedders import Hashed
 from tests.support.naive_docs import NaiveDoc
 from tests.support.naive_meaning import NaiveHit, fused, semantic, similar
@@ -86,7 +87,7 @@ def compare(response: SearchResponse, expected: Sequence[NaiveHit]) -> None:
     assert [hit.exact for hit in response.results] == sorted((hit.exact for hit in response.results), reverse=True)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(query=QUERIES, threshold=st.sampled_from([0.0, 0.05, 0.2, 0.5]))
 def test_semantic_search_is_exact(
     registry: Registry, embedder: Embedder, docs: list[NaiveDoc], query: str, *, threshold: float
@@ -106,7 +107,7 @@ def test_semantic_search_is_exact(
     compare(response, [hit for hit in expected if hit.key in got])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(query=QUERIES, rrf=st.booleans())
 def test_hybrid_search_is_exact(
     registry: Registry, embedder: Embedder, docs: list[NaiveDoc], query: str, *, rrf: bool
@@ -130,7 +131,7 @@ def test_hybrid_search_is_exact(
         assert hit.hybrid.total == pytest.approx(100 * hit.score, abs=0.06)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(query=QUERIES, mode=st.sampled_from(["semantic", "hybrid"]), size=st.integers(1, 9))
 def test_pages_are_parts_of_one_list(registry: Registry, query: str, mode: str, size: int) -> None:
     """Page after page gives each hit once, in the order and with the total of the whole."""
@@ -158,7 +159,7 @@ def test_the_same_search_gives_the_same_order(
             assert [hit.path for hit in first.results] == [hit.path for hit in second.results]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(number=st.integers(0, 37))
 def test_similar_items_are_near_the_vectors_of_one(
     registry: Registry, embedder: Embedder, docs: list[NaiveDoc], number: int

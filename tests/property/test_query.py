@@ -6,7 +6,7 @@ import re
 import string
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rye.errors import QueryError
@@ -31,6 +31,7 @@ from rye.query.ast import (
 from rye.query.limits import MAX_CHARS, MAX_LEAVES
 from rye.query.recovery import parse_leniently, parse_strictly
 from tests.fuzz.targets import check_query
+from tests.support.effort import examples
 
 PIECES = [
     *[
@@ -193,7 +194,7 @@ def test_every_good_text_prints_as_one_that_means_the_same(text: str) -> None:
     assert parse(str(ast)).ast == ast
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(TEXTS)
 @example('title:" x:[1')
 @example("\0 a:NOT! NOT ( (&&^2 ::< :- AND\t + and::")

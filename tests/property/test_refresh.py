@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from rye import Registry, RyeError, SigningError
 from rye.trust.model import EnvelopeFormat
+from tests.support.effort import examples
 from tests.support.signed import ANN, EVE, OLD
-from tests.support.spacesim import SpaceSim
+from tests.support.spacesim import SpaceSim, no_own_items
 
 WORDS = ("alpha", "alphas", "beta", "betaGamma", "gamma", "delta", "file-system", "filesystem")
 STEMS = ("one", "two", "alpha", "sub/one", "sub/beta", "sub/deep/gamma")
@@ -38,6 +41,13 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("is:orphan", {"limit": 100}),
     ("is:dangling OR references:one OR referenced-by:tool:*", {"limit": 100}),
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave out rye's own items, which never change."""
+    with no_own_items(tmp_path_factory.mktemp("none")):
+        yield
 
 
 def answers(registry: Registry) -> list[dict[str, Any]]:
@@ -230,7 +240,7 @@ class Files(RuleBasedStateMachine):
 
 
 Files.TestCase.settings = settings(
-    max_examples=max(1, settings().max_examples // 5),
+    examples(20, least=20),
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye import Registry
+from tests.support.effort import examples
 from tests.support.naive_relations import File, Key, NaiveRelations, Written
-from tests.support.spacesim import SpaceSim, split_path
+from tests.support.spacesim import SpaceSim, no_own_items, split_path
 
 SOURCES = ("project", "user", "system:shop")
 PATHS = (
@@ -37,6 +38,13 @@ FILES = ("./door", "./door.js", "./shelf", "./deep/run", "./gone.js")
 MODULES = ("run", "ops.run", "fix_it", "ops.fix_it", ".fix_it", "..run", "...gone", "ops.gone")
 LINKS = ("./a.md", "b-note.md", "../a.md", "../deep/ops/b-note.md", "gone.md")
 KEYS = (("references", "references"), ("executor_id", "executor"), ("extends", "extends"), ("requires", "requires"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave out rye's own items."""
+    with no_own_items(tmp_path_factory.mktemp("none")):
+        yield
 
 
 @st.composite
@@ -109,7 +117,7 @@ def check(registry: Registry, twin: NaiveRelations, key: Key) -> None:
             assert {item.ref for item in answer.items} >= {each.target for each in answer.relations} - {""}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40)
 @given(laid=files())
 def test_relations_are_those_of_the_twin(laid: list[tuple[File, str]]) -> None:
     """States, query fields and walks agree on every item of the spaces."""
@@ -127,7 +135,7 @@ def test_relations_are_those_of_the_twin(laid: list[tuple[File, str]]) -> None:
             check(registry, twin, key)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25)
 @given(laid=files())
 def test_every_candidate_is_referred_to_however_few_are_listed(laid: list[tuple[File, str]]) -> None:
     """A reference that may mean more items than are listed of it refers to each of them, by id or by name."""
@@ -157,7 +165,7 @@ DAMAGE: dict[str, Callable[[bytes, bytes], bytes]] = {
 }
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(15)
 @given(laid=files(), data=st.data())
 def test_kept_relations_are_those_of_now(laid: list[tuple[File, str]], data: st.DataObject) -> None:
     """Files come and go in any space, and what processes keep is harmed: each answers as the twin does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,19 @@ from tests.support.naive_analysis import visible
 from tests.support.naive_docs import NaiveDoc, states
 from tests.support.query_strategies import Case, bags_of_words, cases, group, pasted, references
 from tests.support.signed import EVE, NOW
-from tests.support.spacesim import SpaceSim
+from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import TOPIC, as_file
 
 BUNDLES = ("alpha", "beta")
 SLOW = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 TREATMENTS = ("unsigned", "signed", "signed", "unknown", "changed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave out rye's own items: each example decides what there is."""
+    with no_own_items(tmp_path_factory.mktemp("none")):
+        yield
 
 
 def lay(sim: SpaceSim, docs: Sequence[NaiveDoc]) -> None:

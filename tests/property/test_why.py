@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from rye import Registry, SearchResponse
@@ -21,7 +22,7 @@ from tests.support.naive_filters import passes, scope_test
 from tests.support.naive_search import default_fields
 from tests.support.query_strategies import Case, cases
 from tests.support.signed import NOW
-from tests.support.spacesim import SpaceSim
+from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import as_file
 
 SLOW = settings(
@@ -29,6 +30,13 @@ SLOW = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave out rye's own items: each example decides what there is."""
+    with no_own_items(tmp_path_factory.mktemp("none")):
+        yield
 
 
 def ask(registry: Registry, case: Case, item: str = "") -> tuple[SearchResponse, Why | None]:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse
 from rye.search.explain import MISS_REASONS, Why
+from tests.support.effort import examples
 from tests.support.embedders import Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -96,7 +97,7 @@ def check(found: SearchResponse, why: Why, cosines: dict[tuple[str, str], float 
     assert "fusion" not in codes or meant.method != "embedding"
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(QUERIES, ASKED)
 def test_why_agrees_with_a_search_by_meaning_about_every_item(
     registry: Registry, query: str, asked: dict[str, Any]

@@ -12,6 +12,13 @@ from rye.errors import EnvironmentFault
 from tests.unit.cli.samples import HOSTILE
 
 
+@pytest.fixture(autouse=True)
+def no_wishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start without any wish about colour."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+
+
 class Screen(io.StringIO):
     """A stream that says it is a terminal."""
 

@@ -20,6 +20,12 @@ KINDS = ["ollama", "openai"]
 TEXTS = ["one", "two words", "", "\ud800 half", "vier"]
 
 
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hardly wait before a server is asked again."""
+    monkeypatch.setattr(server, "PAUSE", 0.01)
+
+
 def embedder(url: str, kind: str = "ollama", key: str = "", **how: Any) -> ServerEmbedder:
     """Return an embedder that asks a server."""
     return ServerEmbedder(Choice(kind, "m", url, timeout=5.0)._replace(**how), key)

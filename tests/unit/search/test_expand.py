@@ -6,12 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
 from rye.search.expand import How, Pattern, Terms, automatic_distance, expand
 from tests.support import naive_analysis
+from tests.support.effort import examples
 from tests.unit.index.segments import item, reader
 
 
@@ -45,7 +46,7 @@ def test_the_automatic_distance_grows_with_the_word(term: str, distance: int) ->
 TERMS = st.text(st.sampled_from("abcé你"), min_size=1, max_size=7)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.lists(TERMS, max_size=6), min_size=1, max_size=3), TERMS, st.sampled_from([None, 0, 1, 2]))
 def test_a_fuzzy_word_stands_for_all_terms_within_the_distance(
     tmp_path_factory: pytest.TempPathFactory, groups: list[list[str]], text: str, distance: int | None
@@ -65,7 +66,7 @@ LINES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 GROUPS = st.lists(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=3), min_size=1, max_size=3)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     GROUPS,
     st.sampled_from([Pattern("a*", How.GLOB), Pattern("aa", How.FUZZY, 1), Pattern("*", How.GLOB)]),

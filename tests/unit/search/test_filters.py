@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
@@ -15,6 +15,7 @@ from rye.search.fields import weights_for
 from rye.search.request import bind_filters
 from rye.search.score import Evaluation
 from rye.spaces.model import Root, Space
+from tests.support.effort import examples
 from tests.support.naive_bind import Binder
 from tests.support.naive_docs import NaiveDoc, read_corpus
 from tests.support.naive_filters import passes
@@ -47,7 +48,7 @@ def filtered(over: Reader, wanted: dict[str, Any]) -> list[int]:
     return np.flatnonzero(mask).tolist()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(docs(most=5, sources=SOURCES, verdicts=["unsigned"]), st.data())
 def test_values_are_held_against_tests_as_the_twin_holds_them(
     tmp_path_factory: pytest.TempPathFactory, found: list[NaiveDoc], data: st.DataObject

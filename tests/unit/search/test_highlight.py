@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index import analysis
@@ -14,6 +14,7 @@ from rye.items.model import Item, Symbol
 from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.marks import MOST, Ranges, Sought, mark
 from rye.search.passage import LEAD, PREVIEW_LENGTH
+from tests.support.effort import examples
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -49,7 +50,7 @@ def marked(text: str, ranges: Ranges) -> list[str]:
     return [text[start:end] for start, end in ranges]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(st.sampled_from(sorted(WORDS)), BETWEEN), min_size=1, max_size=8), st.data())
 def test_a_highlight_is_the_very_word(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[tuple[str, str]], data: st.DataObject
@@ -118,7 +119,7 @@ BODIES = st.lists(
 )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(BODIES)
 def test_a_preview_holds_the_best_window(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     """It fits, is of single spaces, marks whole words, and no stretch of the body of that width has more of them."""
@@ -149,7 +150,7 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
         assert "match" in marked(found.preview, found.highlights["preview"])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.lists(
         st.sampled_from(

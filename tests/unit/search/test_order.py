@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
@@ -14,6 +14,7 @@ from rye.items.model import Item, ItemType
 from rye.search.backend import Order
 from rye.search.order import ranked
 from rye.spaces.model import Root, Space
+from tests.support.effort import examples
 from tests.support.naive_values import read_date
 from tests.unit.index.segments import item, snapshot
 from tests.unit.search.asking import request
@@ -46,7 +47,7 @@ def naive_key(root: Root, one: Item, path: str, *, primary: tuple[object, ...], 
     return *primary, *tie
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(ITEMS, min_size=1, max_size=3), st.data())
 def test_the_page_is_that_of_a_full_sort(
     tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]], data: st.DataObject

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
@@ -20,6 +20,7 @@ from rye.spaces.signed import read_item
 from rye.trust.judge import judge
 from rye.trust.keys import remembering_verify
 from rye.trust.model import EnvelopeFormat
+from tests.support.effort import examples
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, place, sign
 
@@ -89,7 +90,7 @@ def test_attack_what_is_known_of_bytes_serves_no_other_place(root: Root, form: E
         assert kept(cache, bundle, first) == anew(bundle, first)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.integers(0, 3)), max_size=12))
 def test_the_cache_answers_as_if_nothing_was_kept(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]

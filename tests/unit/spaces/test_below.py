@@ -7,11 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into
 from rye.spaces.nested import look_below
+from tests.support.effort import examples
 from tests.support.files import bury, lay
 
 ITEM = "tools/x.py"
@@ -186,7 +187,7 @@ PLACES = st.lists(NAMES | st.just(FOLDER), max_size=3).map(tuple)
 TOPS = st.sampled_from(["in", "out"])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     st.lists(st.tuples(TOPS, PLACES), min_size=1, max_size=8),
     st.lists(st.tuples(TOPS, PLACES, NAMES, TOPS | st.just("."), PLACES), max_size=6),
