@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcp import Client
 
 from rye import Registry
 from rye.embedding.protocol import PROBE
@@ -26,12 +21,10 @@ from rye.mcp.startup import Options
 from rye.parameters import EMBED_SECONDS
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
-from tests.support.mcp_server import arguments, asking, called, environment, with_client
 from tests.support.spacesim import SpaceSim
 
 pytestmark = pytest.mark.usefixtures("no_items_of_rye")
 
-ROOT = Path(__file__).resolve().parents[2]
 ASKED = "undo a release by night"
 
 
@@ -142,30 +135,6 @@ def test_attack_another_model_behind_the_same_name_while_serving(
         assert [hit.score for hit in again.results] == [hit.score for hit in found.results]
 
 
-@pytest.mark.parametrize("mode", ["semantic", "hybrid", "sections", "similar"])
-def test_attack_other_dimensions_while_serving(sim: SpaceSim, mode: str) -> None:
-    """The query that fails is answered by words; the next one finds vectors of the new model, without a restart."""
-    with served(sim) as (model, line, _):
-        registry = sim.registry(embedder=line)
-
-        def ask(query: str) -> Any:
-            if mode == "sections":
-                return registry.sections(query)
-            if mode == "similar":
-                return registry.similar("knowledge:demo/night", mode="semantic")
-            return registry.search(query, mode=mode, threshold=0)
-
-        ask(ASKED)
-        model.embedder = Hashed("second", 20)
-        first = registry.search(ASKED, mode="semantic")
-        assert first.search_type == "keyword"
-        assert any("answers with 20 numbers where the items have 48" in text for text in first.warnings)
-        second, third = ask(ASKED), ask(ASKED)
-        assert len(anew(second.warnings)) == 1
-        assert third.warnings == ()
-        assert_of(registry, model.embedder)
-
-
 def test_attack_a_model_that_changes_in_the_middle_of_embedding(sim: SpaceSim) -> None:
     """Vectors of two models never stand in one list, though they are equally long: all are made by the new one."""
     with served(sim, batch=3) as (model, line, _):
@@ -179,20 +148,6 @@ def test_attack_a_model_that_changes_in_the_middle_of_embedding(sim: SpaceSim) -
         assert registry.embed().missing == 0
         assert_of(registry, Hashed("second"))
         assert_of(sim.registry(embedder=line), Hashed("second"))
-
-
-def test_attack_a_model_that_changes_between_two_spaces(sim: SpaceSim) -> None:
-    """What was made of the first space is made anew for the answer that also has the second one."""
-    with served(sim) as (model, line, _):
-
-        def change(texts: Sequence[str]) -> None:
-            if any("Night" in text for text in texts):
-                model.embedder = Hashed("second")
-
-        model.before = change
-        registry = sim.registry(embedder=line)
-        assert registry.search(ASKED, mode="semantic", threshold=0).search_type == "semantic"
-        assert_of(registry, Hashed("second"))
 
 
 def test_attack_two_models_take_turns(sim: SpaceSim) -> None:
@@ -225,55 +180,6 @@ def test_a_server_whose_answers_vary_a_little_is_one_model(sim: SpaceSim, monkey
         registry = sim.registry(embedder=line)
         for _ in range(5):
             assert registry.search(ASKED, mode="semantic").warnings == ()
-
-
-def test_another_process_noticed_it_first(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What that one made anew is used, though the own vector of the probe is older; nothing is embedded twice."""
-    with served(sim) as (model, line, requests):
-        registry = sim.registry(embedder=line)
-        registry.search(ASKED, mode="semantic")
-        model.embedder = Hashed("second")
-        assert anew(sim.registry(embedder=line).embed().warnings)
-        sim.write("project", "tools/demo/tool9.py", '"""A new tool."""\n')
-        requests.clear()
-        assert registry.search(ASKED, mode="semantic", threshold=0).search_type == "semantic"
-        assert sorted(sent(requests)) == ["tool9. A new tool", ASKED]
-        model.embedder = Hashed("third")
-        assert anew(sim.registry(embedder=line).embed().warnings)
-        monkeypatch.setattr(registry_vectors, "PROBE_SECONDS", 0.0)
-        assert registry.search(ASKED, mode="semantic", threshold=0).search_type == "semantic"
-        assert sent(requests).count("tool9. A new tool") == 1
-
-
-def test_attack_the_model_of_a_running_mcp_server_is_exchanged(sim: SpaceSim) -> None:
-    """The server that agents talk to for days recovers by itself: words, then the new model, said once.
-
-    All vectors are made before it starts. Where its first search had no time for it, a thread would go on with the
-    model that comes then, and what it makes anew is said to nobody.
-    """
-    with served(sim) as (model, line, requests):
-        words = ["index" if word == "mcp" else word for word in arguments(sim)]
-        words.insert(words.index("index") + 1, "vectors")
-        subprocess.run([sys.executable, *words], env=environment(sim, RYE_EMBEDDER=line), check=True)
-        requests.clear()
-
-        async def talk(client: Client) -> list[dict[str, Any]]:
-            async def ask() -> dict[str, Any]:
-                return await called(client, "rye_search", **asking(query=ASKED, mode="semantic", threshold=0))
-
-            found = [await ask()]
-            assert sent(requests) == [ASKED]
-            model.embedder = Hashed("second", 20)
-            return [*found, await ask(), await ask(), await ask()]
-
-        before, broken, renewed, after = with_client(sim, talk, env={"RYE_EMBEDDER": line})
-    assert [one["search_type"] for one in (before, broken, renewed, after)] == [
-        "semantic",
-        "keyword",
-        "semantic",
-        "semantic",
-    ]
-    assert [len(anew(one["warnings"])) for one in (before, broken, renewed, after)] == [0, 0, 1, 0]
 
 
 @pytest.mark.parametrize("seed", [*range(5), 159])
@@ -367,18 +273,6 @@ def test_attack_a_poisoned_text_costs_that_text_alone(sim: SpaceSim, monkeypatch
         assert_of(registry, model.embedder)
 
 
-def test_a_refused_text_that_changes_is_sent_at_once(sim: SpaceSim) -> None:
-    """The bytes of the item decide, not the hour."""
-    with served(sim) as (model, line, requests):
-        model.refuses = lambda text: "forbidden" in text
-        registry = sim.registry(embedder=line)
-        assert registry.search(ASKED, mode="semantic").warnings
-        sim.write("project", "knowledge/demo/poison.md", "# Poison\n\nThese words are harmless.\n")
-        requests.clear()
-        assert registry.search(ASKED, mode="semantic").warnings == ()
-        assert sent(requests) == ["Poison. These words are harmless.", ASKED]
-
-
 def test_one_section_that_is_refused_leaves_the_others(sim: SpaceSim) -> None:
     """The item is found by its other sections, and named."""
     with served(sim) as (model, line, _):
@@ -391,42 +285,6 @@ def test_one_section_that_is_refused_leaves_the_others(sim: SpaceSim) -> None:
         assert len(rows_of(registry)["knowledge:demo/deploy"]) == 1
         assert registry.similar("knowledge:demo/deploy", mode="semantic").search_type == "semantic"
         assert any(hit.doc_id.endswith("knowledge/demo/deploy") for hit in registry.sections("undo a release").results)
-
-
-def test_of_many_items_without_a_vector_five_are_named(sim: SpaceSim) -> None:
-    """The others are counted; what has a vector is searched."""
-    with served(sim) as (model, line, _):
-        model.refuses = lambda text: "tool" in text.casefold() or "forbidden" in text
-        for number in range(10, 14):
-            sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool number {number}."""\n')
-        (warning,) = sim.registry(embedder=line).search(ASKED, mode="semantic", threshold=0).warnings
-        names = warning.partition(" a text of ")[2].partition(" and 4 more:")[0]
-        assert len(names.split(", ")) == 5
-        assert names.startswith("knowledge:demo/poison, tool:demo/tool0, ")
-
-
-def test_commands_name_what_has_no_vector(sim: SpaceSim) -> None:
-    """``rye index vectors`` and ``rye search``, in processes of their own; the status counts such items."""
-
-    def rye(*words: str, embedder: str = "") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rye", *words, "--project", str(sim.project)]
-        env = {**os.environ, "RYE_CACHE_DIR": str(sim.cache), "RYE_EMBEDDER": embedder}
-        return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-
-    with served(sim) as (model, line, requests):
-        model.refuses = lambda text: "forbidden" in text
-        made = rye("index", "vectors", embedder=line)
-        assert made.returncode == 1
-        assert "1 item without" in made.stdout
-        assert "no vector for a text of knowledge:demo/poison" in made.stderr
-        requests.clear()
-        found = rye("search", ASKED, "--mode", "semantic", "--space", "project", embedder=line)
-        assert found.returncode == 0
-        assert "no vector for a text of knowledge:demo/poison" in found.stderr
-        assert sent(requests) == [ASKED]
-        (row,) = json.loads(rye("index", "status", "--json").stdout)["spaces"][0]["vectors"]
-        assert row["missing"] == 1
-        assert "no vector for a text of knowledge:demo/poison" in row["warnings"][0]
 
 
 def test_attack_a_server_that_dies_in_the_middle_of_embedding(sim: SpaceSim) -> None:
@@ -446,46 +304,12 @@ def test_attack_a_server_that_dies_in_the_middle_of_embedding(sim: SpaceSim) -> 
         assert len(again) == len(set(again)) == 8 - 4
 
 
-def test_chunks_are_set_for_whatever_server_is_chosen(sim: SpaceSim) -> None:
-    """One line of the user's file: texts of a server that takes few tokens stay short, names and headings included."""
-    long = "A sentence of the long description. " * 60
-    sim.write("project", "knowledge/demo/long.md", f"---\ntitle: {'Long ' * 80}\n---\n{long}\n\n# Part\n\n{long}\n")
-    with served(sim, chunk_chars=300) as (_, line, requests):
-        registry = sim.registry(embedder=line)
-        assert registry.embed().model.endswith(" in chunks of 300 and 30")
-        texts = sent(requests)
-        assert max(map(len, texts)) <= 2 * 300 + 2
-        assert len([text for text in texts if text.startswith("Long")]) > 10
-        assert registry.sections("the long description", mode="semantic").results
-
-
 def _project(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, url: str) -> Project:
     """Return the project as a server opens it, with the embedder of an address."""
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     monkeypatch.setenv("RYE_CACHE_DIR", str(sim.cache))
     monkeypatch.setenv("RYE_EMBEDDER", f"ollama:model@{url}")
     return Project(sim.project, Options(), lambda *_: None)
-
-
-def test_a_server_goes_on_making_vectors_between_searches(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that has no time for them answers by words at once; a later one finds them made."""
-    monkeypatch.setattr("rye.mcp.projects.EMBED_SECONDS", EMBED_SECONDS._replace(default=0))
-    with serving(Model().answer) as (url, _):
-        project = _project(sim, monkeypatch, url)
-        try:
-            with project.used_by(Call()) as registry:
-                first = registry.search(ASKED, mode="hybrid")
-            assert all(hit.similarity is None for hit in first.results)
-            assert any("only words rank them" in text for text in first.warnings)
-            for thread in threading.enumerate():
-                if thread.name == "rye-embed":
-                    thread.join()
-            with project.used_by(Call()) as registry:
-                second = registry.search(ASKED, mode="hybrid")
-            assert all(hit.similarity is not None for hit in second.results)
-            assert not any("vectors" in text for text in second.warnings)
-        finally:
-            project.close()
 
 
 def test_a_closed_project_makes_no_more_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,16 +54,3 @@ print(helper and other, flush=True)
 """
     done = subprocess.run([sys.executable, "-c", code], input=b"\n", stdout=subprocess.PIPE, timeout=60, check=False)
     assert done.stdout.startswith(b"Helper("), done
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
-def test_a_process_of_several_threads_is_not_copied() -> None:
-    """What another of them has locked would stay so in the copy."""
-    code = """
-import threading
-from rye._process import copy
-threading.Thread(target=threading.Event().wait, daemon=True).start()
-print(copy(exit))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert done.stdout == b"None\n"

@@ -72,15 +72,6 @@ def test_a_project_does_not_vouch_for_itself_by_whatever_name_it_is_asked_for(si
     assert codes(sim, *places[:4]) == [("project:evil", "project-key")]
 
 
-def test_the_keys_of_a_named_project_count_once_somebody_stands_behind_them(sim: SpaceSim) -> None:
-    """An endorsement by the user's key, or ``--trust``; and for that project alone, not for another one."""
-    good = lay_root(sim.folder / "good" / ".ai", endorsed_by=ANN)
-    other = lay_root(sim.folder / "other" / ".ai")
-    assert codes(sim, good, other) == [("project:good", "ok"), ("project:other", "project-key")]
-    (trust_file,) = (other / TRUSTED_FOLDER).iterdir()
-    assert codes(sim, other, trust=[trust_file]) == [("project:other", "ok")]
-
-
 def test_a_path_that_leads_into_a_space_is_that_space(sim: SpaceSim) -> None:
     """A link to the project, to its folders and to its files names them, not a place of their own."""
     sim.trust(PAT, "project", owner="pat")
@@ -217,30 +208,6 @@ def test_no_project_hides_another_below_a_folder_that_is_named(sim: SpaceSim) ->
     assert main(["verify", str(mono)]) == 2
     (problem,) = here(sim).verify(str(mono)).problems
     assert f"{str(mono / 'packages/p')!r} leads out of" in problem
-
-
-def test_every_format_says_that_a_project_is_empty(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
-    """Projects without items; the exit status is that of the rest. However deep one lies, it is verified."""
-    mono = sim.folder / "mono"
-    lay_root(mono / "q" / ".ai", endorsed_by=ANN)
-    lay(mono, {"none/.ai/config/x": ""})
-    for form in ("text", "json", "jsonl", "sarif", "junit"):
-        capsys.readouterr()
-        assert main(["verify", str(mono), "--format", form]) == 0
-        said = "".join(capsys.readouterr())
-        assert said.count("project:none: there are no items in") == 1
-    lay(mono, {"a/b/c/d/e/.ai/tools/x.py": ""})
-    assert main(["verify", str(mono)]) == 1
-
-
-def test_signing_a_folder_signs_the_project_in_it_and_none_below(sim: SpaceSim) -> None:
-    """Others below it are verified with it, but are signed by those who work in them."""
-    other = lay_root(sim.project / "packages" / "other" / ".ai")
-    before = (other / HELLO).read_bytes()
-    sim.save_user_key()
-    assert [item.path for item in here(sim).sign(".", force=True).items] == [str(sim.path("project", HELLO))]
-    assert (other / HELLO).read_bytes() == before
-    assert codes(sim, ".") == [("project", "ok"), ("project:other", "project-key")]
 
 
 # a ``.ai`` that is no folder, or another one's

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -135,22 +134,6 @@ def test_a_folder_made_again_is_private(sim: SpaceSim) -> None:
     assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
 
 
-def test_a_refresh_while_another_clears_has_what_it_had(sim: SpaceSim) -> None:
-    """Cleared by one who still holds the lock: a search that was open answers from what it has, and says ``stale``."""
-    registry = sim.registry()
-    registry.search("deploy")
-    folder = index_of(registry)
-    sim.write("project", "tools/new.py", '"""Deploy something else."""\n')
-    with held_by_another(folder, "MAIN_WRITELOCK"):
-        for path in folder.iterdir():
-            if not path.name.endswith("LOCK"):
-                path.unlink()
-        response = registry.search("deploy")
-        assert (response.total, response.stale) == (80, True)
-    response = registry.search("deploy")
-    assert (response.total, response.stale) == (81, False)
-
-
 def test_what_cannot_stay_is_an_error_of_its_own_kind(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that vanishes at each attempt is an error with a hint, not whatever exception met it."""
     built = FileList.write
@@ -185,22 +168,6 @@ def test_leftovers_are_swept_though_nothing_changed(sim: SpaceSim) -> None:
     assert sorted(folder.iterdir()) == whole
 
 
-@pytest.mark.parametrize("name", ["_MAIN_99.toc", "files-0.ryx", "MAIN_WRITELOCK", "_MAIN_0.toc"])
-def test_folders_in_place_of_files(sim: SpaceSim, name: str) -> None:
-    """A folder that is named as a file of the index is: the search fixes it, and clearing leaves nothing of it."""
-    registry = sim.registry()
-    registry.search("deploy")
-    folder = index_of(registry)
-    for act in (sim.fresh, lambda: sim.registry(cache_dir=sim.cache).clear()):
-        if (folder / name).is_file():
-            (folder / name).unlink()
-        (folder / name / "inner").mkdir(parents=True, exist_ok=True)
-        (folder / name / "inner" / "file").write_text("x")
-        act()
-        assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
-        assert not (folder / name).is_dir()
-
-
 @pytest.mark.skipif(os.name != "posix", reason="pipes are POSIX's")
 @pytest.mark.parametrize(
     ("name", "target"),
@@ -233,46 +200,3 @@ def test_attack_what_never_ends_in_place_of_a_file(sim: SpaceSim, name: str, tar
         if command == ["index", "clear"]:
             assert not [path.name for path in folder.iterdir() if not path.is_file() or path.is_symlink()]
     assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
-
-
-@pytest.mark.skipif(os.name != "posix", reason="links are POSIX's")
-@pytest.mark.parametrize("what", ["file", "dead link"])
-@pytest.mark.parametrize("depth", [0, 1])
-def test_no_folder_in_place_of_a_folder(sim: SpaceSim, what: str, depth: int) -> None:
-    """Something else in the place of an index folder is damage; above it, a temporary folder stands in."""
-    sim.registry().search("deploy")
-    place = index_of(sim.registry(cache_dir=sim.cache))
-    there = (place, place.parent)[depth]
-    shutil.rmtree(there)
-    there.write_text("x") if what == "file" else there.symlink_to("/nonexistent/folder/of/nobody")
-    for _ in range(2):
-        found = sim.registry(cache_dir=sim.cache).search("deploy")
-        assert found.total == 80
-        assert sum("remove the file that stands in place" in text for text in found.warnings) == 2 * depth
-        assert place.is_dir() is not bool(depth)
-    sim.registry(cache_dir=sim.cache).clear()
-
-
-def test_many_threads_and_one_that_clears(sim: SpaceSim) -> None:
-    """Registries of one process that share a cache folder do not disturb each other."""
-    wrong: list[object] = []
-    end = time.monotonic() + 2
-
-    def search() -> None:
-        registry = sim.registry(cache_dir=sim.cache)
-        while time.monotonic() < end:
-            try:
-                if (total := registry.search("deploy").total) != 80:
-                    wrong.append(total)
-            except Exception as error:  # noqa: BLE001 - any is wrong
-                wrong.append(error)
-
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    registry = sim.registry(cache_dir=sim.cache)
-    while time.monotonic() < end:
-        registry.clear()
-    for thread in threads:
-        thread.join()
-    assert wrong == []

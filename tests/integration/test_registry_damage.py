@@ -161,21 +161,6 @@ def test_files_that_vanish_while_a_registry_is_open(sim: SpaceSim, tmp_path: Pat
     assert answers(registry) == expected
 
 
-def test_leftovers_of_killed_processes_are_swept(sim: SpaceSim, tmp_path: Path) -> None:
-    """Half-written files that no snapshot names disturb nobody and go with the next commit."""
-    cache = copy_of(sim, tmp_path)
-    registry = sim.registry(cache_dir=cache)
-    folder = Path(registry.status()[0].cache)
-    leftovers = [folder / name for name in ("MAIN_0123456789abcdef.ryx", "files-99.4242.tmp", "files-77.ryx")]
-    for path in leftovers:
-        path.write_bytes(b"half")
-    expected = answers(sim.fresh())
-    assert answers(registry) == expected
-    registry.rebuild()
-    assert answers(sim.registry(cache_dir=cache)) == expected
-    assert not [path.name for path in leftovers if path.exists()]
-
-
 @pytest.mark.parametrize("number", [(1 << 31) - 2, (1 << 31) - 1, 1 << 31, 10**21 - 1, 10**200])
 def test_attack_a_foreign_table_of_contents_with_a_great_number(sim: SpaceSim, tmp_path: Path, number: int) -> None:
     """The index is made anew with a warning, once, and changes are indexed afterwards as ever."""
@@ -189,17 +174,6 @@ def test_attack_a_foreign_table_of_contents_with_a_great_number(sim: SpaceSim, t
         assert answers(sim.registry(cache_dir=cache)) == expected
         sim.registry(cache_dir=cache).rebuild()
     assert len([path for path in folder.iterdir() if path.suffix == ".toc"]) == 1
-
-
-def test_clearing_gives_back_what_status_counts(sim: SpaceSim, tmp_path: Path) -> None:
-    """``clear`` removes the indexes and says how many bytes that freed; the next search makes them again."""
-    registry = sim.registry(cache_dir=copy_of(sim, tmp_path))
-    expected = answers(registry)
-    before = registry.status()
-    assert [(status.exists, status.items) for status in before] == [(True, 266), (True, 0)]
-    assert registry.clear() == sum(status.bytes for status in before)
-    assert [(status.exists, status.items, status.bytes) for status in registry.status()] == [(False, 0, 0)] * 2
-    assert answers(registry) == expected
 
 
 FULL = """

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from rye import Registry, RyeError
+from rye import Registry
 from tests.support.files import lay
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
@@ -129,19 +128,6 @@ def test_a_file_that_tries_to_break_its_reader(sim: SpaceSim, rel: str) -> None:
     assert time.monotonic() - began < 20
 
 
-def test_every_hostile_file_at_once(sim: SpaceSim) -> None:
-    """Warnings stay few enough to read; the rest is counted."""
-    lay(sim.root("project"), {**REFUSED, **STRANGE})
-    for number in range(40):
-        sim.write("project", f"tools/more/{number}.yaml", b"\xff")
-    registry = sim.registry()
-    assert all_good(registry)
-    warnings = registry.search("").warnings
-    assert len(warnings) <= 25
-    assert any("more files" in warning for warning in warnings)
-    assert all(warning.isprintable() for warning in warnings)
-
-
 def test_names_that_hide_something(sim: SpaceSim) -> None:
     """A name with line breaks, escapes or bytes that are no text is reported in printable form, not listed."""
     folder = os.fsencode(sim.root("project") / "tools")
@@ -175,47 +161,6 @@ def test_a_link_out_of_the_space(sim: SpaceSim) -> None:
     warnings = registry.search("").warnings
     assert sum("out of" in warning for warning in warnings) == 3
     assert len(warnings) == 3
-
-
-@pytest.mark.parametrize("what", ["file", "folder"])
-def test_a_link_out_of_the_space_made_after_indexing(sim: SpaceSim, what: str) -> None:
-    """Between index and page a file or its folder is swapped for a link: the page does not read through it."""
-    secret = lay(sim.folder / "elsewhere", {"deploy.py": '"""deploy secrets"""\n'})
-    registry = sim.registry(max_staleness=float("inf"))
-    assert "good/deploy" in ids(registry)
-    folder = sim.root("project") / "tools" / "good"
-    place = folder / "deploy.py" if what == "file" else folder
-    place.rename(sim.folder / "away")
-    place.symlink_to(secret / "deploy.py" if what == "file" else secret)
-    response = registry.search("deploy", scope="tool", space="project")
-    assert "secrets" not in json.dumps(response.to_dict())
-    assert any("good/deploy" in warning for warning in response.warnings)
-    with pytest.raises(RyeError):
-        registry.get("tool:good/deploy", "project")
-
-
-def test_a_pipe_in_tools(sim: SpaceSim) -> None:
-    """A pipe with the name of a tool hangs nothing: not the walk, and not the page when it takes a file's place."""
-    root = sim.root("project")
-    os.mkfifo(root / "tools" / "pipe.py")
-    registry = sim.registry(max_staleness=float("inf"))
-    assert all_good(registry)
-    assert any("pipe.py" in warning for warning in registry.search("").warnings)
-    place = root / "tools" / "good" / "deploy.py"
-    place.unlink()
-    os.mkfifo(place)
-    done = threading.Event()
-
-    def search() -> None:
-        registry.search("deploy")
-        done.set()
-
-    threading.Thread(target=search, daemon=True).start()
-    assert done.wait(10)
-    for name in ("search.yaml", "keys/trusted/x.toml"):
-        (root.parent / ".ai" / "config" / name).parent.mkdir(parents=True, exist_ok=True)
-        os.mkfifo(root / "config" / name)
-    assert all_good(sim.fresh())
 
 
 @pytest.mark.parametrize("max_staleness", [0, float("inf")])

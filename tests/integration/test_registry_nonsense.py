@@ -122,11 +122,6 @@ def sizes(header: dict[str, Any]) -> dict[str, tuple[int, int]]:
 Harm = Callable[[random.Random, bytearray, int, int], None]
 
 
-def one_byte(chance: random.Random, body: bytearray, begin: int, size: int) -> None:
-    """Change one byte of an array."""
-    body[begin + chance.randrange(size)] ^= chance.randrange(1, 256)
-
-
 def start_full(_: random.Random, body: bytearray, begin: int, size: int) -> None:
     """Fill the first eight bytes with ones."""
     body[begin : begin + min(8, size)] = b"\xff" * min(8, size)
@@ -235,45 +230,6 @@ def test_one_byte_among_the_entries(sim: SpaceSim, tmp_path: Path) -> None:
         registry = sim.registry(cache_dir=cache, max_staleness=60)
         assert ask(registry, "foo:bar")[0] == "unknown-field"
         shutil.rmtree(cache)
-
-
-@pytest.mark.usefixtures("all_large")
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda registry: registry.get("tool:t3").item.id,
-        lambda registry: registry.refs("tool:t3").total,
-        lambda registry: registry.stats().total,
-        lambda registry: registry.why("deploy", "tool:t3").rank,
-        lambda registry: registry.similar("tool:t3").total,
-    ],
-)
-def test_whatever_else_reads_a_damaged_segment(
-    sim: SpaceSim, tmp_path: Path, use: Callable[[Registry], object]
-) -> None:
-    """Loading, references, figures and explanations fix what they meet, too."""
-    expected = use(sim.fresh())
-    for name, cache, path, header, body in trials(sim, tmp_path, start_full):
-        if name in {"path", "id.buffer", "id.offsets", "entry.offsets", "doc.type", "entry.postings"}:
-            write(path, header, body)
-            found = use(sim.registry(cache_dir=cache))
-            assert found == expected or name not in {"id.offsets", "entry.offsets"}
-
-
-@pytest.mark.usefixtures("all_large")
-def test_a_merge_gives_no_right_checksum_to_damage(sim: SpaceSim, tmp_path: Path) -> None:
-    """A segment is read whole before it is merged; where it is damaged, all files are read again."""
-    for name, cache, path, header, body in trials(sim, tmp_path, one_byte):
-        if name not in {"doc.time", "doc.rank", "posting"}:
-            continue
-        write(path, header, body)
-        written = [sim.write("project", f"tools/more/m{number}.py", '"""Deploy more."""\n') for number in range(30)]
-        try:
-            report = sim.registry(cache_dir=cache).refresh()
-            assert [name in text for text in report.warnings if "rebuilt" in text] == [True], report.warnings
-        finally:
-            for one in written:
-                one.unlink()
 
 
 def test_an_error_that_does_not_come_of_damage_is_raised_after_one_attempt(

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from rye import Registry, SearchResponse
-from rye.errors import EnvironmentFault
 from rye.index.store import LOCK_WAIT
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -165,23 +164,6 @@ def test_while_another_process_holds_the_lock(sim: SpaceSim) -> None:
     assert registry.search("something").total == 1
 
 
-def test_the_first_index_while_another_process_holds_the_lock(sim: SpaceSim) -> None:
-    """With no snapshot at all a search waits for the other process, and then says that it is busy."""
-    place = folder(sim)
-    registry = sim.registry()
-    for index in registry._indexes._spaces:
-        index.lock_wait = 0.3
-    with process(sim, HOLD, place) as holder:
-        go(holder)
-        assert line(holder) == "held"
-        with pytest.raises(EnvironmentFault) as caught:
-            registry.search("deploy")
-        assert caught.value.code == "index-busy"
-        assert caught.value.hint
-        threading.Timer(0.3, go, (holder,)).start()
-        assert sim.registry().search("deploy").total == ITEMS
-
-
 def test_a_lock_left_by_a_killed_process_is_free(sim: SpaceSim) -> None:
     """The lock goes with the process, not with a file."""
     sim.registry().refresh()
@@ -319,24 +301,3 @@ def replace_whole(sim: SpaceSim, rel: str, number: int) -> None:
     sim.write("project", f"../fresh/{rel}", tool(number, "server"))
     made = sim.path("project", f"../fresh/{rel}")
     made.replace(sim.path("project", rel))
-
-
-@pytest.mark.slow
-def test_threads_with_a_registry_each(sim: SpaceSim) -> None:
-    """Eight registries in one process over one cache that none of them has filled yet."""
-    barrier = threading.Barrier(8)
-    totals: list[tuple[int, bool]] = []
-
-    def ask() -> None:
-        registry: Registry = sim.registry()
-        barrier.wait()
-        response = registry.search("deploy")
-        totals.append((response.total, response.stale))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert totals == [(ITEMS, False)] * 8
-    assert_same_as_fresh(sim)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import random
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +14,6 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, QueryError, Registry
-from tests.support.files import lay
 from tests.support.spacesim import SpaceSim, no_own_items
 
 QUERIES = (
@@ -63,29 +60,6 @@ def settle(registry: Registry) -> None:
 # segments
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="what a process has mapped is read from /proc")
-def test_an_older_index_is_let_go_without_a_garbage_collection(sim: SpaceSim) -> None:
-    """A server that lives on does not hold the file of every index that it ever read."""
-
-    def gone() -> int:
-        mapped = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-        return sum(str(sim.folder) in line and line.endswith("(deleted)") for line in mapped)
-
-    registry, counts = sim.registry(), []
-    gc.collect()
-    gc.disable()
-    try:
-        for number in range(8):
-            sim.write("project", "tools/t.py", tool(number))
-            registry.search("deploy", sort_by="name", facets=["type"])
-            registry.search("name:t deploi")
-            registry.verify()
-            counts.append(gone())
-    finally:
-        gc.enable()
-    assert counts[-1] == counts[3] <= 2, counts
-
-
 def test_scores_do_not_depend_on_segments_or_deletions(sim: SpaceSim) -> None:
     """Laid in batches, with deletions between, items are found and scored as if laid at once."""
     registry = sim.registry()
@@ -100,28 +74,6 @@ def test_scores_do_not_depend_on_segments_or_deletions(sim: SpaceSim) -> None:
             sim.delete("project", rel)
         assert answers(registry) == answers(sim.fresh())
     assert segments == [1, 2, 3]
-
-
-def test_scores_do_not_depend_on_the_order_of_indexing(sim: SpaceSim, tmp_path: Path) -> None:
-    """The same files written in another order, one by one or all at once, give the same answers."""
-    numbers = list(range(60))
-    other = SpaceSim(tmp_path / "other", bundles=("shop",))
-    one_by_one = other.registry()
-    for number in numbers:
-        sim.write("project", f"tools/t{number}.py", tool(number))
-    numbers.sort(key=lambda number: number * 37 % 61)
-    for number in numbers:
-        other.write("project", f"tools/t{number}.py", tool(number))
-        one_by_one.refresh()
-    assert without_place(answers(one_by_one)) == without_place(answers(sim.registry()))
-
-
-def without_place(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return answers without the paths of their files."""
-    for response in found:
-        for hit in response["results"]:
-            del hit["path"]
-    return found
 
 
 def test_scores_count_only_the_space_searched(sim: SpaceSim) -> None:
@@ -255,15 +207,6 @@ def test_a_folder_that_comes_and_goes(sim: SpaceSim) -> None:
     assert registry.search("deploy").total == 1
 
 
-def test_case_and_form_of_names_are_their_own(sim: SpaceSim) -> None:
-    """Ids that differ only in case are two items; a rename from one to the other is seen."""
-    registry = sim.registry()
-    sim.write("project", "tools/Deploy.py", tool(1))
-    assert [hit.id for hit in registry.search("deploy").results] == ["Deploy"]
-    sim.move("project", "tools/Deploy.py", "tools/deploy.py")
-    assert [hit.id for hit in registry.search("deploy").results] == ["deploy"]
-
-
 # what is not done
 
 
@@ -294,37 +237,6 @@ def test_a_file_dated_in_the_future_is_not_read_at_every_search(sim: SpaceSim) -
     path.write_text('"""word bbbb"""\n', encoding="utf-8")
     os.utime(path, (4e9, 4e9))
     assert registry.search("bbbb", relax=False).total == 1
-
-
-def test_a_touched_file_is_not_indexed_again(sim: SpaceSim) -> None:
-    """Another time with the same bytes is no change."""
-    for number in range(20):
-        sim.write("project", f"tools/t{number}.py", tool(number))
-    registry = sim.registry()
-    settle(registry)
-    os.utime(sim.path("project", "tools/t1.py"), ns=(10**18, 10**18))
-    report = registry.refresh()
-    assert (report.added, report.changed, report.removed, report.unchanged) == (0, 0, 0, 20)
-
-
-def test_what_a_refresh_reports(sim: SpaceSim) -> None:
-    """Files added, changed, removed and unchanged since the last one, over all spaces."""
-    registry = sim.registry()
-    for number in range(5):
-        sim.write("project", f"tools/t{number}.py", tool(number))
-        sim.write("user", f"tools/t{number}.py", tool(number))
-    assert registry.refresh().to_dict() == {
-        "added": 10, "changed": 0, "removed": 0, "unchanged": 0, "stale": False, "temporary": False, "warnings": []
-    }  # fmt: skip
-    sim.write("project", "tools/t0.py", tool(77))
-    sim.delete("user", "tools/t0.py")
-    sim.move("user", "tools/t1.py", "tools/new.py")
-    sim.write("system:shop", "tools/bad.yaml", b"\xff")
-    report = registry.refresh()
-    assert (report.added, report.changed, report.removed, report.unchanged) == (2, 1, 2, 7)
-    assert any("bad.yaml" in warning for warning in report.warnings)
-    rebuilt = registry.rebuild()
-    assert (rebuilt.added, rebuilt.changed, rebuilt.removed) == (10, 0, 0)
 
 
 # max_staleness
@@ -375,18 +287,3 @@ def test_one_scan_serves_all_calls_within(sim: SpaceSim) -> None:
     sim.write("project", "tools/t2.py", tool(2))
     assert registry.search("deploy").total == 3
     assert task.run(lambda: registry.search("deploy").total) == 3
-
-
-def test_progress_is_reported(sim: SpaceSim) -> None:
-    """Files done, files to do and the source, from none to all, and nothing when there is nothing to do."""
-    lay(sim.root("project"), {f"tools/t{number}.py": tool(number) for number in range(120)})
-    reported: list[tuple[int, int, str]] = []
-    registry = sim.registry(progress=lambda done, total, source: reported.append((done, total, source)))
-    registry.search("deploy")
-    assert reported[0] == (0, 120, "project")
-    assert reported[-1] == (120, 120, "project")
-    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
-    settle(registry)
-    reported.clear()
-    registry.search("deploy")
-    assert reported == []

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rye import Registry, SearchResponse
+from rye import Registry
 from rye.embedding.protocol import PROBE, Floats
-from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
+from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
 from rye.index import vectors as vector_files
 from rye.index.chunks import chunks_of
 from rye.items.model import ItemType
@@ -122,20 +119,6 @@ def test_only_what_changed_is_embedded(sim: SpaceSim) -> None:
     assert texts() == probes
 
 
-def test_a_long_life_of_changes_leaves_no_garbage(sim: SpaceSim) -> None:
-    """However often items change, the files hold about what is needed, in few pieces."""
-    embedder = Hashed()
-    registry = sim.registry(embedder=embedder)
-    for turn in range(30):
-        for number in range(5):
-            sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool {number} {turn}."""\n')
-        registry.embed()
-    assert_right(sim, registry, embedder)
-    assert len(files(sim)) == 3
-    assert files(sim)[0].stat().st_size < 20_000
-    assert not list(sim.cache.glob("v1/*/*.tmp"))
-
-
 def test_models_never_mix(sim: SpaceSim) -> None:
     """Another model has vectors of its own; going back needs no new ones."""
     one, two = Hashed(), Hashed("hashed:2", 16)
@@ -165,59 +148,6 @@ def test_attack_a_server_changes_its_model_under_the_same_name(sim: SpaceSim, di
         assert report.missing == 0
     assert not report.warnings
     assert any("another one now" in text for text in sim.registry(embedder=Hashed()).embed().warnings)
-
-
-class Odd(Hashed):
-    """Answers with vectors that are allowed, and as odd as may be."""
-
-    def __init__(self, factor: float) -> None:
-        super().__init__()
-        self.factor = factor
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        """Return rows of another length."""
-        return super().embed(texts) * self.factor
-
-
-@pytest.mark.parametrize("factor", [0.992, 1.008])
-def test_attack_vectors_of_inexact_length_are_not_another_model(sim: SpaceSim, factor: float) -> None:
-    """They are what the protocol allows: a later process finds the same model and embeds nothing anew."""
-    sim.registry(embedder=Odd(factor)).embed()
-    again = Odd(factor)
-    registry = sim.registry(embedder=again)
-    found = registry.search("tool", mode="semantic", threshold=0), registry.similar("tool:demo/tool1", mode="semantic")
-    assert not any("made anew" in text for one in found for text in one.warnings)
-    assert again.texts.count(PROBE) == 1
-    assert len(again.texts) == 2  # of which one is the query: what others are to be like is embedded already
-
-
-def test_attack_a_model_that_answers_zeros_from_now_on(sim: SpaceSim) -> None:
-    """It has failed and is no other model: the vectors that there are stay, and words answer meanwhile."""
-    sim.registry(embedder=Hashed()).embed()
-    before = files(sim)
-    with pytest.raises(UnavailableError, match="answers with zeros"):
-        sim.registry(embedder=Odd(0)).embed()
-    found = sim.registry(embedder=Odd(0)).search("tool", mode="semantic")
-    assert found.search_type == "keyword"
-    assert any("answers with zeros" in text for text in found.warnings)
-    assert files(sim) == before
-    again = Hashed()
-    assert not sim.registry(embedder=again).embed().warnings
-    assert again.texts == [PROBE]
-
-
-def test_vectors_of_models_long_unused_are_swept(sim: SpaceSim) -> None:
-    """After a month, when the next vectors are made; until then they are kept."""
-    sim.registry(embedder=Hashed("old", 8)).embed()
-    old = files(sim)
-    sim.registry(embedder=Hashed()).embed()
-    assert set(files(sim)) > set(old)
-    for path in old:
-        os.utime(path, (1, 1))
-    sim.write("project", "tools/demo/more.py", '"""More."""\n')
-    sim.registry(embedder=Hashed()).embed()
-    assert not {path for path in old if path.exists() and path.parent == old[0].parent} or len(old) > 1
-    assert any(not path.exists() for path in old)
 
 
 @pytest.mark.parametrize("spoil", ["cut", "garbage", "short", "empty", "gone", "all gone", "flipped"])
@@ -282,28 +212,6 @@ def test_the_state_of_vectors_is_listed_by_model(sim: SpaceSim) -> None:
     assert reported("project") == {}
 
 
-def test_of_an_item_embedded_again_the_status_counts_the_newest_vectors(sim: SpaceSim) -> None:
-    """Also where a process was killed before it removed the older file."""
-
-    class Refusing(Hashed):
-        refused = "rollback"
-
-        def embed(self, texts: Sequence[str]) -> Floats:
-            return super().embed(["" if self.refused in text else text for text in texts])
-
-    embedder = Refusing()
-    registry = sim.registry(embedder=embedder)
-    lacking = registry.embed().vectors
-    older = {path: path.read_bytes() for path in files(sim)}
-    embedder.refused = "no such word"
-    whole = registry.embed().vectors
-    assert whole == lacking + 2
-    for path, data in older.items():
-        path.write_bytes(data)
-    statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
-    assert sum(one.vectors for one in statuses) == whole
-
-
 def test_the_cache_is_private(sim: SpaceSim) -> None:
     """Vectors lie where the index does, and a folder others may write to is refused."""
     sim.registry(embedder=Hashed()).embed()
@@ -344,72 +252,6 @@ def test_a_file_that_changes_while_it_is_embedded_is_left_for_the_next_time(sim:
     embedder.meddles = False
     assert registry.embed().missing == 0
     assert_right(sim, registry, embedder)
-
-
-def test_progress_is_reported(sim: SpaceSim) -> None:
-    """How many items of how many, of which source."""
-    reported: list[tuple[int, int, str]] = []
-    sim.registry(embedder=Hashed(), progress=lambda *what: reported.append(what)).embed()
-    assert (6, 6, "meaning of project") in reported
-    assert (1, 1, "meaning of system:shop") in reported
-
-
-def test_cancelling_stops_it_and_keeps_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The caller's word ends the work between two batches; the next time only the rest is made."""
-    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
-    stopping = Hashed()
-    sim.registry().refresh()
-    with pytest.raises(CancelledError):
-        sim.registry(embedder=stopping, cancelled=lambda: len(stopping.texts) > 11).embed()
-    embedder = Hashed()
-    registry = sim.registry(embedder=embedder)
-    assert registry.embed().missing == 0
-    assert_right(sim, registry, embedder)
-    assert not any("tool0" in text for text in embedder.texts)
-
-
-def test_killed_processes_leave_what_can_be_used(sim: SpaceSim) -> None:
-    """Whenever a process that makes vectors is killed, the next one has all of them, and they are right."""
-    for number in range(60):
-        sim.write("project", f"tools/many/tool{number}.py", f'"""Many {number}."""\n')
-    code = (
-        "import sys; from rye import Registry; from rye.index import vectors as vector_files\n"
-        "from tests.support.embedders import Hashed\n"
-        "vector_files.SAVE_SECONDS, vector_files.TEXTS_PER_REQUEST = 0.0, 3\n"
-        "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3], embedder=Hashed())\n"
-        "registry.refresh(); print('ready', flush=True); registry.embed()\n"
-    )
-    places = [str(sim.project), str(sim.user), str(sim.cache)]
-    for turn in range(6):
-        process = subprocess.Popen([sys.executable, "-c", code, *places], cwd=ROOT, stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(0.004 * turn)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        sim.write("project", f"tools/many/tool{turn}.py", f'"""Changed {turn}."""\n')
-    embedder = Hashed()
-    registry = sim.registry(embedder=embedder)
-    report = registry.embed()
-    assert (report.missing, report.warnings) == (0, ())
-    assert_right(sim, registry, embedder)
-    assert not list(sim.cache.glob("v1/*/*.tmp"))
-
-
-def test_two_processes_make_vectors_at_once(sim: SpaceSim) -> None:
-    """One makes them, the other waits for them; both have all."""
-    code = (
-        "import sys; from rye import Registry; from tests.support.embedders import Hashed\n"
-        "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3], embedder=Hashed())\n"
-        "report = registry.embed(); print(report.missing, report.items)\n"
-    )
-    places = [str(sim.project), str(sim.user), str(sim.cache)]
-    started = [
-        subprocess.Popen([sys.executable, "-c", code, *places], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    assert {process.communicate()[0] for process in started} == {"0 7\n"}
 
 
 class Held(Hashed):
@@ -466,95 +308,6 @@ def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
     whole = busy.search("tool number", mode="semantic")
     assert whole.total > found.total or same == "neither"
     assert not whole.warnings
-
-
-def test_a_search_makes_vectors_for_a_time_and_the_next_one_goes_on(
-    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An item of each space at least, unless no time is given; words rank the others, and a warning counts them."""
-    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
-
-    def lacking(found: SearchResponse) -> int:
-        texts = [text for text in found.warnings if text.startswith("project: ")]
-        assert all("items have no vectors yet, only words rank them: the next search goes on" in each for each in texts)
-        return int(texts[0].split()[1]) if texts else 0
-
-    none = sim.registry(embedder=Hashed(), embed_seconds=0)
-    for mode, method in (("hybrid", "weighted"), ("semantic", "keyword_fallback")):
-        found = none.search("tool number", mode=mode)
-        assert (found.method, lacking(found), none.lacks_vectors) == (method, 6, True)
-    registry = sim.registry(embedder=Hashed(), embed_seconds=1e-9)
-    left: list[int] = []
-    ranked: list[int] = []
-    while not left or left[-1]:
-        found = registry.search("tool number", mode="hybrid")
-        left.append(lacking(found))
-        ranked.append(sum(hit.similarity is not None for hit in found.results))
-    assert left == sorted(left, reverse=True)
-    assert len(set(left)) == len(left) > 3
-    assert ranked == sorted(ranked)
-    assert not registry.lacks_vectors
-    whole = sim.registry(embedder=Hashed()).search("tool number", mode="hybrid")
-    assert [hit.id for hit in found.results] == [hit.id for hit in whole.results]
-    for value in (-1, math.nan, "5", True):
-        with pytest.raises(ArgumentError, match="embed_seconds"):
-            sim.registry(embed_seconds=value)
-
-
-def test_a_search_that_finds_the_vectors_in_use_makes_none(sim: SpaceSim) -> None:
-    """While another thread makes those of one space, a search does not embed the items of the others."""
-    held = Held(1)
-    with embedding(sim, held, embed_seconds=0) as busy:
-        held.calls, before = 100, len(held.texts)
-        found = busy.search("tool number", mode="hybrid")
-        assert set(held.texts[before:]) <= {PROBE, "tool number"}
-        assert {text.partition(":")[0] for text in found.warnings} == {"project", "user", "system"}
-    assert not busy.search("tool number", mode="hybrid").warnings
-
-
-def test_the_rest_of_the_vectors_is_made_by_index_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little time a search has."""
-    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
-    registry = sim.registry(embedder=Hashed(), embed_seconds=0)
-    registry.search("tool number", mode="hybrid")
-    assert registry.embed().missing == 0
-    assert not registry.lacks_vectors
-    assert not registry.search("tool number", mode="hybrid").warnings
-
-
-def test_commands_search_while_another_makes_vectors(sim: SpaceSim) -> None:
-    """By ``rye index vectors`` with a server that hangs; the same and another model answer meanwhile."""
-    let_go = threading.Event()
-
-    def answer(body: Any) -> tuple[int, bytes]:
-        if body["model"] == "slow" and len(body["input"]) > 1:
-            let_go.wait(100)
-        return 200, answered(body["input"], "ollama")
-
-    rye, places = [sys.executable, "-m", "rye"], ["--project", str(sim.project)]
-    sim.registry().refresh()
-
-    def by(embedder: str) -> dict[str, str]:
-        return {**os.environ, "RYE_CACHE_DIR": str(sim.cache), "RYE_EMBEDDER": embedder}
-
-    with serving(answer) as (url, requests):
-        slow = by(f"ollama:slow@{url}")
-        making = subprocess.Popen([*rye, "index", "vectors", *places], cwd=ROOT, env=slow, stderr=subprocess.DEVNULL)
-        while not any(len(body["input"]) > 1 for _, _, body in requests):
-            time.sleep(0.01)
-        words = [*rye, "search", "deploying", "--space", "project", "--mode", "semantic", *places]
-        quick, same = (
-            subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-            for env in (by(f"ollama:quick@{url}"), slow)
-        )
-        assert making.poll() is None
-        let_go.set()
-        making.wait()
-    assert quick.returncode == 0, quick.stderr
-    assert "guide" in quick.stdout
-    assert "another process" not in quick.stderr
-    assert same.returncode == 0, same.stderr
-    assert "6 of 6 items have no vectors yet, only words rank them: another process is making them" in same.stderr
 
 
 # Which embedder
@@ -648,41 +401,6 @@ def test_settings_at_fault_embed_nothing(sim: SpaceSim, settings: str, problem: 
     assert registry.search("tool").total
 
 
-@pytest.mark.parametrize("semantic", ["{embeder: none}", "{embedder: nonsense}", "7"])
-def test_what_is_named_counts_before_settings_at_fault(
-    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, semantic: str
-) -> None:
-    """By option or variable: the server is asked as if they said nothing, and a warning names the part left out."""
-    sim.write("user", "config/search.yaml", f"semantic: {semantic}\n")
-    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, _):
-        named = sim.registry(embedder=f"ollama:m@{url}").search("first tool", mode="semantic", threshold=0)
-        monkeypatch.setenv("RYE_EMBEDDER", f"ollama:m@{url}")
-        for found in (named, sim.registry().search("first tool", mode="semantic", threshold=0)):
-            assert found.search_type == "semantic"
-            assert sum("its part 'semantic' is left out" in text for text in found.warnings) == 1
-        sim.write("user", "config/search.yaml", "semantic: [\n")
-        found = sim.registry().search("first tool", mode="semantic", threshold=0)
-        assert found.search_type == "semantic"
-        assert sum("search.yaml is left out" in text for text in found.warnings) == 1
-
-
-def test_the_warning_names_what_turned_it_off(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The option, the variable or the file: there it can be turned on."""
-
-    def reported(**options: Any) -> str:
-        with pytest.raises(UnavailableError) as caught:
-            sim.registry(**options).embed()
-        assert caught.value.code == "embedder-off"
-        return caught.value.message.removeprefix("searching by meaning is turned off by ")
-
-    assert reported(embedder="none") == "the option embedder"
-    sim.write("user", "config/search.yaml", "semantic: {embedder: none}\n")
-    assert reported().startswith("'semantic' of ")
-    assert reported().endswith("search.yaml")
-    monkeypatch.setenv("RYE_EMBEDDER", "none")
-    assert reported() == "RYE_EMBEDDER"
-
-
 def test_attack_a_project_or_bundle_that_chooses_where_texts_are_sent(sim: SpaceSim) -> None:
     """Neither is asked: their files choose no embedder, and it is said that they tried."""
     with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
@@ -695,14 +413,6 @@ def test_attack_a_project_or_bundle_that_chooses_where_texts_are_sent(sim: Space
         report = sim.registry(embedder=Hashed()).embed()
         assert requests == []
     assert sum("search.yaml" in text for text in report.warnings) == 2
-
-
-@pytest.mark.parametrize("embedder", ["", "word2vec", 7, object()])
-def test_what_is_no_embedder_is_refused(sim: SpaceSim, embedder: Any) -> None:
-    """When the registry is made, not when it is used."""
-    with pytest.raises(ArgumentError) as caught:
-        sim.registry(embedder=embedder)
-    assert caught.value.code == "bad-embedder"
 
 
 # The embedded model, in processes of its own
@@ -721,18 +431,6 @@ def run(code: str, *words: str, **variables: str) -> subprocess.CompletedProcess
     return subprocess.run(
         [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, check=False, env=environment
     )
-
-
-def test_a_search_by_words_does_not_load_the_embedder() -> None:
-    """The plain install brings the embedder; only a query that is searched by meaning pays for loading it."""
-    code = (
-        "import sys; from rye.cli import main\n"
-        "for query in ('sign', 'title:mcp', 'key NEAR/3 revoke', 'sign*'):\n"
-        "    assert main(['search', query, '--format=ids']) == 0\n"
-        "print([name for name in ('tokenizers', 'safetensors', 'wordllama') if name in sys.modules])\n"
-    )
-    done = run(code)
-    assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
 
 
 def test_the_embedded_model_opens_no_socket(sim: SpaceSim) -> None:

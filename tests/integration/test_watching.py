@@ -103,29 +103,6 @@ def test_every_kind_of_change_is_followed(sim: SpaceSim) -> None:
         until(lambda: found(registry, "orchestrator is:trusted") == ["threads/orchestrator"])
 
 
-def test_what_lies_beside_the_items_is_nobodys_business(sim: SpaceSim) -> None:
-    """Logs that an agent writes into the space's folder make no one index anything."""
-    registry = sim.registry()
-    heard: list[Collection[Path]] = []
-    with watched(registry, heard.append):
-        for number in range(20):
-            sim.write("project", f"state/log{number}.txt", "x")
-            time.sleep(0.01)
-        time.sleep(0.3)
-        assert heard == []
-        assert registry.max_staleness == float("inf")
-
-
-def test_a_watch_that_ends_leaves_a_registry_that_looks(sim: SpaceSim) -> None:
-    """After its end each search scans again."""
-    registry = sim.registry()
-    with watched(registry):
-        assert registry.max_staleness == float("inf")
-    assert registry.max_staleness == 0.0
-    sim.write("project", "knowledge/fresh/bread.md", "# Bread\n")
-    assert found(registry, "bread") == ["fresh/bread"]
-
-
 def test_a_space_that_is_replaced_is_watched_anew(sim: SpaceSim) -> None:
     """After the folder was swapped for another, as by a checkout, changes in the new one are seen."""
     registry = sim.registry()

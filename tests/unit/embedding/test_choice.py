@@ -64,16 +64,6 @@ def test_a_line_that_names_none_is_refused(line: str) -> None:
     ]
 
 
-def test_turned_off_is_unavailable() -> None:
-    """``none`` opens nothing, and the message says what chose it."""
-    with pytest.raises(UnavailableError, match="turned off"):
-        open_embedder(Choice.parse("none"))
-    with pytest.raises(UnavailableError) as caught:
-        open_embedder(Choice.parse("none"), "the option embedder")
-    assert caught.value.message == "searching by meaning is turned off by the option embedder"
-    assert caught.value.hint == "name an embedder there"
-
-
 def test_a_key_goes_over_no_open_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """To this machine or encrypted a key is sent; elsewhere it is an error before anything is sent."""
     monkeypatch.setenv("RYE_EMBEDDER_KEY", "secret")
@@ -88,13 +78,6 @@ def test_a_key_goes_over_no_open_line(monkeypatch: pytest.MonkeyPatch) -> None:
         open_embedder(Choice("openai", "m", "https://far.example"))
 
 
-def test_how_to_ask_is_the_users_whatever_is_asked() -> None:
-    """Batch, timeout and key variable of the settings hold for the embedder that a line names."""
-    asked = Choice(batch=7, timeout=2.0, key_variable="K", threshold=0.9).asking(Choice.parse("ollama:m"))
-    assert (asked.kind, asked.batch, asked.timeout, asked.key_variable) == ("ollama", 7, 2.0, "K")
-    assert asked.threshold is None
-
-
 def test_settings_of_a_model_hold_however_the_model_is_chosen() -> None:
     """Threshold and prefixes of the settings belong to their model, wherever it is asked."""
     settings = Choice("ollama", "m", "http://a:1", threshold=0.5, query_prefix="q: ", document_prefix="d: ")
@@ -102,16 +85,6 @@ def test_settings_of_a_model_hold_however_the_model_is_chosen() -> None:
     assert asked == Choice("ollama", "m", "http://b:2", threshold=0.5, query_prefix="q: ", document_prefix="d: ")
     other = settings.asking(Choice.parse("ollama:other"))
     assert (other.query_prefix, other.document_prefix, other.threshold) == ("", "", None)
-
-
-def test_a_model_without_a_server_takes_no_prefix() -> None:
-    """It would have no effect."""
-    with pytest.raises(ArgumentError, match=r"embedder 'wordllama': wordllama takes no query_prefix \('query: '\)"):
-        Choice(query_prefix="query: ").checked()
-    with pytest.raises(ArgumentError, match=r"embedder 'none': none takes no model \('m'\) and no url"):
-        Choice("none", "m", "http://x").checked()
-    with pytest.raises(ArgumentError, match="embedder 'ollama': ollama needs the name of a model"):
-        Choice("ollama").checked()
 
 
 @pytest.mark.parametrize(

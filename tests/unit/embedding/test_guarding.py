@@ -10,7 +10,7 @@ import pytest
 
 from rye.embedding.guarded import GuardedEmbedder
 from rye.errors import ArgumentError, UnavailableError
-from tests.support.embedders import Broken, Hashed
+from tests.support.embedders import Hashed
 
 Spoil = Callable[[Any], Any]
 
@@ -82,29 +82,6 @@ def test_right_answers_pass(form: Spoil) -> None:
     assert np.allclose(GuardedEmbedder(Asymmetric(form)).embed_query("one"), Hashed().embed(["query one"])[0])
 
 
-def test_its_own_reasons_pass() -> None:
-    """An embedder that knows why it cannot be used says so itself."""
-    with pytest.raises(UnavailableError, match="went away"):
-        GuardedEmbedder(Broken(0)).embed(["one"])
-
-
-def test_dimensions_that_cannot_be_had_are_a_reason() -> None:
-    """Whatever the property raises."""
-
-    class Vague(Hashed):
-        @property
-        def dimensions(self) -> int:
-            """Be at fault."""
-            return crash(None)  # type: ignore[no-any-return]
-
-        @dimensions.setter
-        def dimensions(self, _: int) -> None:
-            """Take it."""
-
-    with pytest.raises(UnavailableError, match="RuntimeError"):
-        _ = GuardedEmbedder(Vague()).dimensions
-
-
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -125,19 +102,6 @@ def test_attack_an_attribute_that_is_not_what_it_should_be(name: str, values: li
         assert name in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("threshold", np.float32(0.5)), ("threshold", 1), ("dimensions", np.int64(48))]
-)
-def test_numbers_of_any_kind_are_numbers(name: str, value: Any) -> None:
-    """Those of numpy, too."""
-    embedder = Hashed()
-    setattr(embedder, name, value)
-    found = GuardedEmbedder(embedder)
-    assert getattr(found, name) == value
-    assert type(found.threshold) is float
-    assert type(found.dimensions) is int
-
-
 def test_attack_an_attribute_that_raises() -> None:
     """The reason is an error of rye's own, whatever was raised."""
 
@@ -151,12 +115,3 @@ def test_attack_an_attribute_that_raises() -> None:
 
     with pytest.raises(ArgumentError, match=r"of type Vague, is not what .*: raised RuntimeError: CUDA"):
         GuardedEmbedder(cast("Any", Vague()))
-
-
-def test_dimensions_that_are_wrong_only_later_are_a_reason() -> None:
-    """What was right when the embedder was given may change."""
-    embedder = Hashed()
-    guarded = GuardedEmbedder(embedder)
-    embedder.dimensions = 0
-    with pytest.raises(UnavailableError, match="says that its dimensions are 0"):
-        guarded.embed(["one"])

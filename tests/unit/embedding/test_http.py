@@ -81,12 +81,6 @@ def test_attack_a_byte_now_and_then(part: str) -> None:
         assert time.monotonic() - began < SECONDS + 0.5
 
 
-def test_a_deadline_that_is_over_opens_no_connection() -> None:
-    """Nothing is sent."""
-    with pytest.raises(TimeoutError):
-        post("http://127.0.0.1:1/", {}, b"", deadline=time.monotonic() - 1, limit=1)
-
-
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
     """Return a file with a certificate of ``localhost`` and its key."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import socket
 import time
 from typing import Any
 
@@ -53,14 +51,6 @@ def test_texts_go_out_in_batches_and_vectors_come_back_in_order(kind: str) -> No
     assert not any("authorization" in headers for _, headers, _ in requests)
 
 
-def test_vectors_are_brought_to_length_one() -> None:
-    """What a server sends may have any length; zeros stay zeros."""
-    body = json.dumps({"embeddings": [[3, 4], [0, 0]]}).encode()
-    with serving(lambda _: (200, body)) as (url, _):
-        found = embedder(url).embed(["a", "b"])
-    assert np.allclose(found, np.array([[0.6, 0.8], [0.0, 0.0]]))
-
-
 def test_the_key_is_sent_as_a_bearer_token() -> None:
     """And stands in no error."""
     with serving(lambda _: (401, b"no, secret-1")) as (url, requests), pytest.raises(UnavailableError) as caught:
@@ -83,15 +73,6 @@ def test_queries_and_texts_of_items_get_their_prefixes(kind: str) -> None:
     plain, queries = embedder(url, kind), embedder(url, kind, query_prefix="query: ")
     assert asked.model == f"{plain.model} after 'passage: '"
     assert queries.model == plain.model
-
-
-def test_dimensions_are_asked_for_when_they_are_not_known() -> None:
-    """One request, and only if nothing was embedded before."""
-    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
-        asked = embedder(url)
-        assert asked.dimensions == asked.dimensions == 48
-        assert asked.embed([]).shape == (0, 48)
-    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -194,23 +175,6 @@ def test_attack_a_server_that_hangs() -> None:
     assert len(requests) == 1
 
 
-def test_a_server_that_is_not_there() -> None:
-    """The message names the server and the reason."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(UnavailableError, match=url) as caught:
-        embedder(url).embed(["a"])
-    assert caught.value.code == "embedder-unreachable"
-
-
-def test_a_model_that_is_not_there() -> None:
-    """The hint is the command that fetches it."""
-    error = refusal(b'{"error": "model \\"m\\" not found, try pulling it first"}', status=404)
-    assert error.code == "model-missing"
-    assert error.hint == "for Ollama: ollama pull m"
-
-
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_busy_server_is_asked_again(status: int) -> None:
     """Twice more, and then given up; after 500, which may mean the text, when a short one is refused as well."""
@@ -248,14 +212,6 @@ def test_attack_a_text_that_the_server_refuses_costs_that_text_alone(status: int
         assert len(requests) < 40
         with pytest.raises(UnavailableError, match="refuses the query"):
             embedder.embed_query("forbidden")
-
-
-def test_a_server_that_refuses_everything_is_not_asked_for_each_text() -> None:
-    """The error is the server's own, after a few requests."""
-    with serving(lambda _: (400, b"no")) as (url, requests):
-        with pytest.raises(UnavailableError, match="HTTP status 400: no"):
-            ServerEmbedder(Choice("ollama", "m", url)).embed(["a text of some length " * 20] * 500)
-        assert len(requests) == 2
 
 
 @pytest.mark.parametrize(

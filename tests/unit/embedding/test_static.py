@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from rye.embedding import static
-from rye.embedding.choice import Choice
-from rye.embedding.loader import open_embedder
 from rye.embedding.static import StaticEmbedder
 from rye.errors import UnavailableError
 from tests.support.files import lay
@@ -47,29 +45,10 @@ def test_a_vector_is_the_mean_of_the_tokens_of_a_text(embedder: StaticEmbedder) 
     assert not found[1].any()
 
 
-def test_a_vector_does_not_depend_on_what_it_is_made_with(embedder: StaticEmbedder) -> None:
-    """Bit for bit the same alone and in a batch of any size."""
-    many = [f"{text} {number}" for number in range(90) for text in TEXTS[:3]]
-    together = embedder.embed(many)
-    assert (together == np.concatenate([embedder.embed([text]) for text in many])).all()
-
-
 def test_near_texts_are_near(embedder: StaticEmbedder) -> None:
     """What means the same is nearer than what does not, without a word in common."""
     query, near, far = embedder.embed(["exchange rate of the euro", "convert currencies", "bake a loaf of bread"])
     assert query @ near > max(query @ far, embedder.threshold)
-
-
-def test_the_model_is_named_by_its_bytes(embedder: StaticEmbedder) -> None:
-    """The name is the same each time, and tells which weights and tokenizer they are."""
-    assert embedder.model == StaticEmbedder().model
-    assert embedder.model.startswith("wordllama:l2_supercat_256:")
-
-
-def test_the_threshold_can_be_chosen() -> None:
-    """The user's own threshold stands in the place of the model's."""
-    assert open_embedder(Choice(threshold=0.5)).threshold == 0.5
-    assert open_embedder(Choice()).threshold == static.THRESHOLD
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
