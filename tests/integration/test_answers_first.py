@@ -23,7 +23,7 @@ ITEMS = Path(__file__).resolve().parents[2] / "items"
 MANUAL_ITEMS = sum(path.is_file() and path.name != "rye.list" for path in ITEMS.rglob("*.*"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     """A registry of a repository with twelve skills, and of rye's own manual."""
     folder = tmp_path_factory.mktemp("team")

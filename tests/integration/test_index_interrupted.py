@@ -19,7 +19,7 @@ FILES = 4_500
 """So many that several processes work and write runs."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay a project that takes some seconds to index."""
     sim = SpaceSim(tmp_path_factory.mktemp("interrupted"), bundles=())

@@ -11,7 +11,7 @@ from tests.support.spacesim import SpaceSim, furnish
 from tests.unit.cli.workshop import FILES, Workshop, lay
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay the furnished spaces; tests of this module only read them."""
     found = SpaceSim(tmp_path_factory.mktemp("sim"))
@@ -19,7 +19,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """Lay the workshop; tests of this module only read it."""
     return lay(tmp_path_factory.mktemp("shop"))

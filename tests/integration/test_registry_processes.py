@@ -199,7 +199,6 @@ def test_several_processes_make_the_first_index_at_once(sim: SpaceSim) -> None:
     assert_same_as_fresh(sim)
 
 
-@pytest.mark.slow
 def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
     """One writes, the other answers from the snapshot: never an error or an item twice, and in the end all is in."""
     sim.registry().refresh()
@@ -223,7 +222,6 @@ def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
     assert_same_as_fresh(sim)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("script", [INDEX, CHANGE], ids=["all files", "one file"])
 def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim, script: str) -> None:
     """Whatever it leaves behind, the next search answers as a fresh index does, without an error."""
@@ -251,7 +249,6 @@ def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim, script: str) 
 # threads
 
 
-@pytest.mark.slow
 def test_threads_share_a_registry_while_files_change(sim: SpaceSim) -> None:
     """Eight threads ask while files are replaced, signed anew, removed and added: right answers, no errors."""
     for number in range(40):

@@ -29,7 +29,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
         yield sim
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def registry(sim: SpaceSim) -> Registry:
     """Return one registry for all tests."""
     return sim.registry()

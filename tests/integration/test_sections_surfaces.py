@@ -16,7 +16,7 @@ from tests.unit.cli.workshop import Workshop, lay
 GUIDE = "---\ntitle: Guide\n---\n# Deploy\n\nPush it out.\n\n## Rollback\n\nUndo a release.\u202e\n"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay spaces with a guide; tests of this module only read them."""
     found = SpaceSim(tmp_path_factory.mktemp("sim"))
@@ -25,7 +25,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared(sim: SpaceSim) -> Iterator[Session]:
     """Keep one server whose embedder is off, so that the answers need no model."""
     with session(sim, env={"RYE_EMBEDDER": "none"}) as found:
@@ -68,7 +68,7 @@ def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shar
     assert {hit["source_handle"] for hit in hits} == {"project"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """Lay the workshop, with a guide; tests of this module only read it."""
     found = lay(tmp_path_factory.mktemp("shop"))

@@ -18,7 +18,7 @@ from tests.unit.cli.workshop import ROOT, Done, Workshop, lay
 POLICY = "require: trusted\nscopes:\n- scope: knowledge\n  max_age: 52w\n"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def signed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workshop, str]:
     """A project in git whose items are all signed, and the trust file of their key outside it."""
     shop = lay(tmp_path_factory.mktemp("signed"))

@@ -20,7 +20,6 @@ from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import Workshop, lay
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks at processes below /proc"),
 ]
 
@@ -38,7 +37,7 @@ def fill(sim: SpaceSim, number: int) -> None:
         sim.write("project", f"tools/{item_id}.py", signed + b"# more\n" * (at == number - 1))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """A project with many signed items."""
     sim = SpaceSim(tmp_path_factory.mktemp("many"))

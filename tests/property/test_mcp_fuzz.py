@@ -61,7 +61,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return tool, given_
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Keep one server for all examples: none may hurt it for the next."""
     sim = SpaceSim(tmp_path_factory.mktemp("sim"))
@@ -71,7 +71,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def schemas(shared: Session) -> dict[str, jsonschema.Draft202012Validator]:
     """Return what checks the answers of each tool."""
 

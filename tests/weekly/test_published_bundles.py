@@ -46,8 +46,6 @@ EXTENSIONS: Mapping[str, str] = {
 }
 NO_ITEMS = re.compile(r"package(-lock)?\.json|tsconfig\.json|.*\.d\.ts|.*\.config\.[jt]s|.*[.-]lock\.(json|yaml)")
 
-pytestmark = [pytest.mark.network, pytest.mark.slow]
-
 
 @dataclass(frozen=True)
 class Found:

@@ -16,7 +16,7 @@ from tests.support.files import lay
 TEXTS = ["deploy a service", "", "Grüße aus Köln 東京 🎉", "a\x00b", "\ud800 half a pair", "x" * 5_000, "deploy " * 300]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def embedder() -> StaticEmbedder:
     """Return the model, where the extra is installed."""
     return StaticEmbedder()

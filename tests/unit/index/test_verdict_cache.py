@@ -44,7 +44,7 @@ def made(folder: Path) -> Segment:
     return Segment(folder / "segment")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def segment(tmp_path_factory: pytest.TempPathFactory) -> Segment:
     """Return a segment with items of every verdict."""
     return made(tmp_path_factory.mktemp("made"))

@@ -15,7 +15,7 @@ from tests.support.spacesim import SpaceSim
 ITEM_TYPES = ("directive", "tool", "knowledge")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     """Lay one item of each type; tests of this module only read."""
     sim = SpaceSim(tmp_path_factory.mktemp("arguments"))

@@ -18,7 +18,7 @@ TIMES = 8_000
 """How often the words stand in each body."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def repetitive(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     """Twelve items of two words, again and again."""
     return reader(tmp_path_factory.mktemp("long"), [item(f"d{number}", body="a b " * TIMES) for number in range(12)])

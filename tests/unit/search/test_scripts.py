@@ -35,7 +35,7 @@ ITEMS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def over(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     """Return a reader over items in several scripts."""
     folder: Path = tmp_path_factory.mktemp("scripts")
