@@ -119,28 +119,6 @@ def test_a_query_that_finds_nothing_as_written_is_searched_by_its_words(team: Re
     assert found.total <= 10
 
 
-@pytest.mark.parametrize("query", ["terraform -terraform", "NOT (terraform OR pdf OR release) terraform"])
-def test_an_exclusion_in_a_short_query_is_never_dropped(team: Registry, query: str) -> None:
-    """It finds nothing, and says what would."""
-    found = team.search(query, space="project")
-    assert not found.total
-    assert found.did_you_mean
-
-
-def test_conditions_of_a_short_query_stay(team: Registry) -> None:
-    """``terraform`` is in no tool, and a directive is no answer to a question for tools."""
-    assert not team.search("terraform type:tool", space="project").total
-
-
-@pytest.mark.parametrize(
-    "query", ['"terraform would destroy"', 'the "csv of customers" has -19 rows too many in it, why is that']
-)
-def test_without_relaxation_a_query_means_what_it_says(team: Registry, query: str) -> None:
-    """``relax=False`` turns all of it off."""
-    found = team.search(query, relax=False)
-    assert (found.total, found.stage) == (0, "all")
-
-
 # Surfaces
 
 

@@ -47,18 +47,6 @@ def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
     assert [space.source for space in sim.registry().stats("user").spaces] == ["user"]
 
 
-def test_figures_follow_what_is_deleted_and_added(tmp_path: Path) -> None:
-    """After edits, with deleted documents and small segments in the index, they are those of a fresh index."""
-    sim = SpaceSim(tmp_path)
-    furnish(sim)
-    registry = sim.registry()
-    registry.stats()
-    sim.delete("user", "knowledge/notes/old.md")
-    sim.write("project", "knowledge/extra.md", "# Extra\n\nOne more.\n")
-    sim.write("project", "tools/rye/file-system/read.py", '"""Read."""\n')
-    assert registry.stats().total == sim.fresh().stats().total
-
-
 # lists
 
 
@@ -87,36 +75,6 @@ def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
     assert reported["demo/guide"] == ([], "")
 
 
-def test_the_forms_of_a_list_agree(shop: Workshop) -> None:
-    """As ids, as JSON and as lines of JSON, by scope, order, limit and offset."""
-    ids = shop.run("list", "tool", "--space", "project", "--format=ids").out.split()
-    assert ids == ["tool:demo/deploy", "tool:demo/twin"]
-    whole = json.loads(shop.run("list", "tool", "--space", "project", "--json").out)
-    assert [f"{hit['type']}:{hit['id']}" for hit in whole["results"]] == ids
-    lines = shop.run("list", "tool", "--space", "project", "--format=jsonl").out.splitlines()
-    assert [json.loads(line)["id"] for line in lines] == ["demo/deploy", "demo/twin"]
-    assert shop.run("list", "--space", "project", "--sort", "name", "-n", "1", "--format=ids").out.split() == [ids[0]]
-    assert shop.run("list", "tool", "--space", "project", "--offset", "1", "--format=ids").out.split() == [ids[1]]
-    assert shop.run("list", "tool", "--space", "user").status == 1
-    assert shop.run("list", "gadget").status == 2
-    assert shop.run("list", "--limit", "0").status == 2
-
-
-def test_facets_of_the_command_count_every_match(shop: Workshop) -> None:
-    """Below the hits of a page of one; with forms that have no place for them they are refused."""
-    done = shop.run("search", "*", "--space", "project", "-n", "1", "--facets", "type,verdict:1")
-    assert done.status == 0
-    assert "\ntype\n  knowledge  3  " in done.out
-    assert "\nverdict\n  unsigned  6  " in done.out
-    found = json.loads(shop.run("search", "*", "--space", "project", "--facets", "type", "--json").out)
-    assert found["facets"]["type"]["values"][0] == {"value": "knowledge", "count": 3}
-    for form in ("--format=ids", "--format=jsonl"):
-        assert shop.run("search", "*", "--facets", "type", form).status == 2
-    wrong = shop.run("search", "*", "--facets", "tpye")
-    assert wrong.status == 2
-    assert "did you mean type" in wrong.err
-
-
 def test_hostile_items_are_listed_harmlessly(shop: Workshop) -> None:
     """No control character of a title or description reaches the terminal."""
     out = shop.run("list", "--space", "project", FORCE_COLOR="1", NO_COLOR="").out
@@ -126,20 +84,6 @@ def test_hostile_items_are_listed_harmlessly(shop: Workshop) -> None:
 
 
 # why
-
-
-def test_why_shows_rank_and_words_and_exits_0(shop: Workshop) -> None:
-    """A hit: its place, and the parts of the query with the words that matched."""
-    done = shop.run("why", "server guide OR deploy", "knowledge:demo/guide", "--space", "project")
-    assert done.status == 0
-    lines = done.out.splitlines()
-    assert lines[0].startswith("knowledge:demo/guide  0.")
-    assert lines[1] == "hit 1 of 3 -- all"
-    assert any(line.strip().startswith("✓ server  title: servers") for line in lines)
-    assert any(line.strip().startswith("✗ deploy  no word for 'deploy'") for line in lines)
-    found = json.loads(shop.run("why", "server", "knowledge:demo/guide", "--space", "project", "--json").out)
-    assert (found["found"], found["rank"], found["reasons"]) == (True, 1, [])
-    assert found["hit"]["explain"][0]["words"]
 
 
 def test_why_names_what_keeps_an_item_out_and_exits_1(shop: Workshop) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, MCPError, types
+from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
 
 from tests.support.mcp_server import (
@@ -260,24 +260,6 @@ async def writing(sim: SpaceSim) -> AsyncIterator[None]:
         group.cancel_scope.cancel()
 
 
-def test_clients_of_2025_get_notifications_of_changes(sim: SpaceSim) -> None:
-    """Both lists are said to have changed; nothing is said while nothing changes."""
-    reported: list[str] = []
-
-    async def note(message: object) -> None:
-        reported.append(type(message).__name__)
-
-    async def talk(client: Client) -> None:
-        await client.list_resources()
-        await anyio.sleep(0.3)
-        assert reported == []
-        async with writing(sim):
-            await until(lambda: len(reported) >= 2)
-
-    with_client(sim, talk, mode="legacy", client={"message_handler": note})
-    assert {"ResourceListChangedNotification", "PromptListChangedNotification"} <= set(reported)
-
-
 def test_clients_of_2026_get_notifications_of_changes_where_they_listen(sim: SpaceSim) -> None:
     """A listening client hears that the list has changed, and which of the items it asked about."""
     uri = "rye://user/knowledge/notes/new"
@@ -472,17 +454,3 @@ def test_a_client_that_dies_ends_the_server_quietly(sim: SpaceSim) -> None:
         said = process.stderr.read().decode()
         assert "error" not in said.lower()
         assert "ResourceWarning" not in said
-
-
-def test_an_unknown_tool_is_an_error_of_the_protocol(sim: SpaceSim) -> None:
-    """It names those there are."""
-
-    async def talk(client: Client) -> MCPError:
-        with pytest.raises(MCPError) as raised:
-            await client.call_tool("rye_serch", {"query": "x"})
-        return raised.value
-
-    error = with_client(sim, talk)
-    assert error.code == types.INVALID_PARAMS
-    assert error.data["code"] == "unknown-tool"
-    assert "rye_search" in error.message

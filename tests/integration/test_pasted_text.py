@@ -95,21 +95,6 @@ def test_a_query_that_does_not_parse_or_names_no_field_is_plain_words(own: Regis
     assert any("plain words" in warning for warning in near.warnings)
 
 
-def test_a_slip_of_the_name_of_a_field_is_an_error(own: Registry) -> None:
-    """Its suggestion is answered."""
-    with pytest.raises(QueryError) as caught:
-        own.search("titel:deploy")
-    assert own.search(caught.value.suggestion).query == "title:deploy"
-
-
-@pytest.mark.parametrize("text", ["?", "??", "!!", "… — …"])
-def test_punctuation_alone_finds_nothing(own: Registry, text: str) -> None:
-    """With a warning."""
-    found = own.search(text)
-    assert found.total == 0
-    assert any("punctuation alone" in warning for warning in found.warnings)
-
-
 @pytest.mark.parametrize("unseen", "\u00ad\u180e\u200b\u200c\u200d\u200e\u2060\u2063\ufeff\ufe0f")
 @pytest.mark.parametrize(
     "text", ["sig{}nature", '"sig{}nature line"', "sig{}*", "signa{}tur~1", "title:si{}gn", '{}"signature line"']
@@ -120,31 +105,6 @@ def test_characters_that_nobody_sees_change_no_answer(own: Registry, text: str, 
     assert (found.total, [hit.id for hit in found.results]) == (plain.total, [hit.id for hit in plain.results])
     assert any("nobody sees it" in warning for warning in found.warnings)
     assert own.search("", fields={"title": f"si{unseen}gn"}).total == own.search("title:sign").total
-
-
-@pytest.mark.parametrize(
-    ("options", "hint"),
-    [
-        ({"filters": {"type": "tools"}}, "did you mean type:tool?"),
-        ({"filters": {"source": "sys"}}, "did you mean space:system?"),
-        ({"filters": {"type": ["tool", "!directives"]}}, "did you mean type:directive?"),
-        ({"fields": {"type": "tools"}}, "did you mean type:tool?"),
-        ({"filters": {"author": "nobody-of-that-name"}}, "passes the filters: author=nobody-of-that-name"),
-        (
-            {"filters": {"author": "rye", "tag": "zzz", "type": "knowledge"}},
-            "no item in scope passes the filters: tag=zzz",
-        ),
-        ({"filters": {"tag": "signing", "type": "tool"}, "scope": "knowledge"}, "passes the filters: type=tool"),
-        ({"filters": {"author": "rye"}, "fields": {"title": "zzz"}}, "passes the filters and fields: title:zzz"),
-        (
-            {"fields": {"title": "language", "description": "signing"}},
-            "all of the fields: title:language, description:signing",
-        ),
-    ],
-)
-def test_a_filter_that_nothing_passes_is_named(own: Registry, options: dict[str, Any], hint: str) -> None:
-    """As in a query, a value that no item can have is named with the one that was meant."""
-    assert any(hint in warning for warning in own.search("", **options).warnings)
 
 
 @pytest.mark.parametrize("text", ["a -b", "sign -verify", "zzz -signing", "sign*", '"signed list"'])
@@ -206,14 +166,6 @@ def test_an_exclusion_excludes(tmp_path: Path) -> None:
     for text in ("git -legacy", "docker -compose"):
         assert found_by(over, text) == found_by(over, "", fields={"content": text}) == ["one"]
     assert found_by(over, "docker NOT git") == []
-
-
-def test_an_error_in_a_field_is_plain_words(tmp_path: Path) -> None:
-    """A warning names the field."""
-    over = registry_of(tmp_path, usage="pip install -r requirements.txt", other="pip requirements")
-    found = over.search("", space="project", fields={"content": "pip install (-r"})
-    assert [hit.id for hit in found.results] == ["usage"]
-    assert any("fields['content']" in warning and "plain words" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rye import ArgumentError, QueryError, Registry
+from rye import Registry
 from tests.support.spacesim import SpaceSim, no_own_items
 
 QUERIES = (
@@ -74,46 +74,6 @@ def test_scores_do_not_depend_on_segments_or_deletions(sim: SpaceSim) -> None:
             sim.delete("project", rel)
         assert answers(registry) == answers(sim.fresh())
     assert segments == [1, 2, 3]
-
-
-def test_scores_count_only_the_space_searched(sim: SpaceSim) -> None:
-    """N, df and lengths are those of the spaces searched; scope and filters do not change them."""
-    for number in range(10):
-        sim.write("project", f"tools/t{number}.py", tool(number))
-        sim.write("user", f"tools/u{number}.py", '"""Nothing of the kind."""\n')
-    registry = sim.registry()
-
-    def score(**options: Any) -> float:
-        return {hit.id: hit.score for hit in registry.search("server", limit=100, **options).results}["t0"]
-
-    assert score() == score(scope="tool.t0") == score(filters={"version": "<1.5"}) == score(include_superseded=True)
-    assert score() == score(scope="tool,knowledge") == score(filters={"number": "0"})
-    assert score() != score(space="project")
-    (trace,) = [
-        trace
-        for hit in registry.search("server", space="project", explain=True, scope="tool.t0").results
-        for trace in (hit.explain or ())
-        if trace.field == "description"
-    ]
-    assert trace.df == 5
-
-
-def test_keys_of_deleted_items_are_forgotten(sim: SpaceSim) -> None:
-    """A metadata key that no item has any more is an unknown field again, also where its segment is still there."""
-    for number in range(100):
-        sim.write("project", f"knowledge/k{number}.md", f"# Deploy {number}\n\nA build.\n")
-    sim.write("project", "tools/t.py", tool(1))
-    registry = sim.registry()
-    assert registry.search("number:*").total == 1
-    sim.delete("project", "tools/t.py")
-    for each in (sim.fresh(), registry):
-        with pytest.raises(QueryError) as caught:
-            each.search("number:*", relax=False)
-        assert caught.value.code == "unknown-field"
-        with pytest.raises(ArgumentError):
-            each.search("", filters={"number": "1"})
-        with pytest.raises(ArgumentError):
-            each.search("", fields={"number": "1"})
 
 
 def test_words_of_deleted_items_are_forgotten(sim: SpaceSim) -> None:
@@ -195,48 +155,7 @@ def test_a_file_put_in_the_place_of_another(sim: SpaceSim) -> None:
     assert registry.search("bbbb", relax=False).total == 1
 
 
-def test_a_folder_that_comes_and_goes(sim: SpaceSim) -> None:
-    """Spaces may appear after the registry, and vanish before it does."""
-    registry = sim.registry(project=sim.folder / "project")
-    root = sim.root("project")
-    sim.write("project", "tools/t.py", tool(1))
-    assert registry.search("deploy").total == 1
-    root.rename(sim.folder / "away")
-    assert registry.search("deploy").total == 0
-    (sim.folder / "away").rename(root)
-    assert registry.search("deploy").total == 1
-
-
 # what is not done
-
-
-def test_nothing_is_written_when_nothing_changed(sim: SpaceSim) -> None:
-    """Searches of settled files leave the index as it is."""
-    for number in range(20):
-        sim.write("project", f"tools/t{number}.py", tool(number))
-    registry = sim.registry()
-    registry.search("deploy")
-    settle(registry)
-    before = [status.generation for status in registry.status()]
-    for _ in range(3):
-        assert answers(registry)
-        assert answers(sim.registry())
-    assert [status.generation for status in registry.status()] == before
-
-
-def test_a_file_dated_in_the_future_is_not_read_at_every_search(sim: SpaceSim) -> None:
-    """A wrong clock elsewhere costs nothing here: the file is indexed once, and again when it changes."""
-    path = sim.write("project", "tools/t.py", '"""word aaaa"""\n')
-    os.utime(path, (4e9, 4e9))
-    registry = sim.registry()
-    settle(registry)
-    before = registry.status()[0].generation
-    for _ in range(3):
-        registry.search("aaaa")
-    assert registry.status()[0].generation == before
-    path.write_text('"""word bbbb"""\n', encoding="utf-8")
-    os.utime(path, (4e9, 4e9))
-    assert registry.search("bbbb", relax=False).total == 1
 
 
 # max_staleness
@@ -257,17 +176,6 @@ def test_max_staleness_says_how_old_a_scan_may_be(sim: SpaceSim) -> None:
     assert never.search("deploy").total == 1
     assert never.refresh().stale is False
     assert never.search("deploy").total == 2
-
-
-def test_a_scan_of_another_process_counts_too(sim: SpaceSim) -> None:
-    """A new registry that may be stale takes the last comparison of any other, but makes an index where none is."""
-    sim.write("project", "tools/t0.py", tool(0))
-    sim.registry().search("deploy")
-    sim.write("project", "tools/t1.py", tool(1))
-    assert sim.registry(max_staleness=3600).search("deploy").total == 1
-    assert sim.registry().search("deploy").total == 2
-    assert sim.registry(max_staleness=3600).search("deploy").total == 2
-    assert sim.fresh(max_staleness=float("inf")).search("deploy").total == 2
 
 
 def test_one_scan_serves_all_calls_within(sim: SpaceSim) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,33 +80,6 @@ def test_what_a_hit_says_of_itself(sim: SpaceSim, registry: Registry) -> None:
     assert (signature.signer, signature.format, signature.signed_at) == (ANN.public.fingerprint, "v2", WHEN)
 
 
-def test_a_hit_lists_the_symbols_that_match(tmp_path: Path) -> None:
-    """Found by a word, an inflection or a phrase of their names; ``get`` lists all symbols of the item."""
-    sim = SpaceSim(tmp_path)
-    code = "def open_door(name: str) -> bool:\n    pass\n\n\nclass Locker:\n"
-    code += '    def set_shipment(self):\n        """Set it.\n\n        Well.\n        """\n'
-    sim.write("project", "tools/fw/locker.py", code)
-    registry = sim.registry()
-    for query in ("shipments", '"set shipment"', "symbol:shipment"):
-        hit = only(registry.search(query, scope="tool", space="project"))
-        assert hit.to_dict()["symbols"] == [
-            {
-                "name": "Locker.set_shipment",
-                "kind": "method",
-                "line": 6,
-                "end_line": 10,
-                "signature": "def set_shipment(self)",
-                "docstring": "Set it.",
-            }
-        ]
-    loaded = registry.get("tool:fw/locker").to_dict()["symbols"]
-    assert [(each["name"], each["signature"], each["docstring"]) for each in loaded] == [
-        ("open_door", "def open_door(name: str) -> bool", ""),
-        ("Locker", "class Locker", ""),
-        ("Locker.set_shipment", "def set_shipment(self)", "Set it."),
-    ]
-
-
 def test_previews_and_highlights_show_what_matched(registry: Registry) -> None:
     """The preview is the best passage; ranges cut out the matched words; the signature line is never shown."""
     hit = only(registry.search("temporary", scope="knowledge"))
@@ -131,38 +103,6 @@ def test_a_signature_line_is_not_found(registry: Registry) -> None:
 
 
 # the queries of the contract
-
-
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("thread orchestrator", ["project/threads/orchestrator"]),
-        ('"thread directive"', ["project/threads/orchestrator"]),
-        ("file* NOT temporary", ["system/notes/best", "user/notes/new", *["*/rye/file-system/read"] * 3]),
-        ("(create OR make) thread", ["project/agents/create_thread"]),
-        ("title:note*", ["system/notes/best", "user/notes/new"]),
-        ("thread NEAR/5 orchestrator", ["project/threads/orchestrator"]),
-        ("direcive~", ["project/threads/orchestrator"]),
-        ("is:trusted tag:io", ["*/rye/file-system/read"] * 3),
-        ("version:>=1.2 read", ["project/rye/file-system/read", "user/rye/file-system/read"]),
-        ("created:[2026-01 TO 2026-02}", ["system/notes/best"]),
-        ("priority:>=2", ["system/notes/best", "user/notes/new"]),
-        ("is:untrusted", ["project/threads/orchestrator"]),
-        ("is:unsigned", ["project/agents/create_thread", "system/notes/best"]),
-        ("is:shadowed", ["system/rye/file-system/read", "user/rye/file-system/read"]),
-        ("is:shadowing is:shadowed", ["user/rye/file-system/read"]),
-        ("-is:signed -note*", ["project/agents/create_thread"]),
-        ("readfile", ["*/rye/file-system/read"] * 3),
-        ("filesystem read", ["*/rye/file-system/read"] * 3),
-        ("author:ANN", ["project/agents/create_thread"]),
-        ("bundle:shop note*", ["system/notes/best"]),
-    ],
-)  # fmt: skip
-def test_queries_of_every_kind(registry: Registry, query: str, found: list[str]) -> None:
-    """Each finds what reading the files finds."""
-    answer = [f"*/{each.id}" if f"*/{each.id}" in found else f"{each.source}/{each.id}"
-              for each in registry.search(query, relax=False, limit=100).results]  # fmt: skip
-    assert sorted(answer) == sorted(found)
 
 
 def test_nothing_asked_is_everything_in_scope(registry: Registry) -> None:
@@ -234,15 +174,6 @@ def test_filters(registry: Registry, filters: dict[str, Any], count: int) -> Non
     assert registry.search("", filters=filters, limit=100).total == count
 
 
-def test_withdrawn_items_are_hidden_and_counted(registry: Registry) -> None:
-    """Superseded and deprecated ones are left out unless asked for; the response says how many and why."""
-    response = registry.search("notes")
-    assert sorted(keys(response)) == ["system/notes/best", "user/notes/new"]
-    assert response.hidden == {"superseded": 1, "deprecated": 1}
-    asked = registry.search("notes", include_superseded=True)
-    assert (asked.total, asked.hidden) == (4, {})
-
-
 # order
 
 
@@ -278,25 +209,3 @@ def test_orders(registry: Registry) -> None:
 
 
 # typos and nearness
-
-
-@pytest.mark.parametrize(
-    ("query", "stage"),
-    [("thread", "all"), ("thraed", "fuzzy"), ("chestrat", "substring"), ("temporary contents", "any"), ("zzzz", "all")],
-)
-def test_relaxation(registry: Registry, query: str, stage: str) -> None:
-    """A bare bag of words is tried more broadly until something is found; the stage and a warning say so."""
-    response = registry.search(query)
-    assert response.stage == stage
-    assert bool(response.warnings) == (stage != "all")
-    assert (response.total > 0) == (query != "zzzz")
-    assert registry.search(query, relax=False).stage == "all"
-    assert registry.search(f"{query} -nothing").stage == "all"
-
-
-def test_what_may_have_been_meant(registry: Registry) -> None:
-    """A word that no item has is corrected to the nearest that one has; the correction is a query that finds more."""
-    response = registry.search("orchestrater", relax=False)
-    assert (response.total, response.did_you_mean) == (0, "orchestrator")
-    assert registry.search(response.did_you_mean).total > 0
-    assert registry.search("orchestrator").did_you_mean == ""

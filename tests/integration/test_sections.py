@@ -7,7 +7,6 @@ import math
 import random
 import re
 import unicodedata
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from rye.index.chunks import chunks_of, spans_of
 from rye.items.model import ItemType
 from rye.items.reader import parse
 from rye.search.fusion import SPREAD, Fusion
-from rye.search.results import SectionHit, SectionResponse
-from tests.support.embedders import Broken, Hashed
+from rye.search.results import SectionHit
+from tests.support.embedders import Hashed
 from tests.support.naive_docs import K1, WEIGHTS
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim
@@ -66,11 +65,6 @@ def guide(updated: str = "2026-01-01", more: str = "") -> str:
     return GUIDE.format(updated=updated, more=more)
 
 
-def paths(response: SectionResponse) -> list[tuple[str, ...]]:
-    """Return the headings of the sections found."""
-    return [hit.heading_path for hit in response.results]
-
-
 def test_a_section_comes_with_all_that_is_needed_to_cite_it(sim: SpaceSim) -> None:
     """Eight fields of citation, anchor, score, chunks, snippet, text and verdict, all of them what the file says."""
     path = sim.add("project", "knowledge/ops/running.md", guide(more="owner: ops\n"))
@@ -96,23 +90,6 @@ def test_a_section_comes_with_all_that_is_needed_to_cite_it(sim: SpaceSim) -> No
     assert list(data)[:8] == [
         "doc_id", "source_handle", "title", "heading_path", "mtime", "hash", "display_url", "properties",
     ]  # fmt: skip
-
-
-def test_text_before_the_first_heading_and_items_without_sections_have_a_path(sim: SpaceSim) -> None:
-    """The title stands for the headings there are none of, else the name."""
-    sim.add("project", "knowledge/ops/running.md", guide())
-    sim.add("project", "tools/ops/undo.py", '"""Revert everything."""\n\n\ndef revert():\n    """Do it."""\n')
-    assert paths(registry(sim).sections("everything on running", limit=1)) == [("Running the service",)]
-    sim.add("project", "tools/ops/plain.py", "# What to revert.\n\n\ndef revert():\n    return 1\n")
-    found = registry(sim).sections("revert", scope="tool").results
-    hits = {hit.heading_path: hit for hit in found}
-    assert hits.keys() == {("undo",), ("undo", "revert"), ("plain",)}
-    assert all(hit.type == "tool" for hit in found)
-    assert "def revert()" in hits["plain",].text
-    function = hits["undo", "revert"]
-    assert function.text == 'def revert():\n    """Do it."""'
-    lines = Path(function.path).read_text(encoding="utf-8").splitlines()
-    assert lines[function.line - 1 : function.end_line] == function.text.splitlines()
 
 
 def test_anchors_do_not_move_with_edits_elsewhere(sim: SpaceSim) -> None:
@@ -231,24 +208,6 @@ def test_sections_are_those_of_the_twin(sim: SpaceSim, seed: int, mode: str) -> 
     assert all(score == pytest.approx(truth[key], abs=2e-3) for key, score in got)
 
 
-@pytest.mark.parametrize("embedder", [Hashed(), "none", Broken(0)])
-@pytest.mark.parametrize("mode", ["keyword", "hybrid", "semantic"])
-def test_sections_come_from_several_spaces_at_once(sim: SpaceSim, mode: str, embedder: Any) -> None:
-    """By words too, also where they stand in for meaning: items of each space, in whatever order they score."""
-    for number, source in enumerate(sim.sources):
-        for many in range(12):
-            words = " ".join(["rollback"] * ((many * 7 + number * 5) % 13))
-            sim.write(source, f"knowledge/k{number}/item{many}.md", f"# Part {many}\n\n{words} {'x ' * 40}\n")
-    asked = registry(sim, embedder=embedder)
-    found = asked.sections("rollback", mode=mode, limit=50)
-    spaces = [
-        asked.sections("rollback", mode=mode, limit=50, space=one).results for one in ("project", "user", "system")
-    ]
-    assert {hit.doc_id for hit in found.results} == {hit.doc_id for hits in spaces for hit in hits}
-    assert {hit.source_handle for hit in found.results} == set(sim.sources)
-    assert [hit.score for hit in found.results] == sorted((hit.score for hit in found.results), reverse=True)
-
-
 @pytest.mark.parametrize("mode", ["keyword", "hybrid", "semantic"])
 @pytest.mark.parametrize("embedder", [Hashed(), "none"])
 def test_attack_a_long_item_of_the_words_asked_for_crowds_nothing_out(sim: SpaceSim, mode: str, embedder: Any) -> None:
@@ -285,24 +244,6 @@ def test_where_meaning_finds_nothing_words_answer_and_the_cause_is_named(
 
 
 # What weighs
-
-
-def aged(sim: SpaceSim, days: float) -> float:
-    """Return the score of a section of an item updated so many days ago, with recency weighing 30 %."""
-    moment = datetime.now(UTC) - timedelta(days=days)
-    sim.add("project", "knowledge/ops/running.md", guide(f"{moment:%Y-%m-%dT%H:%M:%SZ}"))
-    return registry(sim).sections("rollback", recency_weight=0.3, half_life_days=10).results[0].score
-
-
-def test_a_weight_is_a_part_of_the_score(sim: SpaceSim) -> None:
-    """A weight of 0.3 takes 15 % after one half-life, 22.5 % after two, nothing from what is new or dated ahead."""
-    sim.add("project", "knowledge/ops/running.md", guide())
-    whole = registry(sim).sections("rollback").results[0].score
-    assert aged(sim, 0) == pytest.approx(whole, abs=2e-4)
-    assert aged(sim, 10) == pytest.approx(whole * 0.85, abs=2e-4)
-    assert aged(sim, 20) == pytest.approx(whole * 0.775, abs=2e-4)
-    assert aged(sim, 10_000) == pytest.approx(whole * 0.7, abs=2e-4)
-    assert aged(sim, -500) == pytest.approx(whole, abs=2e-4)
 
 
 def test_authority_is_what_is_proven(sim: SpaceSim) -> None:
@@ -413,22 +354,6 @@ def test_pages_are_cut_from_one_list(sim: SpaceSim, mode: str) -> None:
     assert (behind.results, behind.total, behind.next_offset) == ((), first.total, None)
 
 
-def test_what_a_budget_leaves_out_is_on_the_next_page(sim: SpaceSim) -> None:
-    """The next page begins behind the last section that was shown, also where superseded ones come last."""
-    for number in range(6):
-        more = "---\nstatus: superseded\n---\n" if number % 2 else ""
-        text = f"{more}# Part {number}\n\n{'Rollback. ' * (number + 1)} {'word ' * 100}\n"
-        sim.write("project", f"knowledge/ops/part{number}.md", text)
-    asked, found = registry(sim), list[str]()
-    at: int | None = 0
-    while at is not None:
-        page = asked.sections("rollback", offset=at, include_superseded=True, limit=6, max_chars=1_100)
-        assert 0 < len(page.results) < 6
-        found += [hit.id for hit in page.results]
-        at = page.next_offset
-    assert sorted(found) == [f"ops/part{number}" for number in range(6)]
-
-
 # Budget
 
 
@@ -450,18 +375,6 @@ def test_texts_stay_within_the_budget(sim: SpaceSim) -> None:
 
 
 # Faults
-
-
-def test_without_an_embedder_words_answer(sim: SpaceSim) -> None:
-    """The warning says why; what is found stands where its words are."""
-    sim.add("project", "knowledge/ops/running.md", guide())
-    for embedder in ("none", Broken(0)):
-        response = registry(sim, embedder=embedder).sections("undo release")
-        assert (response.search_type, response.method) == ("keyword", "keyword_fallback")
-        assert paths(response)[0] == ("Deploy", "Rollback")
-        assert response.results[0].similarity is None
-        assert any("keyword results instead of hybrid ones" in text for text in response.warnings)
-    assert registry(sim, embedder="none").sections("undo", mode="keyword").warnings == ()
 
 
 def test_attack_a_file_changed_since_it_was_indexed(sim: SpaceSim) -> None:

@@ -53,21 +53,6 @@ def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -
     assert "searching by meaning is turned off" in text
 
 
-def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shared: Session) -> None:
-    """Texts are cut where the call says; a server that shows only trusted items shows no other section."""
-    answer = shared.answer("rye_sections", query="push it out", max_chars=5)
-    assert [hit["text"] for hit in answer["results"]] == ["Push "]
-    assert answer["results"][0]["truncated"]
-    sources = {
-        hit["source_handle"]
-        for hit in shared.answer("rye_sections", query="undo release", scope="knowledge.ops.*")["results"]
-    }
-    assert sources == {"project", "user"}
-    with session(sim, only_trusted=True, env={"RYE_EMBEDDER": "none"}) as strict:
-        hits = strict.answer("rye_sections", query="undo release", scope="knowledge.ops.*")["results"]
-    assert {hit["source_handle"] for hit in hits} == {"project"}
-
-
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """Lay the workshop, with a guide; tests of this module only read it."""
@@ -76,19 +61,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     path.parent.mkdir(parents=True)
     path.write_text(GUIDE, encoding="utf-8")
     return found
-
-
-def test_the_command_shows_whole_sections(shop: Workshop) -> None:
-    """Place, verdict and anchor, then the text, with what could change a terminal written out."""
-    done = shop.run("sections", "undo", "release", "--space", "project", "--limit", "1", RYE_EMBEDDER="none")
-    assert done.status == 0
-    lines = done.out.splitlines()
-    assert lines[0] == "[1 of 2 sections -- keyword]"
-    assert lines[2].startswith("1. knowledge:ops/guide  ")
-    assert lines[3] == "    Deploy > Rollback"
-    assert "guide.md:8-10  anchor " in lines[4]
-    assert lines[5] == "    Undo a release.\\u202e"
-    assert "warning: keyword results instead of hybrid ones" in done.err
 
 
 def test_the_command_answers_programs_and_people(shop: Workshop) -> None:

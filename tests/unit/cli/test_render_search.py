@@ -21,14 +21,6 @@ def test_a_hit_shows_rank_name_score_verdict_source_title_and_preview() -> None:
     ]
 
 
-def test_matches_are_lighted_where_there_is_colour() -> None:
-    """The matched words of title and preview stand out; without colour there is no escape code at all."""
-    coloured = "\n".join(render_search(response(hit()), Terminal(colour=True)))
-    assert "how to \x1b[33m\x1b[1mdeploy\x1b[0m a build" in coloured
-    assert "\x1b[33m\x1b[1mDeploy\x1b[0m a build" in coloured
-    assert "\x1b" not in "\n".join(render_search(response(hit()), PLAIN))
-
-
 def test_hostile_item_text_never_reaches_the_terminal() -> None:
     """Every text of an item, a warning or a suggestion is escaped, in every form of the answer."""
     bad = hit(
@@ -72,20 +64,6 @@ def test_an_explanation_draws_what_each_part_gave_of_what_it_could_and_in_which_
     plain = "\n".join(render_search(response(first), Terminal(unicode=False)))
     assert f"{'#' * 9}..." in plain
     assert "deploys x2" in plain
-
-
-def test_notes_hold_everything_besides_the_hits() -> None:
-    """Staleness, warnings, what is hidden and how to see it, the suggestion, the next page."""
-    answer = response(
-        hit(), total=30, stale=True, warnings=("w1",), hidden={"superseded": 2}, did_you_mean="deploy~", next_offset=1
-    )
-    assert list(render_notes(answer, PLAIN)) == [
-        "warning: the index could not be refreshed; an older state of the files answered",
-        "warning: w1",
-        "hidden: 2 superseded (--include-superseded shows them)",
-        "did you mean: deploy~",
-        "next page: --offset 1",
-    ]
 
 
 def test_facets_stand_below_the_hits_each_value_with_number_and_bar() -> None:

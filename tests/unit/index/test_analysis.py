@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import unicodedata
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye._text import visible
 from rye.index import analysis
 from tests.support import naive_analysis
 from tests.unit.index.segments import item, write
@@ -58,37 +56,6 @@ TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24
 def test_a_chunk_gives_its_parts_and_joined_forms(chunk: str, tokens: str) -> None:
     """Parts take consecutive positions; a joined form stands at its first part, behind it."""
     assert " ".join(f"{token.term}@{token.offset}" for token in analysis.analyze_chunk(chunk)) == tokens
-
-
-@pytest.mark.parametrize(
-    ("text", "chunks"),
-    [
-        ("Read a file.", ["Read", "a", "file"]),
-        ("__init__.py and --flag", ["init__.py", "and", "--flag"]),
-        ("don't C++ #1 a@b", ["don", "t", "C++", "1", "a", "b"]),
-        ("x->y, ??? -1 .5 #tag (g++) i+=1", ["x", "->", "y", "1", "5", "#tag", "g++", "i", "+=", "1"]),
-        ("├── 🌿🔥 → a", ["🌿", "🔥", "→", "a"]),
-        ("C++. C/C++-based a+b ##x -C++", ["C++", "C/C++", "-based", "a", "b", "x", "C++"]),
-        ("cafe\u0301 \uff26ile ﬁle", ["café", "File", "file"]),
-        ("- / . _", []),
-        ("你好，世界。", ["你好", "世界"]),
-        ("हिन्दी", ["हिन्दी"]),
-        ("a\u00a0b…c", ["a", "b...c"]),
-        ("x²", ["x2"]),
-    ],
-)
-def test_a_text_falls_into_chunks(text: str, chunks: list[str]) -> None:
-    """Letters, digits, marks and joiners hold together; joiners at the ends fall off, after normalization."""
-    assert analysis.chunks(analysis.normalize(text)) == chunks
-
-
-MARKS = st.text(st.sampled_from("\u0301\u0316\u0345\u093c\u3099\uff9e\uff9f\u0344\u034f😀"), min_size=20, max_size=60)
-
-
-@given(st.lists(st.one_of(MARKS, TEXTS), max_size=3).map("".join))
-def test_long_runs_of_marks_are_normalized_as_any_text(text: str) -> None:
-    """Putting marks in order beforehand changes nothing about the normal form."""
-    assert analysis.normalize(text) == unicodedata.normalize("NFKC", visible(text))
 
 
 def test_attack_a_text_of_marks_is_normalized_in_time(tmp_path: Path) -> None:
@@ -140,27 +107,6 @@ def test_a_token_is_located_where_it_is_written(text: str, ranges: dict[str, str
         for token in analysis.locate(chunk)
     }
     assert found.items() >= ranges.items()
-
-
-@pytest.mark.parametrize(
-    ("text", "searchable"),
-    [
-        ("a", True),
-        ("…1", True),
-        ("½", True),
-        ("你", True),
-        ("--", False),
-        ("", False),
-        ("\u0301", False),
-        ("😀", True),
-        ("->", True),
-        ("???", False),
-    ],
-)
-def test_letters_digits_operators_and_symbols_are_searched(text: str, searchable: bool) -> None:  # noqa: FBT001
-    """A text without any has nothing to look for; a mark alone is neither."""
-    assert analysis.searchable(text) is searchable
-    assert naive_analysis.can_be_searched(text) is searchable
 
 
 @pytest.mark.parametrize(

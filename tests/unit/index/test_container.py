@@ -41,15 +41,6 @@ def is_as_written(path: Path) -> bool:
     return same and opened.meta == META and bytes(opened.buffer("bytes")) == b"some text"
 
 
-def test_arrays_and_meta_come_back(file: Path) -> None:
-    """Values, dtypes and shapes are the same, also of empty arrays; nothing can be written through a view."""
-    opened = Container(file)
-    assert is_as_written(file)
-    for name, array in ARRAYS.items():
-        assert (opened.array(name).dtype, opened.array(name).shape) == (array.dtype, array.shape)
-        assert not opened.array(name).flags.writeable
-
-
 def test_every_truncation_is_damage(file: Path) -> None:
     """However much of the end is missing, also all of it, the file is damaged."""
     whole = file.read_bytes()
@@ -60,21 +51,6 @@ def test_every_truncation_is_damage(file: Path) -> None:
     file.write_bytes(whole + b"\0")
     with pytest.raises(DamagedError):
         Container(file)
-
-
-def test_every_changed_byte_is_damage_or_padding(file: Path) -> None:
-    """No changed byte gives other data or another error; what goes unnoticed is between the arrays."""
-    whole = file.read_bytes()
-    unnoticed = 0
-    for at in range(len(whole)):
-        file.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
-        try:
-            assert is_as_written(file)
-            unnoticed += 1
-        except DamagedError:
-            continue
-    header = 16 + int.from_bytes(whole[8:12], "little")
-    assert unnoticed == len(whole) - header - sum(array.nbytes for array in ARRAYS.values())
 
 
 def rewritten(path: Path, change: dict[str, object]) -> Path:
@@ -129,11 +105,6 @@ def test_a_header_that_says_what_cannot_be_is_damage(file: Path, change: dict[st
     """Another version, objects that would have to be unpickled, and ranges outside the file are refused."""
     with pytest.raises(DamagedError):
         Container(rewritten(file, change))
-
-
-def test_a_rewritten_header_without_a_change_is_read(file: Path) -> None:
-    """The forged headers above are refused for what they say, not for how they were made."""
-    assert is_as_written(rewritten(file, {}))
 
 
 def test_objects_are_not_written(tmp_path: Path) -> None:

@@ -50,12 +50,6 @@ def test_a_file_changed_just_before_reading_is_read_again() -> None:
     assert one.files.same(file_list(*rows).files)
 
 
-def test_a_late_change_of_permissions_counts_as_a_change() -> None:
-    """The later of content time and inode time decides."""
-    files = Files(("a",), np.asarray([(10, 0, 10**18, 1)], np.int64))
-    assert not FileList(files).settled(10**18).files.same(files)
-
-
 @pytest.mark.parametrize(
     ("mtime", "ctime", "ago", "again"),
     [

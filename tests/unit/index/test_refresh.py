@@ -77,22 +77,6 @@ ALL = ["directive:release", "knowledge:guide", "tool:ops/deploy"]
 
 
 @pytest.mark.usefixtures("settled")
-def test_files_are_added_changed_and_removed(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """Each refresh counts what became of the files since the last, and the index holds what they say now."""
-    index = make()
-    first = index.refresh()
-    assert (counts(first), keys(first, root), first.stale, first.warnings) == ((3, 0, 0, 0), ALL, False, ())
-    assert counts(index.refresh()) == (0, 0, 0, 3)
-    lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n", "tools/new.sh": "# New\n"})
-    (root.path / "directives/release.md").unlink()
-    second = index.refresh()
-    assert counts(second) == (1, 1, 1, 1)
-    assert keys(second, root) == ["knowledge:guide", "tool:new", "tool:ops/deploy"]
-    assert (holding(second, root, "write"), holding(second, root, "read")) == (["guide"], [])
-    assert keys(make().refresh(), root) == keys(second, root)
-
-
-@pytest.mark.usefixtures("settled")
 def test_without_change_nothing_is_written(make: Callable[..., SpaceIndex], tmp_path: Path) -> None:
     """A refresh that finds all as it was keeps the very snapshot, also in another process."""
     index = make()
@@ -104,21 +88,6 @@ def test_without_change_nothing_is_written(make: Callable[..., SpaceIndex], tmp_
     assert first.snapshot is not None
     assert other.snapshot.generation == first.snapshot.generation
     assert before == {path: path.stat().st_mtime_ns for path in before}
-
-
-@pytest.mark.usefixtures("settled")
-def test_a_file_with_the_same_bytes_keeps_its_document(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """A touched file is read, found the same and not indexed again."""
-    index = make()
-    first = index.refresh()
-    os.utime(root.path / "knowledge/guide.md")
-    second = index.refresh()
-    assert counts(second) == (0, 0, 0, 3)
-    assert first.snapshot is not None
-    assert second.snapshot is not None
-    assert second.snapshot is not first.snapshot
-    assert [one.row for one in second.snapshot.segments] == [one.row for one in first.snapshot.segments]
-    assert index.refresh().snapshot is second.snapshot
 
 
 def test_a_file_changed_within_a_tick_of_the_clock_is_seen(make: Callable[..., SpaceIndex], root: Root) -> None:
@@ -184,16 +153,6 @@ def test_problems_are_remembered_reported_and_fixed(make: Callable[..., SpaceInd
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_new_link_that_leads_out_is_noticed(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """A problem of the walk alone, without any changed file, makes a new generation that remembers it."""
-    index = make()
-    index.refresh()
-    (root.path / "tools" / "out.py").symlink_to("/etc/hostname")
-    assert len(index.refresh().warnings) == 1
-    assert len(make().refresh().warnings) == 1
-
-
-@pytest.mark.usefixtures("settled")
 def test_a_root_with_a_stamp_is_walked_when_the_stamp_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed bundle is not scanned while version and location stay the same."""
     folder = lay(tmp_path / "bundle", FILES)
@@ -239,17 +198,6 @@ def test_while_another_process_writes_the_last_snapshot_answers(make: Callable[.
     after = index.refresh()
     assert not after.stale
     assert len(keys(after, root)) == 4
-
-
-def test_without_any_snapshot_a_held_lock_is_waited_for(make: Callable[..., SpaceIndex]) -> None:
-    """The very first index is waited for, but not for ever: then there is nothing to answer with."""
-    index, other = make(lock_wait=0.05), make()
-    with other._store.locked():
-        began = time.monotonic()
-        found = index.refresh()
-        rebuilt = index.rebuild()
-    assert time.monotonic() - began >= 0.1
-    assert (found.snapshot, found.stale) == (rebuilt.snapshot, rebuilt.stale) == (None, True)
 
 
 @pytest.mark.usefixtures("settled")

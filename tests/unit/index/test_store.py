@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 from whoosh.filedb.filestore import FileStorage
-from whoosh.index import TOC, open_dir
+from whoosh.index import TOC
 
 from rye.errors import EnvironmentFault
 from rye.index import container
@@ -135,17 +135,6 @@ def test_damage_raises_damaged_error(store: Store, victim: str, harm: str) -> No
         store.open()
 
 
-def test_every_cut_table_of_contents_is_damage(store: Store) -> None:
-    """However much of Whoosh's pickle is missing."""
-    add(store, None, [item("a")])
-    path = store.folder / "_MAIN_0.toc"
-    data = path.read_bytes()
-    for length in range(0, len(data), 37):
-        path.write_bytes(data[:length])
-        with pytest.raises(DamagedError):
-            store.open()
-
-
 class _Runs:
     """Writes a file when it is unpickled."""
 
@@ -178,16 +167,6 @@ def test_attack_a_segment_somewhere_else(store: Store, name: str) -> None:
     base.file_list._replace(segments=(row,)).write(store.folder / "files-0.ryx")
     with pytest.raises(DamagedError):
         Store(store.folder).open()
-
-
-def test_an_index_that_whoosh_wrote_to_is_damage(store: Store) -> None:
-    """A table of contents that lists segments of Whoosh's own kind cannot be served, so it is made anew."""
-    add(store, None, [item("a")])
-    writer = open_dir(str(store.folder)).writer()
-    writer.add_document(key="tool:b", title="by Whoosh")
-    writer.commit(merge=False)
-    with pytest.raises(DamagedError):
-        store.open()
 
 
 def test_a_table_of_contents_that_lists_something_else_is_damage(store: Store) -> None:

@@ -19,7 +19,6 @@ from rye.index.chunks import Chunk
 from rye.index.container import DamagedError
 from rye.index.reader import Reader
 from rye.index.vectors import (
-    BLOCK,
     SCALE,
     RootVectors,
     VectorFile,
@@ -74,17 +73,6 @@ def root(
     return RootVectors(documents, table(item_keys(documents)[list(docs)].tolist(), rows))
 
 
-@pytest.mark.parametrize("dimensions", [1, 3, 256, 1024])
-@pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, 3 * BLOCK + 7])
-def test_similarities_are_those_of_double_precision(dimensions: int, count: int) -> None:
-    """To a thousandth at the very least, whatever the number of rows and their length."""
-    rows, query = unit(count, dimensions), unit(1, dimensions, seed=1)[0]
-    vectors = Vectors([root(rows, range(count), count)])
-    found = vectors.similarities(query.astype(np.float32))
-    assert np.abs(found - rows @ query).max() < 1e-3 / 3
-    assert (found == vectors.similarities(query.astype(np.float32))).all()
-
-
 @given(st.integers(0, 2**32), st.integers(1, 60), st.floats(0, 1))
 def test_documents_that_are_not_allowed_are_left_out(seed: int, size: int, share: float) -> None:
     """The twin multiplies everything and masks afterwards; deleted documents have no rows."""
@@ -106,22 +94,6 @@ def test_documents_that_are_not_allowed_are_left_out(seed: int, size: int, share
         own = truth[kept[owners[kept] == doc]] if allowed[doc] else np.empty(0)
         assert best[doc] == pytest.approx(own.max(), abs=1e-3) if len(own) else np.isneginf(best[doc])
         assert vectors.rows_of(doc).tolist() == np.flatnonzero(vectors.docs == doc).tolist()
-
-
-def test_the_direction_of_a_document_is_the_mean_of_its_vectors() -> None:
-    """In whichever root it is; there is none without vectors, or where they cancel out."""
-    rows = unit(4, 8)
-    opposite = np.concatenate([rows[:1], -rows[:1]])
-    vectors = Vectors([root(rows, [1, 0, 1, 2], 4), root(opposite, [0, 0], 1), root(rows[:1], [0], 1)])
-    mean = rows[0] + rows[2]
-    found = vectors.direction(1)
-    assert found is not None
-    assert np.abs(found - mean / np.linalg.norm(mean)).max() < 1e-3
-    assert vectors.direction(3) is None
-    assert vectors.direction(4) is None
-    last = vectors.direction(5)
-    assert last is not None
-    assert np.abs(last - rows[0]).max() < 1e-3
 
 
 def written(folder: Path, some: VectorTable, model: str = "m") -> VectorFile:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rye.index import container, verdict_cache
 from rye.index.arrays import Arrays
 from rye.index.container import FORMAT_VERSION, MAGIC
 from rye.index.schema import ItemPlace
@@ -24,7 +23,7 @@ from rye.items.model import Item, ItemId, ItemType
 from rye.spaces.model import Root, Space
 from rye.trust.evidence import inspect
 from rye.trust.judge import judge
-from rye.trust.model import Evidence, Origin, Signature
+from rye.trust.model import Origin
 from rye.trust.trust_set import TrustSet
 from tests.support.signed import GOLDEN, NOW, OLD, SIGNED_AT, TRUST, entry
 
@@ -82,38 +81,6 @@ def test_a_column_is_the_judgement_on_each_item(segment: Segment, tmp_path: Path
     assert {verdict for verdict, _ in found} == set(VERDICT_NAMES)
 
 
-def test_a_kept_column_is_read_and_not_judged_again(
-    segment: Segment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The second time the file answers; nothing unfinished stays beside it."""
-    first = column(tmp_path / "c.ryx", segment)
-    monkeypatch.setattr(verdict_cache, "judge", lambda *_args, **_options: pytest.fail("judged"))
-    assert read(column(tmp_path / "c.ryx", segment)) == read(first)
-    assert [path.name for path in tmp_path.iterdir()] == ["c.ryx"]
-
-
-def test_of_what_no_trusted_key_signed_one_is_judged_for_all_of_its_kind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A hundred files without a signature, and as many by an unknown key, take two judgements."""
-    builder = SegmentBuilder()
-    for number in range(200):
-        digest = f"{number:064}"
-        signed = Evidence(digest, digest=digest, signature=bytes([number] * 64), fingerprint="f" * 64)
-        found = signed if number % 2 else Evidence(digest, "no-envelope")
-        builder.add(Item(ItemType.TOOL, ItemId(f"ops/{number}"), "hello"), ItemPlace(ROOT.space, "", "p"), found)
-    builder.write(tmp_path / "many")
-    many, judged = Segment(tmp_path / "many"), []
-
-    def counted(evidence: Evidence, **options: Any) -> Signature:
-        judged.append(evidence)
-        return judge(evidence, **options)
-
-    monkeypatch.setattr(verdict_cache, "judge", counted)
-    assert read(column(tmp_path / "c.ryx", many)) == naive(many)
-    assert len(judged) == 2
-
-
 @pytest.mark.parametrize(
     ("trust", "now"),
     [(TrustSet(), NOW), (TrustSet((entry(OLD),)), NOW), (TRUST, SIGNED_AT)],
@@ -125,23 +92,6 @@ def test_another_trust_set_or_moment_is_judged_anew(
     """Keys and expiry change verdicts, and the digest that names a column with them."""
     assert trust.digest(now) != TRUST.digest(NOW)
     assert read(column(tmp_path / "a.ryx", segment, trust, now)) == naive(segment, trust, now) != naive(segment)
-
-
-@pytest.mark.parametrize("harm", ["cut", "empty", "changed", "of another segment", "without signers"])
-def test_a_damaged_column_is_made_again(segment: Segment, tmp_path: Path, harm: str) -> None:
-    """A column that cannot be read, or is not of this segment, is judged anew and replaced."""
-    path = tmp_path / "c.ryx"
-    column(path, segment)
-    data = path.read_bytes()
-    path.unlink()
-    if harm == "of another segment":
-        container.write(path, {"verdicts": np.zeros(1, np.uint8)}, {})
-    elif harm == "without signers":
-        container.write(path, {}, {})
-    else:
-        path.write_bytes({"cut": data[:-9], "empty": b"", "changed": bytes([*data[:-64], *b"\xff" * 64])}[harm])
-    assert read(column(path, segment)) == naive(segment)
-    assert path.read_bytes() == data
 
 
 MASKS = {"odd": np.arange(21) % 2 == 1, "few": np.arange(21) < 3}

@@ -14,7 +14,6 @@ from rye.parameters import (
     complete,
 )
 from rye.parameters.model import Only
-from rye.search.request import make_request
 
 
 class Parts(TypedDict, total=False):
@@ -36,48 +35,12 @@ class Options(TypedDict, total=False):
     more: Annotated[Mapping[str, Any] | None, Parameter("More", parts=Parts, data='as in `{"deep": true}`')]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"text": "a" * 4_097}, "text has 4,097 characters"),
-        ({"way": "u" * 5_000}, "way has 5,000 characters"),
-        ({"names": ["a"] * 257}, "names has 257 values"),
-        ({"names": ["a" * 2_000] * 3}, "names has 6,000 characters"),
-        ({"more": {"deep": "a" * 5_000}}, "more['deep'] has 5,000 characters"),
-    ],
-)
-def test_no_text_or_list_is_longer_than_its_parameter_says(given: dict[str, Any], said: str) -> None:
-    """What is as long as it may be is fine; the error says how long the value is, and how long it may be."""
-    with pytest.raises(ArgumentError) as raised:
-        complete(Options, given)
-    assert said in str(raised.value)
-    assert raised.value.details["length"] > raised.value.details["limit"]
-    assert complete(Options, {"text": "a" * 4_096, "names": ["a"] * 256})["text"] == "a" * 4_096
-
-
 def test_a_list_that_holds_itself_is_too_long() -> None:
     """Counting it ends."""
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(ArgumentError, match="names has"):
         complete(Options, {"names": endless})
-
-
-@pytest.mark.parametrize("name", ["scope", "facets", "filters", "fields"])
-def test_a_search_in_python_has_the_same_limits(name: str) -> None:
-    """They are of the one table, so no surface lets more through."""
-    long: object = "tool.a," * 50_000 if name == "scope" else ["a"] * 100_000
-    with pytest.raises(ArgumentError) as raised:
-        make_request("a", {name: {"tags": long} if name in ("filters", "fields") else long})
-    assert raised.value.code == f"bad-{name}"
-    assert raised.value.details["limit"] in (256, 4_096)
-
-
-def test_values_are_completed_with_defaults() -> None:
-    """What is above 1 is percent where that is said; None is the default where it is one."""
-    found = complete(Options, {"count": 9, "share": 40, "more": {"deep": True}})
-    assert (found["count"], found["share"], found["more"]) == (9, 0.4, {"deep": True})
-    assert (found["way"], found["days"], complete(Options, {"share": None})["share"]) == ("up", 30.0, None)
 
 
 @pytest.mark.parametrize(

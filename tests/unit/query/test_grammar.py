@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from rye.errors import QueryError
-from rye.query import as_words, parse
+from rye.query import parse
 from rye.query.ast import And, Exists, Field, Near, Node, Not, Or, Phrase, Wildcard, Word
 
 
 def ast(text: str) -> Node:
     """Return the AST of a good query."""
     return parse(text).ast
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *["C++", "c#", ".net", "@scope/pkg", "don't", "e.g.,", "a-b", "a/b/c", "50%", "$HOME", "#tag", "+1", "[x]"],
-        *["--flag", "---", "->", "-->", "a--b", "~/.ssh", "^start", "—", "“quoted”", "http://x/y", "a::b", "C:/dir"],
-        *["results:", "and", "Or", "not", "near", "ANDROID", "NORTH", "NOTE", "NEARBY", "NEAR-5", "AND,", "x=1", "a|b"],
-        *["文件系统", "🚀", "naïve", "עולם", "a\u200db", "a!", "!="],
-    ],
-)
-def test_text_that_is_one_word(text: str) -> None:
-    """Everything but white space and ( ) " ~ ^ belongs to a word."""
-    assert ast(text) == Word(text)
 
 
 def test_not_binds_tighter_than_near_near_than_and_and_than_or() -> None:
@@ -62,41 +46,12 @@ def test_field_stands_directly_before_its_value(text: str, expected: Node) -> No
     assert ast(text) == expected
 
 
-@pytest.mark.parametrize("text", ["note: this", "12:30 x", "http://a b", "a::b c", "(x) :y", "C++: x"])
-def test_colons_that_make_no_field(text: str) -> None:
-    """Before a space, a slash, another colon or the end, and after no name, a colon is an ordinary character."""
-    assert as_words(ast(text)) is not None
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("a ~/x", ["a", "~/x"]), ("a\\\\ ^x", ["a\\", "^x"]), ("(^x) ~y", ["^x", "~y"]), ("a ^x\\ y", ["a", "^x y"])],
-)
-def test_tilde_and_caret_that_follow_nothing_directly_begin_a_word(text: str, words: list[str]) -> None:
-    """They are marks only directly behind what they mark."""
-    assert [word.text for word in as_words(ast(text)) or ()] == words
-
-
-LATE = """
-import sys
-import rye.query
-from rye.query.ast import And, Field, Word
-str(And((Word("a"), Field("title", Word("b")))))
-sys.exit("lark" in sys.modules)
-"""
-
-
 def outcome(text: str) -> str:
     """Return the canonical text of a query, or the code and suggestion of its error."""
     try:
         return str(parse(text).ast)
     except QueryError as error:
         return f"{error.code} {error.suggestion}"
-
-
-def test_importing_and_printing_load_no_parser() -> None:
-    """Commands that parse no query do not pay for Lark."""
-    assert subprocess.run([sys.executable, "-c", LATE], check=False).returncode == 0
 
 
 def test_threads_parse_at_the_same_time_without_mixing() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from rye.errors import QueryError
 from rye.query import loosen, parse
-from rye.query.ast import And, Field, Node, Or, Wildcard
 from rye.query.flaws import FLAWS
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 
@@ -117,46 +116,6 @@ def words(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("What is this?", ["What", "is", "this"]),
-        ("Really?! Yes, really!", ["Really!", "Yes,", "really!"]),
-        ("(why?) how??", ["why", "how"]),
-        ('Find "it"? Now ?', ["Find", "it", "Now"]),
-        ("C++? .net?", ["C++", ".net"]),
-        ("a?b c?", ["a?b", "c"]),
-        ("send \"don't forget the cat.", ["send", "don't", "forget", "the", "cat."]),
-        ("smile :) or (: frown", ["smile", ":", "or", ":", "frown"]),
-        ("warning: results: none", ["warning:", "results:", "none"]),
-        ("call main() now", ["call", "main", "now"]),
-        ("a - b -- c", ["a", "-", "b", "--", "c"]),
-        ("wow !important !", ["wow", "!important", "!"]),
-        ("x >= 5 and y<3, >90%", ["x", ">=", "5", "and", "y<3,", ">90%"]),
-        ("ends in a backslash\\", ["ends", "in", "a", "backslash"]),
-        ("nul\0byte", ["nul", "byte"]),
-    ],
-)
-def test_punctuation_of_running_text_costs_no_word(text: str, expected: list[str]) -> None:
-    """Question marks at the end of words, stray quotes and parentheses are dropped; a dash alone is a word yet."""
-    assert words(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("fi?e OR foo?", Or((Wildcard("fi?e"), Wildcard("foo?")))),
-        ("title:foo?", Field("title", Wildcard("foo?"))),
-        ("foo? bar*", And((Wildcard("foo?"), Wildcard("bar*")))),
-    ],
-)
-def test_question_mark_is_a_wildcard_beside_any_operator(text: str, expected: Node) -> None:
-    """Who writes operators means them."""
-    parsed = parse(text, lenient=True)
-    assert parsed.ast == expected
-    assert parsed.dropped == ()
-
-
-@pytest.mark.parametrize(
     ("text", "canonical"),
     [
         ("a AND", "a"),
@@ -181,12 +140,3 @@ def test_question_mark_is_a_wildcard_beside_any_operator(text: str, expected: No
 def test_fixed_queries(text: str, canonical: str) -> None:
     """What can be understood is kept."""
     assert str(parse(text, lenient=True).ast) == canonical
-
-
-def test_each_drop_says_where_what_and_why() -> None:
-    """In the order of the text."""
-    dropped = parse('a) "b (c OR', lenient=True).dropped
-    assert [(each.position, each.text) for each in dropped] == [(1, ")"), (3, '"'), (6, "("), (9, "OR")]
-    assert all("; " in each.reason for each in dropped)
-    (mark,) = parse("what?", lenient=True).dropped
-    assert (mark.position, mark.text) == (4, "?")

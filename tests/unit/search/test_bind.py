@@ -7,7 +7,6 @@ from typing import Any as Details
 import pytest
 
 from rye.query import ast
-from rye.search.bind import words_of
 from rye.search.bound import (
     All,
     Any,
@@ -123,39 +122,6 @@ def shown_filter(node: Bound) -> str:
 def test_a_query_means(asked: str, meaning: str) -> None:
     """Names are folded and aliased; words are term queries in text fields and whole values elsewhere."""
     assert shown(only(asked)) == meaning
-
-
-def test_words_become_runs() -> None:
-    """One part is a plain word; several have a joined form; words that fall apart have none."""
-    plain, several, apart = words_of("Deploy"), words_of("file-System"), words_of("don't")
-    assert plain is not None
-    assert several is not None
-    assert apart is not None
-    assert ([part.text for part in plain.parts], plain.joined) == (["deploy"], None)
-    assert ([part.text for part in several.parts], several.offsets) == (["file", "system"], (0, 1))
-    assert several.joined is not None
-    assert (several.joined.text, several.joined.how) == ("filesystem", How.EXACT)
-    assert ([part.text for part in apart.parts], apart.joined) == (["don", "t"], None)
-    assert words_of("--") is None
-
-
-@pytest.mark.parametrize(
-    ("asked", "parts", "offsets"),
-    [
-        ("file*", ["file*"], (0,)),
-        ("rye/*/read", ["rye", "read"], (0, 2)),
-        ("*/read", ["read"], (0,)),
-        ("file*/?", ["file*", "?"], (0, 1)),
-        ("*x*", ["*x*"], (0,)),
-    ],
-)
-def test_wildcards_become_runs(asked: str, parts: list[str], offsets: tuple[int, ...]) -> None:
-    """Stars alone at the ends fall off, in the middle they are any one position."""
-    leaf = only(asked)
-    assert isinstance(leaf, TermQuery)
-    assert isinstance(leaf.pattern, Phrase)
-    assert [part.text for part in leaf.pattern.parts] == parts
-    assert (leaf.pattern.offsets, leaf.pattern.joined) == (offsets, None)
 
 
 def test_phrases_windows_and_chains_have_their_shapes() -> None:

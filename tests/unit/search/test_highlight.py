@@ -13,7 +13,6 @@ from rye.index import analysis
 from rye.items.model import Item, Symbol
 from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.marks import MOST, Ranges, Sought, mark
-from rye.search.passage import LEAD, PREVIEW_LENGTH
 from tests.support.effort import examples
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
@@ -90,49 +89,6 @@ def test_highlights_by_example(tmp_path: Path, title: str, asked: str, marks: li
     """Inflections, parts, joined forms, typos and places are marked; phrases only where they stand."""
     found = show(tmp_path, item("z", title=title), f"title:({asked})")
     assert marked(title, found.highlights["title"]) == marks
-
-
-def test_without_a_match_in_the_body_the_description_is_shown(tmp_path: Path) -> None:
-    """Or the beginning of the body; white space is single and there is no more than fits."""
-    assert (
-        show(tmp_path, item("z", title="t", description="What  it\n\nis", body="x"), "title:t").preview == "What it is"
-    )
-    long = show(tmp_path, item("y", title="t", body="  word " * 99), "title:t").preview
-    assert long.startswith("word word")
-    assert long.endswith("word…")
-    assert len(long) <= PREVIEW_LENGTH
-    assert show(tmp_path, item("x", title="t"), "title:t").preview == ""
-
-
-def test_what_leads_up_to_the_match_is_shown(tmp_path: Path) -> None:
-    """A few whole words before the first mark, and much after it."""
-    found = show(tmp_path, item("z", body=f"{'before ' * 50}match {'after ' * 50}"), "match")
-    ((start, end),) = found.highlights["preview"]
-    assert found.preview[start:end] == "match"
-    assert found.preview[:start].split() == ["before"] * (LEAD // 7)
-    assert "after after" in found.preview
-    assert len(found.preview) > PREVIEW_LENGTH - 10
-
-
-BODIES = st.lists(
-    st.sampled_from(["match", "word", "longer", "a", "\n\n", "  ", "é" * 30, "\t", "tail."]), max_size=150
-)
-
-
-@examples(80)
-@given(BODIES)
-def test_a_preview_holds_the_best_window(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
-    """It fits, is of single spaces, marks whole words, and no stretch of the body of that width has more of them."""
-    body = " ".join(words)
-    found = show(tmp_path_factory.mktemp("preview"), item("z", title="t", body=body), "title:t OR match")
-    ranges = found.highlights.get("preview", ())
-    assert len(found.preview) <= PREVIEW_LENGTH
-    assert " ".join(found.preview.split()) == found.preview
-    assert set(marked(found.preview, ranges)) <= {"match"}
-    starts = [at for at in range(len(body)) if body.startswith("match", at)]
-    width = PREVIEW_LENGTH - LEAD - len("match") - len("longer…") - 1
-    best = max((sum(start <= other < start + width for other in starts) for start in starts), default=0)
-    assert len(ranges) >= best
 
 
 def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:

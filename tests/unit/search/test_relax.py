@@ -61,54 +61,11 @@ def test_words_are_read_by_what_items_have(over: Reader, text: str, looked_for: 
     assert str(read(over, text).query) == looked_for
 
 
-@pytest.mark.parametrize(
-    ("text", "instead"),
-    [
-        ("please", ""),  # two edits of six letters
-        ("would", ""),  # one of five
-        ("wolrds", "worlds"),  # two letters that changed places are one
-        ("plac", ""),
-        ("placse", "places"),
-        ("plahces", "places"),
-        ("recommandotion", "recommendation"),  # two of fourteen
-        ("recomandotion", ""),  # three
-    ],
-)
-def test_a_short_word_that_no_item_has_is_no_slip_but_a_word_of_the_language(
-    tmp_path: Path, text: str, instead: str
-) -> None:
-    """One edit is fixed for each six letters, so that polite words stay what they are."""
-    over = reader(tmp_path, [item("a", title="places worlds world place", body="recommendation")])
-    found = read(over, f"{text} something else about the world")
-    assert found.corrected == ({text: instead} if instead else {})
-    assert found.missing == (*(() if instead else (text,)), "something", "else", "about", "the")
-
-
 def test_a_flood_of_letters_without_blanks_costs_a_bounded_number_of_pairs(over: Reader) -> None:
     """Attack: thousands of letters of a script without blanks are read as 256 pairs, not as thousands."""
     flood = "".join(map(chr, range(0x4E00, 0x4E00 + 3_000)))
     assert len(read(over, f"{flood} deploy").words) == 2
     assert str(read(over, f"{flood} deploy").query).count(" OR ") == MAX_PAIRS
-
-
-def test_the_suggestion_has_the_corrections(over: Reader) -> None:
-    """Known words stay as written; what it says parses."""
-    found = read(over, "My storry, direcive-x Deploy xyzzy")
-    assert found.suggestion() == "My story directive x Deploy xyzzy"
-    assert query.as_words(query.parse(found.suggestion()).ast)
-    assert read(over, "my Deploy xyzzy").suggestion() == ""
-
-
-def test_the_nearest_term_is_the_most_frequent_among_equals(over: Reader) -> None:
-    """Of terms at one distance; a start bounds the choice."""
-    every = Dictionary(over, searched_fields(None))
-    assert every.nearest("planteg")[0] == "planted"
-    assert every.nearest("planteg")[1] == pytest.approx(1 - 1 / 7)
-    assert every.nearest("emplox")[0] == "employ"
-    assert every.nearest("xmploy")[0] == "employ"
-    assert every.nearest("xmploy", start="x") == ("", 0.0)
-    assert every.nearest("of") == ("of", 1.0)
-    assert every.nearest("vanishe") == ("", 0.0)
 
 
 def test_attack_long_unknown_words_are_read_in_time(over: Reader) -> None:

@@ -173,22 +173,6 @@ def test_a_filter_that_is_not_valid_is_named(filters: dict[str, Any], code: str)
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ((), []),
-        (None, []),
-        ("", []),
-        (["type", "tag:25"], [("type", 10), ("tag", 25)]),
-        ("type, tag:100", [("type", 10), ("tag", 100)]),
-        (("tag", "tag:3"), [("tag", 3)]),
-    ],
-)
-def test_facets_are_read_from_names(given: object, expected: list[tuple[str, int]]) -> None:
-    """A sequence or one text with commas, each name maybe with how many values to list; the last word counts."""
-    assert list(request(facets=given).facets) == expected
-
-
-@pytest.mark.parametrize(
     "given", [7, {"type": 1}, [1], ["tag:0"], ["tag:101"], ["tag:x"], [":3"], "type,,tag", [f"k{n}" for n in range(21)]]
 )
 def test_facets_that_cannot_be_read_are_refused(given: object) -> None:

@@ -62,21 +62,3 @@ def test_scores_are_those_of_the_formula(hits: list[tuple[float, int]]) -> None:
     rest = [found.scores[at] for at in order[DEPTH:]]
     assert rest == sorted(rest, reverse=True)
     assert max(rest, default=0) <= min((found.scores[at] for at in order[:DEPTH]), default=0) + 1e-12
-
-
-def test_the_same_bytes_are_embedded_once() -> None:
-    """Whatever the document is called; other bytes are embedded anew."""
-    model = Angles()
-    reranker = Reranker(model, 60.0, NOWHERE)
-    for docs in ((1, 2), (2, 1), (1, 3)):
-        reranker.rerank("0", np.asarray(docs), np.ones(2), digest=digest_of, text=lambda _: "30")
-    assert model.embedded == ["30"] * 3
-
-
-def test_without_time_hits_keep_their_order() -> None:
-    """None is compared, so each has its share of the first score."""
-    found = Reranker(Angles(), 0.0, NOWHERE).rerank(
-        "0", np.arange(3), np.asarray([1.0, 4.0, 2.0]), digest=digest_of, text=str
-    )
-    assert found.cosines == {}
-    assert found.scores == pytest.approx(BY_SCORE * np.asarray([0.25, 1.0, 0.5]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye import query
-from rye.errors import ArgumentError, QueryError
+from rye.errors import QueryError
 from rye.search.rewrite import read_query
 from tests.unit.search.asking import request
 
@@ -43,27 +43,6 @@ def test_a_bag_of_words_relaxes_in_stages(text: str, unknown: tuple[str, ...], e
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "how to deploy",
-            [
-                ("all", "deploy"),
-                ("fuzzy", "deploy~"),
-                ("substring", "*deploy*"),
-                ("any", "any OR word"),
-            ],
-        ),
-        ("how to", [("all", "how to"), ("fuzzy", "how~ to~"), ("substring", "*how* *to*"), ("any", "any OR word")]),
-    ],
-)
-def test_no_item_needs_to_have_the_function_words(text: str, expected: list[tuple[str, str]]) -> None:
-    """They are left out beside other words; alone, they are words as all others."""
-    assert stages(text) == expected
-    assert stages(text, relax=False) == [("all", text)]
-
-
-@pytest.mark.parametrize(
     ("text", "last"),
     [
         ("*", []),
@@ -87,23 +66,6 @@ def test_a_query_with_operators_is_searched_by_its_words_when_it_finds_nothing(
 ) -> None:
     """Conditions stay; a short query that excludes is one phrase; conditions alone are answered as written."""
     assert stages(text) == [("all", text), *last]
-    assert [name for name, _ in stages(text, relax=False)] == ["all"]
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("how do I audit this?", "how do I audit this"),
-        ("what is a key? and why should I care??", "what is a key and why should I care"),
-        ("what does tool:ops/backup do at night", "what does ops/backup do at night"),
-        ("and what does knowledge:rye/ci say?", "and what does rye/ci say"),
-    ],
-)
-def test_in_a_sentence_question_marks_ask_and_a_type_with_an_id_is_a_word(text: str, read: str) -> None:
-    """More than four words, and no other operator among them."""
-    assert stages(text) == stages(read)
-    assert [name for name, _ in stages(text)] == ["all", "any"]
-    assert not read_query(request(text)).dropped
     assert [name for name, _ in stages(text, relax=False)] == ["all"]
 
 
@@ -142,15 +104,6 @@ def test_the_fuzzy_dictionary_forgives_typos_in_words(text: str, distance: int |
 def test_the_proximity_dictionary_makes_a_chain(text: str, expected: str) -> None:
     """Words, wildcards and phrases stand near each other."""
     assert stages(text, proximity={"max_distance": 3})[0] == ("all", expected)
-
-
-@pytest.mark.parametrize("text", ["a OR b", "title:a b", "a b^2", "(a b) OR c", "title:(a b)"])
-def test_proximity_needs_words_beside_each_other(text: str) -> None:
-    """Several words that cannot be a chain are an error that shows the way."""
-    with pytest.raises(ArgumentError) as caught:
-        read_query(request(text, proximity={"enabled": True}))
-    assert caught.value.code == "bad-proximity"
-    assert "NEAR" in caught.value.hint
 
 
 def test_lenient_reading_drops_and_says_so() -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rye.index.reader import Reader
 from rye.search.docset import Docs
-from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.positions import Effort
 from rye.search.score import idf
 from tests.unit.index.segments import item, reader
@@ -25,61 +21,6 @@ def over(tmp_path: Path) -> Reader:
     first = [item("a", title="deploy files", body="one two"), item("b", title="deploy", body="files deploy")]
     second = [item("c", body="files"), item("gone", title="deploy deploy"), item("d", title="other")]
     return reader(tmp_path, first, second, gone={(1, 1)})
-
-
-@given(st.integers(0, 1000), st.data())
-def test_idf_is_the_formula_and_falls_with_df(count: int, data: st.DataObject) -> None:
-    """ln(1 + (N − df + ½) / (df + ½)): above zero, and less for what more items have."""
-    df = data.draw(st.integers(0, count))
-    assert idf(count, df) == pytest.approx(math.log(1 + (count - df + 0.5) / (df + 0.5)))
-    assert idf(count, df) > 0
-    assert df == 0 or idf(count, df) < idf(count, df - 1)
-
-
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ("deploy", ["a", "b"]),
-        ("deploy files", ["a", "b"]),
-        ("title:deploy files", ["a", "b"]),
-        ("title:(deploy files)", ["a"]),
-        ("deploy -one", ["b"]),
-        ("-deploy", ["c", "d"]),
-        ("NOT NOT deploy", ["a", "b"]),
-        ("one OR other", ["a", "d"]),
-        ("*", ["a", "b", "c", "d"]),
-        ("-*", []),
-        ("title:*", ["a", "b", "d"]),
-        ("-title:*", ["c"]),
-        ("never deploy", []),
-        ("never OR deploy", ["a", "b"]),
-        ("never -deploy", []),
-        ("(deploy OR other) -files", ["d"]),
-    ],
-)
-def test_boolean_structure_decides_what_matches(over: Reader, asked: str, found: list[str]) -> None:
-    """AND, OR and NOT over live items, a query of only exclusions too."""
-    assert ids(over, asked) == found
-
-
-def test_a_score_is_written_out(over: Reader) -> None:
-    """One word in two fields: tf~ over both, saturated, and the share of what can be reached."""
-    mine = evaluation(over, "deploy")
-    title, content = TEXT_FIELDS["title"], TEXT_FIELDS["content"]
-    average_title, average_content = 4 / 3, 5 / 3
-    tf = title.action_weight / (1 - title.b + title.b * 1 / average_title)
-    tf += content.action_weight / (1 - content.b + content.b * 2 / average_content)
-    assert mine.scores(np.asarray([1])).tolist() == pytest.approx([tf / (K1 + tf)])
-
-
-def test_only_positive_term_queries_score(over: Reader) -> None:
-    """Excluded words take no part; a double negation does; a query without positive words scores 1."""
-    everything = np.flatnonzero(over.live)
-    plain = evaluation(over, "deploy").scores(everything).tolist()
-    for same in ("deploy -never", "NOT NOT deploy", "deploy title:*", "deploy *"):
-        assert evaluation(over, same).scores(everything).tolist() == plain, same
-    assert [row.query.label() for row in evaluation(over, "deploy -(one -two)").scored()] == ["deploy", "two"]
-    assert evaluation(over, "-deploy").scores(everything).tolist() == [1.0] * 4
 
 
 def test_explanations_say_where_a_score_comes_from(over: Reader) -> None:

@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from rye.index.reader import Reader
-from rye.query import ast
-from rye.search.bind import searched_fields
 from rye.search.highlight import Matches, Shown, matched
-from rye.search.relax import Dictionary, relax
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, ids
 
@@ -120,11 +117,3 @@ def test_what_matched_is_marked(over: Reader, asked: str, found: str, marked: se
     matches = Matches(evaluation(over, asked).matchers(), [number])
     seen = next(matched([Shown(ITEMS[number], number, same_bytes=True)], matches))
     assert {seen.preview[start:end] for start, end in seen.highlights["preview"]} == marked
-
-
-def test_a_sentence_without_blanks_is_read_two_letters_at_a_time(over: Reader) -> None:
-    """As no item has it; pairs that none has are left out."""
-    word = ast.Word("如何备份防火墙")
-    read = relax({word: 1}, Dictionary(over, searched_fields(None)))
-    assert str(read.query) == "如何 OR 何备 OR 备份"
-    assert not read.missing

@@ -9,9 +9,6 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, NotFoundError
-from rye.index.schema import TYPE_NAMES
-from rye.search.fields import TEXT_FIELDS
-from rye.search.similar import key_terms
 from tests.support.embedders import Broken, Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -52,27 +49,6 @@ def test_an_item_is_not_like_itself_nor_its_copies(registry: Registry) -> None:
     """Neither the item nor what it shadows is a hit."""
     assert "knowledge:boat" not in names(registry, "boat", limit=100)
     assert "knowledge:boat" not in names(registry, "boat", space="user", limit=100)
-
-
-def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry, tmp_path: Path) -> None:
-    """Each key term as a phrase with its share as boost finds the same, with the weights of knowledge for all."""
-    state = registry._indexes.current(0)
-    (part, local), *_ = state.everywhere.having_key("knowledge", "boat")
-    words = key_terms(state.everywhere, part, local)
-    assert words[0].text in {"boats", "anchor", "rudder"}
-    query = " OR ".join(f'"{word.text}"^{word.share:.9f}' for word in words)
-    sim = SpaceSim(tmp_path)
-    for (source, path), text in TEXTS.items():
-        sim.write(source, path, text)
-    weights = {name: field.weight / (4 if name == "content" else 1) for name, field in TEXT_FIELDS.items()}
-    sim.write("user", "config/search.yaml", f"weights: {dict.fromkeys(TYPE_NAMES, weights)}\n")
-    answer = sim.registry().search(query, limit=100)
-    asked = {hit.id: hit.score for hit in answer.results if hit.id != "boat"}
-    found = registry.similar("boat", limit=100, explain=True).results
-    assert {hit.id: hit.score for hit in found} == pytest.approx(asked, abs=1e-4)
-    assert all(
-        sum(trace.contribution for trace in hit.explain or ()) == pytest.approx(hit.score, abs=1e-4) for hit in found
-    )
 
 
 def test_what_is_no_item_is_refused(registry: Registry) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rye import query
@@ -77,23 +76,3 @@ def test_unknown_words_are_replaced_by_the_nearest_known(over: Reader, text: str
     if suggestion:
         assert str(query.parse(suggestion).ast) == suggestion
         assert evaluation(over, suggestion).docs().mask.any()
-
-
-@pytest.mark.parametrize(
-    ("word", "unknown"),
-    [
-        ("deploy", False),
-        ("deployed", False),
-        ("file-system", False),
-        ("filesystem", False),
-        ("files-systems", False),
-        ("file-deploy", False),
-        ("file-nothing", True),
-        ("vanished", True),
-        ("nothing", True),
-        ("--", False),
-    ],
-)
-def test_a_word_is_unknown_when_no_live_item_has_it(over: Reader, word: str, unknown: bool) -> None:  # noqa: FBT001
-    """Every part must be there, itself or inflected, or the joined form; what only deleted items have is not."""
-    assert Dictionary(over, np.ones(9, bool)).knows(word) is not unknown

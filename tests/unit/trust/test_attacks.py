@@ -12,9 +12,7 @@ from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
 from tests.support.signed import (
     ANN,
-    BEA,
     DIRECTIVE,
-    DIRECTIVE_PLACE,
     EVE,
     NARROW,
     NOTE,
@@ -36,36 +34,11 @@ from tests.support.signed import (
 V1 = EnvelopeFormat.V1
 
 
-def test_older_tool_copied_within_its_folder_is_unbound() -> None:
-    """S4: where a file does not state its name, an older line cannot tell; the reason says so."""
-    found = verdict(sign(TOOL, form=V1), place("demo/other"), declared={"category": "demo"})
-    assert found.code == "ok-unbound"
-    assert "neither id" in found.reason
-
-
-def test_item_moved_to_another_type() -> None:
-    """A directive put among the knowledge, unchanged, is known as a directive."""
-    signed = sign(NOTE, origin=DIRECTIVE_PLACE, suffix=".md")
-    found = verdict(signed, NOTE_PLACE)
-    assert (found.verdict, found.code) == (Verdict.MISPLACED, "signed-elsewhere")
-    assert "directive:demo/hello" in found.reason
-    reported = verdict(sign(NOTE, suffix=".md", form=V1), NOTE_PLACE, declared={"type": "Directive"})
-    assert reported.verdict is Verdict.MISPLACED
-
-
 @pytest.mark.parametrize("char", ["\u212a", "\u037e"])
 def test_attack_id_that_normalisation_replaces(char: str) -> None:
     """KELVIN SIGN is not ``K`` and GREEK QUESTION MARK is not ``;``, though NFC replaces the one by the other."""
     signed = sign(TOOL, origin=place(f"demo/{unicodedata.normalize('NFC', char)}"))
     assert verdict(signed, place(f"demo/{char}")).verdict is not Verdict.TRUSTED
-
-
-def test_decomposed_id_is_the_same_id() -> None:
-    """A file system that decomposes letters does not make an honest item misplaced."""
-    composed, decomposed = place("demo/caf\u00e9"), place("demo/cafe\u0301")
-    for form in (EnvelopeFormat.V2, V1):
-        signed = sign(TOOL, origin=composed, form=form)
-        assert verdict(signed, decomposed, declared=declare(composed)).verdict is Verdict.TRUSTED
 
 
 def test_code_behind_a_carriage_return_in_the_line() -> None:
@@ -86,15 +59,6 @@ def test_comment_left_open() -> None:
     """A Markdown line whose comment is not closed would hide what follows; it is malformed."""
     signed = sign(NOTE, origin=NOTE_PLACE, suffix=".md").replace(b" -->", b"", 1)
     assert verdict(signed, NOTE_PLACE).code == "malformed"
-
-
-def test_an_unknown_signer_of_a_trusted_bundle_is_said_to_be_another() -> None:
-    """Also where the bundle brings no trust file for the new key."""
-    there = place(space="system", bundle="shop")
-    found = verdict(
-        sign(TOOL, EVE, origin=there), there, trust=TrustSet((entry(BEA, owner="bea", patterns=("bundle:shop",)),))
-    )
-    assert (found.code, "the signer of bundle shop changed: you trusted bea" in found.reason) == ("unknown-key", True)
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,10 @@ from rye.trust.judge import judge
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_detached
 from rye.trust.list import (
-    MAX_LIST_BYTES,
-    MAX_SKILL_FILES,
     ListedFile,
     Skill,
     difference,
     sign_skill,
-    uncovered,
     unlistable,
     write_rows,
 )
@@ -137,18 +134,6 @@ def test_what_no_skill_may_hold_is_named_even_where_it_is_listed(name: str) -> N
     assert (evidence.code, words in evidence.detail) == ("skill-changed", True)
 
 
-def test_a_huge_folder_is_no_skill() -> None:
-    """Nor one with long names."""
-    many = tuple(ListedFile(f"{number}", "100644", "0" * 64) for number in range(MAX_SKILL_FILES + 1))
-    assert "files" in unlistable(many)
-    assert unlistable(many[1:]) == ""
-    long = ListedFile("a" * (MAX_LIST_BYTES - 73), "100644", "0" * 64)
-    assert len(write_rows([long])) == MAX_LIST_BYTES
-    assert unlistable([long]) == ""
-    assert "list" in unlistable([long._replace(path=f"{long.path}a")])
-    assert "list" in unlistable(tuple(ListedFile(f"{'a' * 2000}{number}", "100644", "0" * 64) for number in range(500)))
-
-
 def test_a_signature_belongs_to_one_skill() -> None:
     """A copy under another name is misplaced or tampered, and no line of another kind can take its place."""
     assert {each.code for each in verdicts(signature(), item_id="doc")} == {"signature"}
@@ -185,19 +170,6 @@ def test_a_key_must_be_allowed_to_sign_the_skill_and_the_item() -> None:
         skill = Skill("demo/pdf", path, data, listed(FILES))
         evidence = inspect(FILES[path][1], origin=origin, declared={}, detached=skill)
         assert judge(evidence, origin=origin, trust=TRUST, now=NOW).code == "limited"
-
-
-def test_a_line_in_the_file_of_a_skill_covers_that_file() -> None:
-    """With the others named; where there are none, it covers the skill."""
-    data = sign(TEXT, origin=PLACES["SKILL.md"], suffix=".md")
-    for names, code in (((), "ok"), (("b", "a\u200b"), "outside-skill")):
-        files = tuple(ListedFile(name, "100644", "") for name in ("SKILL.md", *names))
-        skill = Skill("pdf", "SKILL.md", None, files)
-        evidence = inspect(data, origin=PLACES["SKILL.md"], declared={}, suffix=".md", detached=skill)
-        found = judge(evidence, origin=PLACES["SKILL.md"], trust=TRUST, now=NOW)
-        assert (found.code, found.verdict) == (code, Verdict.PARTIAL if names else Verdict.TRUSTED)
-        assert uncovered(skill) == ("2 files of the skill are not covered: 'a\\u200b', b" if names else "")
-        assert uncovered(skill) in found.reason
 
 
 def _mutants(data: bytes) -> Sequence[bytes]:

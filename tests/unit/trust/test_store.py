@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rye._files import sweep, write_atomically
-from rye.errors import EnvironmentFault, NotFoundError, SigningError
-from rye.keyring.key_files import SIGNING_FOLDER, find_signing_key, load_key_file, load_signing_key, save_signing_key
+from rye._files import write_atomically
+from rye.errors import EnvironmentFault, SigningError
+from rye.keyring.key_files import SIGNING_FOLDER, load_key_file, load_signing_key, save_signing_key
 from rye.trust.keys import SigningKey
 from rye.trust.model import Verdict
 from rye.trust.trust_entry import TrustScope
@@ -103,17 +103,6 @@ def test_an_unreadable_folder_or_file_is_a_problem(tmp_path: Path, monkeypatch: 
         assert "cannot be read: Permission denied" in load.warnings[0]
 
 
-def test_a_named_trust_file_must_be_there_and_good(tmp_path: Path) -> None:
-    """What the caller names is not skipped in silence."""
-    with pytest.raises(NotFoundError) as missing:
-        load_trust(named=[tmp_path / "none.toml"])
-    assert missing.value.code == "trust-not-found"
-    bad = tmp_path / "bad.toml"
-    bad.write_text("not toml")
-    with pytest.raises(SigningError, match="not TOML"):
-        load_trust(named=[bad])
-
-
 @pytest.mark.parametrize("suffix", [".TOML", ".Toml"])
 def test_attack_a_revocation_named_in_capitals(tmp_path: Path, suffix: str) -> None:
     """It is read as any other, be it in a folder that is named or in a space, and bars the key if it is broken."""
@@ -161,33 +150,6 @@ def test_unsafe_permissions_are_refused_with_the_command_that_fixes_them(tmp_pat
     assert not (folder / "eve.pem").exists()
 
 
-def test_the_environment_gives_a_key_as_text_or_path(tmp_path: Path) -> None:
-    """RYE_SIGNING_KEY holds PEM text, with real or written-out line breaks, or a path; it comes before the folder."""
-    path = save_signing_key(tmp_path / "keys", EVE)
-    save_signing_key(tmp_path / SIGNING_FOLDER, ANN)
-    text = EVE.to_pem().decode()
-    for given in (text, text.replace("\n", "\\n"), f"\n{text}", str(path)):
-        assert find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": given}).public == EVE.public
-    for environ in ({}, {"RYE_SIGNING_KEY": ""}, {"RYE_SIGNING_KEY": " "}, None):
-        assert find_signing_key(tmp_path, environ=environ).public == ANN.public
-    closed = EVE.to_pem(passphrase=b"secret").decode()
-    assert find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": closed}, passphrase=b"secret").public == EVE.public
-
-
-@POSIX
-def test_writing_keeps_mode_and_links(tmp_path: Path) -> None:
-    """An executable stays executable, a link stays a link, and nothing is left beside the file."""
-    target, link = tmp_path / "tool.sh", tmp_path / "link.sh"
-    target.write_bytes(b"old")
-    target.chmod(0o754)
-    link.symlink_to(target)
-    write_atomically(link, b"new")
-    assert (target.read_bytes(), link.is_symlink()) == (b"new", True)
-    assert stat.S_IMODE(target.stat().st_mode) == 0o754
-    write_atomically(tmp_path / "fresh.md", b"made")
-    assert {path.name for path in tmp_path.iterdir()} == {"tool.sh", "link.sh", "fresh.md"}
-
-
 def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that fails at any step leaves the old bytes and no rest."""
     target = tmp_path / "item.md"
@@ -204,25 +166,3 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert (caught.value.code, caught.value.hint) == ("cannot-write", "make room on the disk")
         assert target.read_bytes() == b"old"
         assert list(tmp_path.iterdir()) == [target]
-
-
-def test_what_killed_writes_left_is_removed_once_it_is_nobodys(tmp_path: Path) -> None:
-    """Old temporary files of our own making go; a fresh one, which may be in use, and what others made stay."""
-    older, old, fresh, other, link = (
-        tmp_path / name
-        for name in (
-            ".a.md.0123456789abcdef.tmp",
-            ".0123456789abcdee.tmp",
-            ".0123456789abcdef.tmp",
-            ".a.tmp",
-            ".l.0123456789abcdef.tmp",
-        )
-    )
-    for path in (older, old, fresh, other):
-        path.write_bytes(b"half")
-    link.symlink_to(other)
-    for path in (older, old, other):
-        os.utime(path, (0, 0))
-    os.utime(link, (0, 0), follow_symlinks=False)
-    sweep(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in (fresh, other, link))

@@ -346,17 +346,6 @@ def test_the_digest_changes_with_whatever_influences_a_verdict(changes: dict[str
     assert len({each.digest(NOW) for each in (BASE, changed, TrustSet(BASE.entries[1:]))}) == 3
 
 
-def test_the_digest_changes_with_the_audience_and_with_what_ends() -> None:
-    """The audience is in it, and what has expired; the order, the place of the files and the moment are not."""
-    digests = {replace(BASE, audience=name).digest(NOW) for name in ("", "acme", "acme/ops")}
-    assert len(digests) == 3
-    moved = TrustSet(tuple(replace(each, source="elsewhere") for each in BASE.entries[::-1]))
-    assert moved.digest(NOW + timedelta(days=1)) == BASE.digest(NOW) == BASE.digest(LATER)
-    assert BASE.digest(LATER + timedelta(seconds=1)) != BASE.digest(NOW)
-    ending = TrustSet((entry(ANN, not_after=LATER), entry(PAT, PROJECT, signed_by=FULL)))
-    assert ending.digest(NOW) != ending.digest(LATER + timedelta(days=1))
-
-
 FILE = trust_file_bytes(PAT.public, owner="pat")
 KEYS = (entry(ANN), entry(EVE, TrustScope.NAMED))
 

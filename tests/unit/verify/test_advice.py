@@ -182,31 +182,6 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("name", HOSTILE)
-def test_every_shown_line_is_one_command_to_a_shell(name: str, shell: str, tmp_path: Path) -> None:
-    """Of every code, the shown command gives the program the same words in every shell, and nothing else is run."""
-    shown = sorted(
-        {inline(fix.command).split(" && ")[0] for _, fix in commands(name) if fix.command.startswith("rye ")}
-    )
-    assert shown
-    record = tmp_path / "record"
-    log = 'rye() { printf "%s\\0" "$#" "$@" >> "$RECORD"; }\n'
-    out = run(shell, log + "".join(f"{line}\n" for line in shown), tmp_path, RECORD=str(record))
-    expected = []
-    for line in shown:
-        words = shlex.split(line)[1:] if "$'" not in line else None
-        expected.append(words)
-    got, left = [], record.read_bytes().split(b"\0")[:-1]
-    while left:
-        count = int(left[0])
-        got.append([os.fsdecode(word) for word in left[1 : count + 1]])
-        left = left[count + 1 :]
-    assert len(got) == len(shown), out
-    assert [each for each, words in zip(got, expected, strict=True) if words is not None] == [*filter(None, expected)]
-    assert {path.name for path in tmp_path.iterdir()} == {"record"}
-
-
-@pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_reads_back_what_was_quoted(shell: str, tmp_path: Path) -> None:
     """Every hostile text is one word to a shell, and that text; as an answer shows it, which changes nothing of it."""
     texts = [*HOSTILE, "", "a\nb", "a\tb\r", "\x1b[2J\x07", "\u202eevil", "\udcff", "a\u00a0b", "x\n\n"]
