@@ -29,7 +29,7 @@ HTTP, TRANSPORT = 19_240, 19_340
 WAIT = 90
 """Seconds until all nodes are there."""
 
-TESTS = [f"tests/weekly/test_cluster_{name}.py" for name in ("equality", "publish", "meaning")]
+TESTS = [f"tests/weekly/test_cluster_{name}.py" for name in ("equality", "publish")]
 
 _SERVER = [
     f"org.opensearch:opensearch:{VERSION}",

@@ -9,6 +9,7 @@ import os
 import pkgutil
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -33,7 +34,7 @@ from tests.support.sample_project import PICTURE, draw, screen
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEMS = ROOT / "items"
-FIELDS = {**TEXT_FIELDS, **KEYWORD_FIELDS}
+FIELDS: dict[str, Any] = {**TEXT_FIELDS, **KEYWORD_FIELDS}
 DOCS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ITEMS / "knowledge" / "rye").glob("*.md"))}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "rye").rglob("*.py")))

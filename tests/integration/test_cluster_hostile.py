@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 
 from rye import Registry
 from rye.cluster import client as cluster
 from rye.cluster.documents import FORMAT
 from rye.cluster.vectors import Model
 from rye.embedding.protocol import embed_with_probe
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, UnavailableError
+from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
 from rye.index.schema import TEXT_FIELDS
-from tests.support.mcp_server import called, refused, with_client
-from tests.support.spacesim import SpaceSim, furnish
 from tests.support.word_model import WordModel
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
@@ -111,13 +108,6 @@ def whole(count: int) -> Reply:
     return reply({"responses": [WHOLE] * count})
 
 
-def test_an_empty_answer_is_an_answer(serve: Serve, tmp_path: Path) -> None:
-    """The others differ from this one by their fault alone."""
-    found = registry(tmp_path, serve(whole).address).search("deploy", relax=False)
-    assert (found.total, found.results) == (0, ())
-    assert any("are the word of opensearch+http" in text for text in found.warnings)
-
-
 FAULTS = {
     "a shard failed": WHOLE | {"_shards": {"failed": 1, "failures": [{"reason": {"reason": "node \x1b[31mlost"}}]}},
     "timed out": WHOLE | {"timed_out": True},
@@ -199,20 +189,6 @@ def test_what_is_noted_of_a_generation_is_checked(
     assert raised.value.code == error
 
 
-def test_a_registry_that_is_not_there_and_a_server_that_is_not(serve: Serve, tmp_path: Path) -> None:
-    """Two errors that say which."""
-    server = serve(whole)
-    server.mapping = reply({"error": {"reason": "no such index"}, "status": 404}, 404)
-    with pytest.raises(NotFoundError) as missing:
-        registry(tmp_path, server.address).search("deploy")
-    assert missing.value.code == "no-registry"
-    server.http.shutdown()
-    server.http.server_close()
-    with pytest.raises(EnvironmentFault) as gone:
-        registry(tmp_path, server.address).search("deploy")
-    assert gone.value.code == "cluster-unreachable"
-
-
 def test_what_fuses_by_ranks_is_refused(serve: Serve, tmp_path: Path) -> None:
     """The ranks of all items would be needed."""
     model = WordModel()
@@ -261,22 +237,6 @@ def test_a_login_that_cannot_be_used_is_an_error_that_does_not_show_it(
     assert raised.value.code == "bad-index-login"
     assert "secret" not in f"{raised.value} {raised.value.hint}"
     assert server.asked == []
-
-
-def test_tools_of_agents_ask_the_cluster_or_say_that_they_cannot(serve: Serve, tmp_path: Path) -> None:
-    """A server with ``--index`` never answers from the spaces instead."""
-    sim = SpaceSim(tmp_path)
-    furnish(sim)
-
-    async def talk(client: Client) -> None:
-        found = await called(client, "rye_search", query="deploy", options={"relax": False})
-        assert found["total"] == 0
-        missing = await refused(client, "rye_load", item="knowledge:any")
-        assert missing["code"] == "item-not-found"
-        assert (await refused(client, "rye_refs", item="knowledge:any"))["code"] == "item-not-found"
-        assert (await refused(client, "rye_sections", query="deploy"))["code"] == "not-on-cluster"
-
-    with_client(sim, talk, index=serve(whole).address)
 
 
 @pytest.mark.parametrize(

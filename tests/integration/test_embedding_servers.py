@@ -13,12 +13,7 @@ import pytest
 
 from rye import Registry
 from rye.embedding.protocol import PROBE
-from rye.errors import UnavailableError
 from rye.index import vectors as vector_files
-from rye.mcp.calls import Call
-from rye.mcp.projects import Project
-from rye.mcp.startup import Options
-from rye.parameters import EMBED_SECONDS
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
 from tests.support.spacesim import SpaceSim
@@ -150,38 +145,6 @@ def test_attack_a_model_that_changes_in_the_middle_of_embedding(sim: SpaceSim) -
         assert_of(sim.registry(embedder=line), Hashed("second"))
 
 
-def test_attack_two_models_take_turns(sim: SpaceSim) -> None:
-    """As behind a load balancer: words answer, the warning says why, and no list of both is made."""
-    with served(sim) as (model, line, requests):
-
-        def turn(_: Sequence[str]) -> None:
-            model.embedder = Hashed(f"model {len(requests) % 2}")
-
-        model.before = turn
-        found = sim.registry(embedder=line).search(ASKED, mode="semantic")
-        assert found.search_type == "keyword"
-        assert any("answers with another model each time" in text for text in found.warnings)
-        assert len(requests) < 40
-
-
-def test_a_server_whose_answers_vary_a_little_is_one_model(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise in every number, as of a server that rounds, makes nothing anew."""
-    monkeypatch.setattr(registry_vectors, "PROBE_SECONDS", 0.0)
-    noise = np.random.default_rng(7)
-
-    class Noisy(Hashed):
-        def embed(self, texts: Sequence[str]) -> Any:
-            rows = super().embed(texts)
-            rows += noise.normal(0, 0.01, rows.shape).astype(np.float32)  # cosines of 0.995 between two answers
-            return rows
-
-    with served(sim) as (model, line, _):
-        model.embedder = Noisy("first")
-        registry = sim.registry(embedder=line)
-        for _ in range(5):
-            assert registry.search(ASKED, mode="semantic").warnings == ()
-
-
 @pytest.mark.parametrize("seed", [*range(5), 159])
 def test_attack_a_server_of_every_bad_kind_in_turn(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Whatever it does and whichever items change: every list is of the model that answers now, and at last whole."""
@@ -271,54 +234,3 @@ def test_attack_a_poisoned_text_costs_that_text_alone(sim: SpaceSim, monkeypatch
         assert sim.registry(embedder=line).search(ASKED, mode="semantic").warnings == ()
         assert sent(requests) == ["Poison. These words are forbidden.", ASKED]
         assert_of(registry, model.embedder)
-
-
-def test_one_section_that_is_refused_leaves_the_others(sim: SpaceSim) -> None:
-    """The item is found by its other sections, and named."""
-    with served(sim) as (model, line, _):
-        model.refuses = lambda text: "How to deploy" in text
-        registry = sim.registry(embedder=line)
-        found = registry.search(ASKED, mode="semantic", threshold=0)
-        assert any("a text of knowledge:demo/deploy:" in text for text in found.warnings)
-        assert "demo/deploy" in {hit.id for hit in found.results}
-        assert registry.embed().missing == 0
-        assert len(rows_of(registry)["knowledge:demo/deploy"]) == 1
-        assert registry.similar("knowledge:demo/deploy", mode="semantic").search_type == "semantic"
-        assert any(hit.doc_id.endswith("knowledge/demo/deploy") for hit in registry.sections("undo a release").results)
-
-
-def test_attack_a_server_that_dies_in_the_middle_of_embedding(sim: SpaceSim) -> None:
-    """What its finished requests gave is kept: the next time only the rest is sent."""
-    with served(sim, batch=3) as (model, line, requests):
-        model.dies_after = 3  # the probe, and two requests of two texts and a probe
-        with pytest.raises(UnavailableError, match="gone"):
-            sim.registry(embedder=line).embed()
-        before = sent(requests)
-        model.dies_after = -1
-        registry = sim.registry(embedder=line)
-        assert registry.embed().missing == 0
-        again = sent(requests)
-        assert_of(registry, model.embedder)
-        assert len(before) == 6
-        assert set(before) & set(again) == set(before[4:])
-        assert len(again) == len(set(again)) == 8 - 4
-
-
-def _project(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, url: str) -> Project:
-    """Return the project as a server opens it, with the embedder of an address."""
-    monkeypatch.setenv("USER_SPACE", str(sim.user))
-    monkeypatch.setenv("RYE_CACHE_DIR", str(sim.cache))
-    monkeypatch.setenv("RYE_EMBEDDER", f"ollama:model@{url}")
-    return Project(sim.project, Options(), lambda *_: None)
-
-
-def test_a_closed_project_makes_no_more_vectors(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that ends after the project was closed starts no thread."""
-    monkeypatch.setattr("rye.mcp.projects.EMBED_SECONDS", EMBED_SECONDS._replace(default=0))
-    with serving(Model().answer) as (url, _):
-        project = _project(sim, monkeypatch, url)
-        with project.used_by(Call()) as registry:
-            registry.search(ASKED, mode="hybrid")
-            assert registry.lacks_vectors
-            project.close()
-        assert project._live._embedding.ident is None

@@ -90,16 +90,6 @@ def rye(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Rye:
     return run
 
 
-def test_every_defect_that_signing_fixes_is_here() -> None:
-    """But for those where the item has to be corrected first, as signing says."""
-    signing = {code for code, row in REASONS.items() if row.signing}
-    assert {*DEFECTS, "audience", "misplaced", "outside-skill", "signed-elsewhere"} == signing
-    assert {row.verdict for code, row in REASONS.items() if code in ALTERED} == {Verdict.TAMPERED}
-    assert {code for code, row in REASONS.items() if row.verdict is Verdict.TAMPERED} == {*ALTERED, "skill-changed"} | {
-        code for code in REASONS if code.startswith("list-")
-    } - {"list-expired", "list-name", "list-rollback"}
-
-
 @pytest.mark.parametrize("space", ["project", "user"])
 @pytest.mark.parametrize("code", DEFECTS)
 def test_a_defect_is_fixed_by_the_command_that_is_given(sim: SpaceSim, rye: Rye, code: str, space: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rye._process import start
 from tests.support.spacesim import SpaceSim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,3 +77,28 @@ def test_a_temporary_cache_goes_with_a_process_that_gets_a_signal(
     places = {"TMPDIR": str(tmp_path / "tmp"), "RYE_CACHE_DIR": str(tmp_path / "file")}
     ended_by_signal(sim, number, tmp_path / "tmp", ["search", "deploy"], **places)
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_helper_ends_with_the_process_that_it_helps() -> None:
+    """When nobody can ask it any more, it is gone."""
+    helper = start("rye.index.parallel_build")
+    assert helper is not None
+    helper.stdin.close()
+    assert helper.wait() == 0
+    helper.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(0)", "sys.exit()", "helper.dismiss(); input()"])
+def test_a_copy_ends_with_the_process_that_it_helps(end: str) -> None:
+    """However that ends; until the copy has ended too, it holds the standard output that both were given."""
+    code = f"""
+import os, sys
+from rye._process import copy
+from rye.verify.worker import help_out
+helper, other = copy(help_out), copy(help_out)
+print(helper and other, flush=True)
+{end}
+"""
+    done = subprocess.run([sys.executable, "-c", code], input=b"\n", stdout=subprocess.PIPE, timeout=60, check=False)
+    assert done.stdout.startswith(b"Helper("), done

@@ -114,18 +114,3 @@ def test_hostile_words_are_explained_harmlessly(shop: Workshop) -> None:
 
 
 # likeness
-
-
-def test_the_command_finds_what_is_like_an_item(shop: Workshop) -> None:
-    """Each hit says which words it shares; as ids and as JSON; what is no item exits 1."""
-    done = shop.run("search", "--like", "demo/guide", "--space", "project")
-    assert done.status == 0
-    assert "results -- similar]" in done.out
-    assert "\n    shares " in done.out
-    assert "server" in done.out.partition("    shares ")[2].splitlines()[0]
-    ids = shop.run("search", "--like", "demo/guide", "--space", "project", "--format=ids").out.split()
-    whole = json.loads(shop.run("search", "--like", "demo/guide", "--space", "project", "--json").out)
-    assert [f"{hit['type']}:{hit['id']}" for hit in whole["results"]] == ids != []
-    assert "of at most 0." in shop.run("search", "--like", "demo/guide", "--explain").out
-    assert shop.run("search", "--like", "demo/nothing").status == 1
-    assert shop.run("search", "--like", "demo/twin").status == 2

@@ -307,25 +307,6 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(each)
 
 
-def test_a_hostile_item_comes_back_escaped_and_bounded(shared: Session) -> None:
-    """Terminal escapes are written out and megabytes cut, in text and structure, whichever tool brings them."""
-    calls: list[tuple[str, dict[str, Any], int]] = [
-        ("rye_search", asking(query="hostile/bad", explain=True), 60_000),
-        ("rye_search", {"query": "ignore previous instructions", "space": "project"}, 60_000),
-        ("rye_load", {"item": "knowledge:hostile/bad"}, 100_000),
-        ("rye_load", {"item": "directive:hostile/evil"}, 10_000),
-        ("rye_verify", {"item": "knowledge:hostile/*"}, 10_000),
-    ]
-    for tool, given, longest in calls:
-        result = shared.call(tool, **given)
-        text = text_of(result)
-        assert PLEA in text or tool == "rye_verify" or given["item"].endswith("bad"), (tool, given)
-        assert len(text) < longest
-        assert len(json.dumps(result.structured_content)) < longest
-        assert all(_HARMLESS.fullmatch(each) for each in (text, *strings(result.structured_content))), (tool, given)
-        assert result.structured_content.get("escaped", True) is True
-
-
 def test_hostile_items_are_harmless_as_resources_and_prompts(shared: Session) -> None:
     """Lists and contents alike."""
 

@@ -13,9 +13,7 @@ import pytest
 
 from rye import Registry, SearchResponse
 from rye.errors import ArgumentError, QueryError, UnavailableError
-from rye.index.digest_vectors import DigestVectors
 from rye.registry import vectors
-from rye.search.rerank import Reranker
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -147,14 +145,6 @@ def test_the_best_section_gives_header_and_preview(registry: Registry) -> None:
     assert hit.to_dict()["hybrid"] == hit.hybrid.to_dict()
 
 
-def test_symbols_match_by_their_parts(registry: Registry) -> None:
-    """A part of a name that is a word of the query, in snake or camel case; lines as they stand in the file."""
-    (hit,) = registry.search("files of a backup", mode="hybrid", scope="tool").results
-    assert hit.hybrid is not None
-    assert hit.hybrid.matched_symbols == ("copy_files", "BackupPlan")
-    assert hit.hybrid.definition_lines == ("copy_files@L4-L5", "BackupPlan@L8-L9")
-
-
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_what_holds_in_every_mode(registry: Registry, mode: str) -> None:
     """Scope, space, filters, exclusions, phrases, fields, superseded items, exact hits, verdicts, sorting."""
@@ -258,18 +248,6 @@ def test_auto_sends_items_to_a_server_only_where_most_have_vectors(sim: SpaceSim
         registry.embed()
         assert registry.search(query).search_type == "hybrid"
     assert fell_back(registry.search(query), "cannot be reached")
-
-
-def test_an_item_that_a_sentence_names_is_first_in_hybrid_mode_too(sim: SpaceSim) -> None:
-    """Whatever else is near, as in keyword mode."""
-    sim.write("project", "knowledge/roof-top.md", "Nothing of it.\n")
-    asked = sim.registry(embedder=Hashed())
-    for mode in ("keyword", "hybrid"):
-        found = asked.search("restoring files as in roof-top", mode=mode)
-        assert (found.results[0].id, found.results[0].exact) == ("roof-top", True)
-        assert not found.results[1].exact
-    narrowed = asked.search("restoring files as in roof-top", mode="hybrid", scope="knowledge.ops.*")
-    assert all(not hit.exact for hit in narrowed.results)
 
 
 def test_switches_and_least_scores_narrow(registry: Registry) -> None:
@@ -398,74 +376,3 @@ def test_no_embedder_falls_back(sim: SpaceSim, mode: str) -> None:
     assert fell_back(registry.search("restoring files", mode=mode), "turned off")
     with pytest.raises(UnavailableError):
         registry.embed()
-
-
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-@pytest.mark.parametrize(
-    ("asked", "cause"),
-    [
-        ({"query": 'restoring "sewing machine"'}, 'no item has what the query demands: "sewing machine"'),
-        ({"query": "xyzzyq* restoring"}, "no item has what the query demands: xyzzyq*"),
-        ({"query": 'restoring tag:backup "step by step"'}, 'demands: tag:backup "step by step"'),
-        ({"query": "restoring", "fields": {"category": "x"}}, "demands: category:(x)"),
-        ({"query": "restoring", "scope": "tool.nowhere.*"}, "scope, space and filters leave no item"),
-    ],
-)
-def test_the_cause_is_what_the_query_demands_where_that_leaves_nothing(
-    registry: Registry, mode: str, asked: dict[str, Any], cause: str
-) -> None:
-    """And not that nothing is near: no item was compared at all."""
-    found = registry.search(**asked, mode=mode)
-    assert fell_back(found, cause)
-    assert not any("near" in text for text in found.warnings)
-
-
-def test_a_score_as_shown_given_back_keeps_its_hit(registry: Registry) -> None:
-    """Whichever of the four decimals and the percent of a hit is taken for a least score."""
-    plain = registry.search("restoring files with copies", mode="hybrid")
-    assert len(plain.results) > 2
-    for hit in plain.results:
-        assert hit.hybrid is not None
-        shown = {"combined": (hit.score, hit.hybrid.total), "keyword": (hit.hybrid.keyword,)}
-        shown["semantic"] = (max(hit.similarity or 0.0, 0.0), hit.hybrid.semantic)
-        for name, scores in shown.items():
-            for score in scores:
-                found = registry.search(
-                    "restoring files with copies", mode="hybrid", hybrid={f"min_{name}_score": score}
-                )
-                assert f"{hit.source}:{hit.id}" in keys(found), (name, score)
-
-
-@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
-@pytest.mark.parametrize("query", ['"+++"', '"+++" restoring', '"!?" "..."', '"restoring" "+++"'])
-def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry, mode: str, query: str) -> None:
-    """It means nothing either; with ``lenient`` the rest of the query is searched, and it is said what was left out."""
-    with pytest.raises(QueryError) as caught:
-        registry.search(query, mode=mode)
-    assert caught.value.code == "no-searchable-text"
-    found = registry.search(query, mode=mode, lenient=True)
-    assert any("left out of the query" in text for text in found.warnings)
-    if "restoring" in query:
-        assert found.search_type == mode
-    else:
-        assert mode == "keyword" or fell_back(found, "no word that means something")
-
-
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_second_model_reranks_and_explanations_show_its_share(registry: Registry, tmp_path: Path, mode: str) -> None:
-    """Hits stay in the order of their scores, of which the parts are the sum; no hit is lost or found by it."""
-    before = registry.search("restoring lost files", mode=mode, threshold=0.0)
-    kept = DigestVectors(tmp_path / "kept", "hashed:2", 48)
-    registry._vectors.__dict__["reranker"] = Reranker(Hashed("hashed:2"), 60.0, kept)
-    found = registry.search("restoring lost files", mode=mode, threshold=0.0, explain=True)
-    assert {hit.path for hit in found.results} == {hit.path for hit in before.results}
-    scores = [hit.score for hit in found.results]
-    assert scores == sorted(scores, reverse=True)
-    for hit in found.results:
-        assert hit.explain
-        assert hit.explain[0].field == "second model"
-        assert sum(trace.contribution for trace in hit.explain) == pytest.approx(hit.score, abs=1e-4)
-    assert len(kept.read()) == len({Path(hit.path).read_bytes() for hit in found.results})
-    first = found.results[0]
-    why = registry.why("restoring lost files", f"{first.type}:{first.id}", mode=mode, threshold=0.0)
-    assert (why.rank, why.hit and why.hit.score) == (1, first.score)

@@ -14,9 +14,6 @@ from rye import ArgumentError, NotFoundError, Registry
 from tests.support.mcp_server import session, text_of
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim, no_own_items
-from tests.unit.cli.workshop import Workshop, lay
-
-HOSTILE = 'x"];evil["y\\'
 
 
 def note(text: str, **metadata: Any) -> str:
@@ -73,22 +70,6 @@ def test_dangling_and_ambiguous_references_are_kept_as_such(sim: SpaceSim) -> No
     assert registry.search("is:orphan").total == 0
 
 
-def test_a_reference_comes_and_goes_with_the_files(sim: SpaceSim) -> None:
-    """What was dangling is resolved once the item is there, and the winner of the spaces is the one meant."""
-    registry = sim.registry()
-    assert registry.search("is:dangling").total == 1
-    sim.add("user", "tools/ops/gone.py", '"""Here now. See ops/a."""\n')
-    assert registry.search("is:dangling").total == 0
-    assert [hit.id for hit in registry.search("references:ops/gone").results] == ["ops/a"]
-    assert [hit.id for hit in registry.search("referenced-by:tool:ops/gone").results] == ["ops/a"]
-    sim.add("project", "tools/ops/gone.py", '"""Hides it, and refers to nothing."""\n')
-    assert [hit.source for hit in registry.search("references:ops/a scope").results] == []
-    assert {hit.source for hit in registry.search("references:ops/a").results} == {"system", "user"}
-    assert registry.search("referenced-by:tool:ops/gone").total == 0
-    sim.delete("project", "tools/ops/gone.py")
-    assert registry.search("referenced-by:tool:ops/gone").total == 1
-
-
 def test_relations_cross_spaces_whatever_space_is_searched(sim: SpaceSim) -> None:
     """The space searched limits what is found, not what is referred to."""
     registry = sim.registry()
@@ -121,12 +102,6 @@ def test_what_cannot_be_asked_is_an_error(sim: SpaceSim, item: str, options: dic
     assert raised.value.hint
 
 
-def test_a_limit_gives_a_warning(sim: SpaceSim) -> None:
-    """The nearest relations are listed, all are counted."""
-    answer = sim.registry().refs("ops/a", depth=5, limit=2)
-    assert (len(answer.relations), answer.total > 2, answer.truncated) == (2, True, True)
-
-
 def test_references_that_are_not_kept_are_counted_in_a_warning(sim: SpaceSim) -> None:
     """All are counted in the file, also for whoever asks from the other end; a full thousand is no reason to warn."""
     for name, count in (("full", 1_000), ("over", 1_501)):
@@ -137,27 +112,6 @@ def test_references_that_are_not_kept_are_counted_in_a_warning(sim: SpaceSim) ->
     assert registry.refs("lists/over", limit=5).warnings == (reported,)
     assert registry.refs("ops/b", direction="in").warnings == (reported,)
     assert registry.refs("lists/full").warnings == ()
-
-
-def test_the_copy_that_wins_is_meant(sim: SpaceSim) -> None:
-    """The query names what ``refs`` names: not the copy below, which is no orphan either."""
-    sim.add("user", "knowledge/ops/a.md", note("Hidden by the project's. See knowledge:ops/b."))
-    registry = sim.registry()
-    hits = registry.search("referenced-by:ops/c type:knowledge id:ops/a").results
-    assert [(hit.id, hit.source) for hit in hits] == [("ops/a", "project")]
-    assert registry.search("referenced-by:* id:ops/a").total == 1
-    assert registry.search("is:orphan id:ops/a").total == 0
-
-
-def test_of_many_of_one_name_none_is_an_orphan(sim: SpaceSim) -> None:
-    """Also those beyond the first ten, which alone are candidates; but an item is none's by its own word."""
-    for number in range(15):
-        sim.add("user", f"tools/n{number:02}/many.py", '"""One of many."""\n')
-    sim.add("user", "knowledge/lone/user.md", note("Uses one.", references=["many"]))
-    registry = sim.registry()
-    (relation,) = registry.refs("lone/user").relations
-    assert (relation.state, len(relation.candidates)) == ("ambiguous", 10)
-    assert registry.search("is:orphan id:*/many").total == 0
 
 
 # withdrawn items
@@ -209,27 +163,6 @@ def test_hiding_an_item_of_another_signer_is_a_warning_everywhere(sim: SpaceSim)
 
 
 # the command and the tool
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Workshop:
-    """Lay the workshop, with an item whose references are hostile."""
-    found = lay(tmp_path)
-    hostile = note(
-        "See tool:demo/deploy.", title="Hub", references=[HOSTILE, "demo/guide", "a\x1b[31mb/%%&#x", 'no"\u202e`b']
-    )
-    (found.project / ".ai/knowledge/demo/hub.md").write_text(hostile, encoding="utf-8")
-    return found
-
-
-def test_the_command_answers_in_every_format(shop: Workshop) -> None:
-    """Text and JSON of the same relations; nothing but text stands in either."""
-    text = shop.run("refs", "demo/hub")
-    assert (text.status, text.out.splitlines()[0]) == (0, "[4 of 4 relations -- both, depth 1]")
-    assert "\x1b" not in text.out
-    data = json.loads(shop.run("refs", "demo/hub", "--json").out)
-    assert data == json.loads(shop.run("refs", "demo/hub", "--format", "json").out)
-    assert [each["state"] for each in data["relations"]].count("resolved") == 2
 
 
 @pytest.mark.parametrize("only_trusted", [False, True])

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 
 from rye import Registry
 from rye.errors import EnvironmentFault
-from rye.index.file_list import FileList
 from rye.index.store import Store
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -132,40 +130,6 @@ def test_a_folder_made_again_is_private(sim: SpaceSim) -> None:
     folders = [sim.cache, *(path for path in sim.cache.rglob("*") if path.is_dir())]
     assert len(folders) == 3
     assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
-
-
-def test_what_cannot_stay_is_an_error_of_its_own_kind(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that vanishes at each attempt is an error with a hint, not whatever exception met it."""
-    built = FileList.write
-
-    def gone(self: FileList, path: Path) -> None:
-        built(self, path)
-        shutil.rmtree(path.parent)
-
-    monkeypatch.setattr(FileList, "write", gone)
-    with pytest.raises(EnvironmentFault) as caught:
-        sim.registry().search("deploy")
-    assert caught.value.code == "index-write"
-    assert "RYE_CACHE_DIR" in caught.value.hint
-
-
-LEFT = ("run-0123.ryx", "files-99.ryx", "files-1.42.tmp", "MAIN_dead.ryx", "MAIN_dead.aa.ryx", "_MAIN_0.toc.17.5")
-
-
-def test_leftovers_are_swept_though_nothing_changed(sim: SpaceSim) -> None:
-    """The first look of a process removes what killed ones have left, unless somebody is writing; later ones do not."""
-    time.sleep(0.1)  # or files so new are read again, and that alone sweeps
-    sim.registry().search("deploy")
-    folder = index_of(sim.registry())
-    whole = sorted(folder.iterdir())
-    for name in LEFT:
-        (folder / name).write_bytes(b"half")
-    (folder / "run-folder").mkdir()
-    with held_by_another(folder, "MAIN_WRITELOCK"):
-        assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
-        assert all((folder / name).exists() for name in LEFT)
-    assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
-    assert sorted(folder.iterdir()) == whole
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes are POSIX's")

@@ -68,18 +68,6 @@ def test_a_cache_folder_of_another_user(sim: SpaceSim, monkeypatch: pytest.Monke
     assert fault(sim.registry()).code == "unsafe-cache"
 
 
-def test_a_new_cache_folder_is_private(sim: SpaceSim) -> None:
-    """Whatever the umask, nobody else gets in."""
-    before = os.umask(0)
-    try:
-        sim.registry().search("deploy")
-    finally:
-        os.umask(before)
-    folders = [sim.cache, *(path for path in sim.cache.rglob("*") if path.is_dir())]
-    assert len(folders) >= 3
-    assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
-
-
 @pytest.mark.parametrize("where", ["project", "project/.ai", "project/.ai/cache", "project/deep/er"])
 def test_a_cache_folder_inside_the_project(sim: SpaceSim, where: str) -> None:
     """It is refused, also by way of a link: an index could come with a checkout."""
@@ -212,67 +200,7 @@ def test_an_index_that_can_only_be_read_and_is_damaged(sim: SpaceSim, locked_up:
     assert any("temporary folder" in text for text in warnings)
 
 
-@linux
-@pytest.mark.parametrize("which", ["*/*", "*/*/*", "*/*/*LOCK", "*"])
-def test_an_index_that_may_not_be_read(sim: SpaceSim, which: str) -> None:
-    """Files or folders without any permission: the search answers, and where nothing can be fixed, says what to do."""
-    sim.registry().search("deploy")
-    sim.write("project", "tools/deploy_more.py", TOOL)
-    chosen = list(sim.cache.glob(which))
-    for path in chosen:
-        path.chmod(0)
-    try:
-        total, stale, warnings, _ = mortal(sim)
-        assert (total == 2) is not stale
-        assert warnings
-        assert all("rebuilt" in text or "chmod -R u+rwX" in text or "could not be" in text for text in warnings)
-    finally:
-        for path in chosen:
-            if path.exists():
-                path.chmod(0o700)
-
-
-def test_the_stand_in_for_a_cache_is_removed(sim: SpaceSim) -> None:
-    """A process leaves no temporary folder behind."""
-    lay(sim.folder, {"file": "no folder"})
-    (sim.folder / "tmp").mkdir()
-    code = (
-        "import sys\nfrom rye import Registry\n"
-        "project, user, cache = sys.argv[1:]\n"
-        "registry = Registry(project, user=user, bundles=(), cache_dir=cache)\n"
-        "print(registry.search('deploy').total, registry.status()[0].cache)\n"
-    )
-    arguments = [sys.executable, "-c", code, str(sim.project), str(sim.user), str(sim.folder / "file" / "cache")]
-    environment = os.environ | {"TMPDIR": str(sim.folder / "tmp"), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
-    total, _, place = done.stdout.strip().partition(" ")
-    assert total == "1"
-    assert Path(place).is_relative_to(sim.folder / "tmp")
-    assert list((sim.folder / "tmp").iterdir()) == []
-
-
 # the spaces
-
-
-def test_trust_files_that_cannot_be_used(sim: SpaceSim) -> None:
-    """Broken ones, folders and pipes in their place are warnings; the keys that are left count."""
-    sim.sign("project", "tools/deploy.py")
-    folder = sim.root("user") / "config" / "keys" / "trusted"
-    lay(
-        folder,
-        {
-            "broken.toml": "owner = [",
-            "empty.toml": "",
-            "key.toml": 'public_key = "ed25519:AAAA"',
-            "big.toml": "#" * 70_000,
-        },
-    )
-    (folder / "folder.toml").mkdir()
-    os.mkfifo(folder / "pipe.toml")
-    response = sim.registry().search("is:trusted", space="project")
-    assert response.total == 1
-    for name in ("broken", "empty", "key", "big", "folder", "pipe"):
-        assert sum(f"{name}.toml" in warning for warning in response.warnings) == 1
 
 
 # installed bundles

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from rye import Registry, SearchResponse
-from rye.index.store import LOCK_WAIT
+from rye import SearchResponse
 from tests.support.spacesim import SpaceSim, no_own_items
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,11 +34,6 @@ print("ready", flush=True)
 sys.stdin.readline()
 """
 
-HOLD = """
-with Store(Path(sys.argv[4])).locked() as held:
-    print("held" if held else "refused", flush=True)
-    sys.stdin.readline()
-"""
 
 ASK = """
 for _ in range(int(sys.argv[4])):
@@ -112,12 +106,6 @@ def line(started: subprocess.Popen[str]) -> str:
     return started.stdout.readline().strip()
 
 
-def settle(registry: Registry) -> None:
-    """Wait until files are too old to have changed unseen within one tick of their clock, and index them."""
-    time.sleep(0.2)
-    registry.refresh()
-
-
 def folder(sim: SpaceSim) -> Path:
     """Return the folder of the index of the project."""
     return Path(sim.registry().status()[0].cache)
@@ -136,45 +124,6 @@ def assert_same_as_fresh(sim: SpaceSim) -> None:
 
 
 # the lock
-
-
-def test_while_another_process_holds_the_lock(sim: SpaceSim) -> None:
-    """The last snapshot answers at once and says that it is stale; with the lock free again it is not."""
-    registry = sim.registry()
-    assert registry.search("deploy").total == ITEMS
-    settle(registry)
-    with process(sim, HOLD, folder(sim)) as holder:
-        go(holder)
-        assert line(holder) == "held"
-        assert not registry.search("deploy").stale
-        sim.write("project", "tools/new.py", tool(1000, "something"))
-        sim.write("user", "tools/mine.py", tool(1001, "mine"))
-        began = time.monotonic()
-        response = registry.search("deploy", limit=1000)
-        assert time.monotonic() - began < LOCK_WAIT / 2
-        assert (response.stale, response.total) == (True, ITEMS + 1)
-        assert not registry.search("deploy", space="user").stale
-        assert registry.search("something", relax=False).total == 0
-        assert registry.refresh().stale
-        assert registry.get("tool:t1").item.name == "t1"
-        go(holder)
-        holder.wait(10)
-    response = registry.search("deploy", limit=1000)
-    assert (response.stale, response.total) == (False, ITEMS + 2)
-    assert registry.search("something").total == 1
-
-
-def test_a_lock_left_by_a_killed_process_is_free(sim: SpaceSim) -> None:
-    """The lock goes with the process, not with a file."""
-    sim.registry().refresh()
-    with process(sim, HOLD, folder(sim)) as holder:
-        go(holder)
-        assert line(holder) == "held"
-        holder.kill()
-        holder.wait(10)
-    sim.write("project", "tools/new.py", tool(1000))
-    response = sim.registry().search("deploy")
-    assert (response.stale, response.total) == (False, ITEMS + 1)
 
 
 # several at once
@@ -196,29 +145,6 @@ def test_several_processes_make_the_first_index_at_once(sim: SpaceSim) -> None:
     finally:
         for context, _ in started:
             context.__exit__(None, None, None)
-    assert_same_as_fresh(sim)
-
-
-def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
-    """One writes, the other answers from the snapshot: never an error or an item twice, and in the end all is in."""
-    sim.registry().refresh()
-    with process(sim, ASK, 25) as one, process(sim, ASK, 25) as other:
-        go(one)
-        go(other)
-        changed = 0
-        deadline = time.monotonic() + 60
-        while (one.poll() is None or other.poll() is None) and time.monotonic() < deadline:
-            sim.write("project", f"tools/t{changed % ITEMS}.py", tool(changed, "server"))
-            changed += 1
-            time.sleep(0.002)
-        for each in (one, other):
-            out, err = each.communicate()
-            assert err == ""
-            answers = [json.loads(said) for said in out.splitlines()]
-            assert len(answers) == 25
-            assert all(total == names for total, _, names in answers)
-            assert all(total >= ITEMS - 5 for total, _, _ in answers)
-    assert changed > 20
     assert_same_as_fresh(sim)
 
 

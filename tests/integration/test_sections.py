@@ -92,22 +92,6 @@ def test_a_section_comes_with_all_that_is_needed_to_cite_it(sim: SpaceSim) -> No
     ]  # fmt: skip
 
 
-def test_anchors_do_not_move_with_edits_elsewhere(sim: SpaceSim) -> None:
-    """A new section above, a renamed heading above, another title: the same anchor; its own text: another."""
-    sim.add("project", "knowledge/ops/running.md", guide())
-
-    def anchor() -> str:
-        (found,) = [hit for hit in registry(sim).sections("rollback").results if hit.heading_path[-1] == "Rollback"]
-        return found.anchor
-
-    before = anchor()
-    text = guide().replace("# Deploy", "# New\n\nMore.\n\n# Deployment").replace("Running the", "Keeping up the")
-    sim.add("project", "knowledge/ops/running.md", text)
-    assert anchor() == before
-    sim.add("project", "knowledge/ops/running.md", guide().replace("one command", "two commands"))
-    assert anchor() != before
-
-
 # The twin
 
 
@@ -224,25 +208,6 @@ def test_attack_a_long_item_of_the_words_asked_for_crowds_nothing_out(sim: Space
     assert len(found.results) == found.total == 10
 
 
-@pytest.mark.parametrize(
-    ("query", "options", "cause"),
-    [
-        ("rollback", {"threshold": 0.999}, "no item is as near as 0.999; the nearest item is at 0."),
-        ('rollback "sewing machine"', {}, 'no item has what the query demands: "sewing machine"'),
-        ("rollback", {"scope": "tool"}, "scope, space and filters leave no item"),
-    ],
-)
-def test_where_meaning_finds_nothing_words_answer_and_the_cause_is_named(
-    sim: SpaceSim, query: str, options: dict[str, Any], cause: str
-) -> None:
-    """As in a search: never an empty answer without a reason."""
-    sim.add("project", "knowledge/ops/running.md", guide())
-    response = registry(sim).sections(query, mode="semantic", **options)
-    assert (response.search_type, response.method) == ("keyword", "keyword_fallback")
-    assert bool(response.results) == ("threshold" in options)
-    assert any(cause in text for text in response.warnings)
-
-
 # What weighs
 
 
@@ -282,19 +247,6 @@ def test_superseded_items_are_hidden_and_counted(sim: SpaceSim) -> None:
         "ops/new",
         "ops/old",
     }
-
-
-def test_space_scope_and_filters_say_where_to_look(sim: SpaceSim) -> None:
-    """As in a search."""
-    for source in sim.sources:
-        sim.add(source, "knowledge/ops/running.md", guide().replace("one command", f"one command of {source}"))
-    sim.write("project", "knowledge/other/running.md", guide())
-    asked = registry(sim)
-    assert {hit.source_handle for hit in asked.sections("rollback", space="user").results} == {"user"}
-    assert len({hit.source_handle for hit in asked.sections("rollback").results}) == 3
-    assert {hit.id for hit in asked.sections("rollback", scope="knowledge.other.*").results} == {"other/running"}
-    trusted = asked.sections("rollback", filters={"is": "trusted"}).results
-    assert {hit.id for hit in trusted} == {"ops/running"}
 
 
 # Copies

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from rye import Registry
-from rye.embedding.protocol import PROBE, Floats
-from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
+from rye.embedding.protocol import Floats
+from rye.errors import ArgumentError, UnavailableError
 from rye.index import vectors as vector_files
 from rye.index.chunks import chunks_of
 from rye.items.model import ItemType
@@ -133,23 +133,6 @@ def test_models_never_mix(sim: SpaceSim) -> None:
     assert_right(sim, back, again)
 
 
-@pytest.mark.parametrize("dimensions", [48, 20])
-def test_attack_a_server_changes_its_model_under_the_same_name(sim: SpaceSim, dimensions: int) -> None:
-    """What was made before is made anew, with a warning, whether or not the vectors are as long as before."""
-    sim.registry(embedder=Hashed()).embed()
-    changed = Hashed("hashed:2", dimensions)
-    changed.model = "hashed:1"
-    for _ in range(2):
-        registry = sim.registry(embedder=changed)
-        report = registry.embed()
-        changed.model = "hashed:2"
-        assert_right(sim, registry, changed)
-        changed.model = "hashed:1"
-        assert report.missing == 0
-    assert not report.warnings
-    assert any("another one now" in text for text in sim.registry(embedder=Hashed()).embed().warnings)
-
-
 @pytest.mark.parametrize("spoil", ["cut", "garbage", "short", "empty", "gone", "all gone", "flipped"])
 def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None:
     """A warning says so; the index and everything else stay."""
@@ -172,55 +155,6 @@ def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None
     assert all(re.search(r" is damaged: (its?|array '\w+') [ a-z]+$", text) for text in reported)
     assert_right(sim, registry, embedder)
     assert sim.registry(embedder=Hashed()).search("tool").to_dict()["results"] == before
-
-
-def test_clearing_the_index_clears_the_vectors(sim: SpaceSim) -> None:
-    """And the next search makes both."""
-    embedder = Hashed()
-    registry = sim.registry(embedder=embedder)
-    registry.embed()
-    registry.clear()
-    assert files(sim) == []
-    assert registry.embed().missing == 0
-    assert_right(sim, registry, embedder)
-
-
-def test_the_state_of_vectors_is_listed_by_model(sim: SpaceSim) -> None:
-    """How many there are, of how many items, and how many items have none; what cannot be read holds none."""
-
-    def reported(source: str) -> dict[str, tuple[int, int, int, int]]:
-        space = next(one for one in sim.registry(embedder="none").status() if one.source == source)
-        assert space.to_dict()["vectors"] == [one.to_dict() for one in space.vectors]
-        return {one.model: (one.dimensions, one.vectors, one.items, one.missing) for one in space.vectors}
-
-    sim.registry(embedder="none").refresh()
-    assert reported("project") == {}
-    made = sim.registry(embedder=Hashed()).embed()
-    statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
-    assert sum(one.vectors for one in statuses) == made.vectors
-    assert sum(one.items for one in statuses) == made.items
-    assert sum(one.bytes for one in statuses) == sum(path.stat().st_size for path in files(sim))
-    ((_, vectors, items, missing),) = reported("project").values()
-    assert missing == 0
-    sim.add("project", "knowledge/new.md", "# New\n\nA new item.\n\n## More\n\nOf it.\n")
-    sim.registry(embedder="none").refresh()
-    assert reported("project") == {"hashed:1": (48, vectors, items, 1)}
-    sim.registry(embedder=Hashed("other:1", 8)).embed()
-    assert reported("project") == {"hashed:1": (48, vectors, items, 1), "other:1": (8, vectors + 2, items + 1, 0)}
-    for path in files(sim):
-        path.write_bytes(path.read_bytes()[:-40])
-    assert reported("project") == {}
-
-
-def test_the_cache_is_private(sim: SpaceSim) -> None:
-    """Vectors lie where the index does, and a folder others may write to is refused."""
-    sim.registry(embedder=Hashed()).embed()
-    assert files(sim)
-    assert all(path.parent.stat().st_mode & 0o077 == 0 for path in files(sim))
-    assert not list(sim.project.rglob("vectors-*"))
-    sim.cache.chmod(0o777)
-    with pytest.raises(EnvironmentFault):
-        sim.registry(embedder=Hashed()).embed()
 
 
 def test_an_embedder_that_goes_away_leaves_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,31 +272,6 @@ def test_the_embedder_is_what_the_caller_says_then_the_variable_then_the_setting
             asked()
 
 
-def test_prefixes_reach_the_server_and_make_another_model(sim: SpaceSim) -> None:
-    """Texts of items and queries differ; another prefix of texts embeds all anew, another one of queries nothing."""
-    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
-
-        def sent(query: str, document: str) -> tuple[list[str], list[str]]:
-            model = f"embedder: ollama, model: m, url: '{url}'"
-            prefixes = f"query_prefix: '{query}', document_prefix: '{document}'"
-            sim.write("user", "config/search.yaml", f"semantic: {{{model}, {prefixes}}}\n")
-            requests.clear()
-            found = sim.registry().search("first tool", mode="semantic", threshold=0)
-            assert found.search_type == "semantic", found.warnings
-            texts = [text for _, _, body in requests for text in body["input"]]
-            return texts[:-1], texts[-1:]
-
-        texts, query = sent("search_query: ", "search_document: ")
-        assert query == ["search_query: first tool"]
-        assert len(texts) > 7
-        assert all(text.startswith("search_document: ") for text in texts)
-        probe = [f"search_document: {PROBE}"]
-        assert sent("q: ", "search_document: ") == (probe, ["q: first tool"])
-        again, _ = sent("q: ", "d: ")
-        assert len(again) == len(texts)
-        assert all(text.startswith("d: ") for text in again)
-
-
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -445,19 +354,6 @@ def test_the_embedded_model_opens_no_socket(sim: SpaceSim) -> None:
     )
     done = run(code, str(sim.project), str(sim.user), str(sim.cache), HF_HUB_OFFLINE="0")
     assert done.stdout.split() == ["wordllama", "0", "9", "False", "False", "False"], done.stderr
-
-
-def test_without_the_libraries_rye_works_and_says_what_to_install(sim: SpaceSim) -> None:
-    """Words are found as ever; vectors are an error with the command that installs what is missing."""
-    code = (
-        "import sys\nsys.modules['tokenizers'] = sys.modules['safetensors'] = None\n"
-        "from rye import Registry; from rye.errors import UnavailableError\n"
-        "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3])\n"
-        "print(registry.search('tool').total)\n"
-        "try:\n    registry.embed()\nexcept UnavailableError as error:\n    print(error.code, error.hint)\n"
-    )
-    done = run(code, str(sim.project), str(sim.user), str(sim.cache))
-    assert done.stdout.startswith("5\nembedder-missing pip install rye-search"), done.stderr
 
 
 def test_the_command_makes_vectors(sim: SpaceSim) -> None:

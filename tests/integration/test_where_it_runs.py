@@ -6,8 +6,6 @@ What installs rye from this tree, with what a package index gives, takes a minut
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import os
 import re
 import shutil
@@ -79,42 +77,6 @@ def run(shop: Workshop, *words: str, **env: str) -> subprocess.CompletedProcess[
     return done
 
 
-def hooked(shop: Workshop, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """Run the hook under pre-commit for what is staged, with the rye of this tree in place of an installed one."""
-    (hook,) = yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    entry = f"{sys.executable} -P -m {hook['entry']}"
-    config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system", "entry": entry}]}]}
-    path = tmp_path / "hooks.yaml"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    env = {"PRE_COMMIT_HOME": str(tmp_path / "hooks"), "PYTHONPATH": str(ROOT)}
-    return run(shop, sys.executable, "-m", "pre_commit", "run", "--config", str(path), **env)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("pre_commit") is None, reason="pre-commit is not installed")
-@pytest.mark.parametrize("change", ["only deletes", "links", "deletes all"])
-def test_a_commit_without_a_file_of_an_item_is_verified_too(shop: Workshop, tmp_path: Path, change: str) -> None:
-    """pre-commit counts no file below ``.ai`` where items are only removed, or a link takes its place."""
-    sign(shop)
-    words = [sys.executable, "-m", "rye", "sign", "--list"]
-    subprocess.run(words, cwd=shop.project, env={**shop.env, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
-    commit(shop.project)
-    passed = hooked(shop, tmp_path)
-    assert passed.returncode == 0, passed.stdout + passed.stderr
-    assert "Passed" in passed.stdout
-    if change == "only deletes":
-        (shop.project / ".ai/tools/demo/deploy.py").unlink()
-    elif change == "links":
-        (shop.project / ".ai").rename(tmp_path / "elsewhere")
-        (tmp_path / "elsewhere/tools/demo/deploy.py").write_text("# do evil", encoding="utf-8")
-        (shop.project / ".ai").symlink_to(tmp_path / "elsewhere")
-    else:
-        shutil.rmtree(shop.project / ".ai")
-    subprocess.run(["git", "add", "-A"], cwd=shop.project, check=True)
-    failed = hooked(shop, tmp_path)
-    assert failed.returncode == 1, failed.stdout + failed.stderr
-    assert re.search(r"exit code: [12]$", failed.stdout, re.MULTILINE), failed.stdout
-
-
 def given(step: Mapping[str, Any], inputs: Mapping[str, str], action: Path) -> dict[str, str]:
     """Return the environment of a step, its expressions filled in as a runner does."""
     values = {f"inputs.{name}": inputs.get(name, row.get("default", "")) for name, row in ACTION["inputs"].items()}
@@ -184,17 +146,6 @@ def test_a_link_in_the_place_of_the_output(shop: Workshop, tmp_path: Path, outpu
     assert "is a link" in done.stderr
     assert (victim / "rye.sarif").read_text(encoding="utf-8") == "precious"
     assert sorted(victim.iterdir()) == before
-
-
-def test_python_is_isolated_wherever_a_script_starts_it() -> None:
-    """``python -m`` without ``-I`` imports from the working directory: the action, our own checks, and the recipes."""
-    page = (ROOT / "items/knowledge/rye/ci.md").read_text(encoding="utf-8")
-    recipes = "\n".join(re.findall(r"^```(?:sh|yaml)\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
-    scripts = [step["run"] for step in STEPS] + [(ROOT / ".ci/run").read_text(encoding="utf-8"), recipes]
-    for script in scripts:
-        starts = re.findall(r"^.*(?:python3?|PYTHON)\"? .*-m .*$", script, re.MULTILINE)
-        assert starts
-        assert [line for line in starts if " -I -m " not in line] == []
 
 
 def test_no_input_is_put_into_the_text_of_a_script() -> None:

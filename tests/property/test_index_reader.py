@@ -20,7 +20,7 @@ from tests.support.effort import examples
 from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.segments import keyword_entries, place, postings, reader, snapshot
+from tests.unit.index.segments import keyword_entries, place, postings, snapshot
 
 ROOTS = (
     Root(Space.PROJECT, Path("/p/.ai")),
@@ -145,24 +145,3 @@ def check_order(case: Case) -> None:
         part, local = case.reader.locate(doc)
         assert (part.root, part.segment.ids[local], part.base + local) == (root, one.id, doc)
         assert case.reader.key_of(doc) == (str(one.type), one.id)
-
-
-@examples(30)
-@given(st.lists(items(), min_size=1, max_size=5), st.data())
-def test_statistics_do_not_depend_on_segments_or_deletions(
-    tmp_path_factory: pytest.TempPathFactory, found: list[Item], data: st.DataObject
-) -> None:
-    """The same live items give the same N, df and mean lengths, however they are spread and whatever was deleted."""
-    folder = tmp_path_factory.mktemp("spread")
-    for name in ("one", "spread"):
-        (folder / name).mkdir()
-    extra = data.draw(st.lists(items(), min_size=1, max_size=2))
-    cut = data.draw(st.integers(0, len(found)))
-    groups = [group for group in (found[:cut], [*extra, *found[cut:]]) if group]
-    whole = reader(folder / "one", found)
-    spread = reader(folder / "spread", *groups, gone={(len(groups) - 1, doc) for doc in range(len(extra))})
-    assert whole.count == spread.count
-    assert np.array_equal(whole.average_lengths, spread.average_lengths)
-    for name in TEXT_FIELDS:
-        for term in whole.parts[0].segment.terms.everything:
-            assert postings(whole, name, term).tf.tolist() == postings(spread, name, term).tf.tolist()

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from rye import Registry, SearchResponse
 from rye.query import parse
 from rye.search.clauses import Clause
-from rye.search.expand import MAX_EXPANSIONS
 from rye.search.explain import MISS_REASONS, Why
 from tests.support.embedders import Hashed
 from tests.support.naive_analysis import fold
@@ -132,25 +131,6 @@ def test_why_agrees_with_the_search_about_every_item(case: Case) -> None:
                 _, why = ask(registry, case, f"{doc.item.type}:{doc.item.id}")
                 assert why is not None
                 assert (why.found, why.reasons[0].code, why.reasons[0].clause) == (False, "space", case.options.space)
-
-
-def test_why_looks_up_all_that_an_excluded_part_stands_for(tmp_path: Path) -> None:
-    """As the search does, whose warning of terms left out is of the wanted part alone."""
-    sim = SpaceSim(tmp_path)
-    for name, text in {"a": "Deploy wares.", "b": "Deploy wares.", "c": "Deploy wool.", "d": "Deploy silk."}.items():
-        sim.write("project", f"knowledge/{name}.md", f"# {name}\n\n{text}\n")
-    sim.write("project", "knowledge/many.md", " ".join(f"w{number:04}" for number in range(MAX_EXPANSIONS)))
-    registry = sim.registry()  # of the words in w, "wool" is the last, and no item but one has it
-    assert [hit.id for hit in registry.search("silk OR w*").results] == ["d", "many", "a", "b"]
-    found = registry.search("deploy -w*")
-    assert ([hit.id for hit in found.results], found.warnings) == (["d"], ())
-    why = registry.why("deploy -w*", "c")
-    assert [(reason.code, reason.clause) for reason in why.reasons] == [("excluded", "w*")]
-    assert "wool in content" in why.reasons[0].message
-    assert why.warnings == ()
-    both = registry.why("w* OR -w*", "c")
-    assert [(clause.text, clause.matched) for clause in both.clauses[0].clauses] == [("w*", False), ("-w*", False)]
-    assert list(both.warnings) == ["w* stands for too many terms; the most frequent were kept"]
 
 
 def test_every_reason_occurs(tmp_path: Path) -> None:

@@ -114,19 +114,6 @@ def test_owners_publish_beside_each_other(fake: FakeCluster, shop: Any) -> None:
     assert held(fake, "stall") == {"ops/item-0", "ops/item-1"}
 
 
-def test_the_owner_is_the_folder_of_the_project_or_named(fake: FakeCluster, shop: Any) -> None:
-    """A name that cannot be one is refused; the items of other spaces need a name."""
-    one = shop("My shop")
-    with pytest.raises(ArgumentError) as raised:
-        one.publish()
-    assert raised.value.code == "bad-owner"
-    assert "--owner" in raised.value.hint
-    one.publish(owner="my-shop")
-    assert len(held(fake, "my-shop")) == 12
-    with pytest.raises(ArgumentError, match="have no owner"):
-        one.publish(space="user")
-
-
 def test_removing_more_than_a_tenth_has_to_be_wanted(fake: FakeCluster, shop: Any) -> None:
     """Nothing is changed before that; changed items count as kept."""
     one = shop(count=20)
@@ -198,22 +185,6 @@ def test_an_index_that_was_removed_is_never_made_again_by_a_bulk(fake: FakeClust
     assert counts(one.publish()) == (0, 1, 0, 11)
 
 
-def test_a_red_generation_never_serves(fake: FakeCluster, shop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is removed, the one before serves on, and the next publish is complete."""
-    monkeypatch.setattr("rye.cluster.generations.WAIT", 0.1)
-    one = shop()
-    one.publish()
-    before = dict(fake.documents("r"))
-    one.write(".ai/knowledge/ops/item-0.md", "# Changed\n")
-    fake.health_status = "red"
-    with pytest.raises(EnvironmentFault) as raised:
-        one.publish()
-    assert raised.value.code == "cluster-red"
-    assert fake.documents("r") == before
-    fake.health_status = "green"
-    assert counts(one.publish()) == (0, 1, 0, 11)
-
-
 @pytest.mark.parametrize(
     "step", ["create", "bulk", "put_mapping", "refresh", "flush", "update_aliases", "delete_index"]
 )
@@ -259,17 +230,3 @@ def test_a_server_of_another_kind_or_version_is_refused(version: Any, fake: Fake
         shop().publish()
     assert raised.value.code == "cluster-version"
     assert fake.held == {}
-
-
-def test_an_alias_of_several_indexes_is_no_registry(fake: FakeCluster, shop: Any) -> None:
-    """Nor is an index; neither is touched."""
-    one = shop()
-    one.publish()
-    fake.held["other"] = type(fake.held["r-lock-1"])({"aliases": {"r": {}}})
-    with pytest.raises(EnvironmentFault, match="alias of 2 indexes") as raised:
-        one.publish()
-    assert raised.value.code == "cluster-alias"
-    fake.held.clear()
-    fake.held["r"] = type("Index", (), {"mappings": {}, "aliases": set()})()
-    with pytest.raises(EnvironmentFault, match="an index and no registry"):
-        one.publish()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -43,22 +42,6 @@ def test_a_vector_is_the_mean_of_the_tokens_of_a_text(embedder: StaticEmbedder) 
         if text:
             assert np.abs(row - brute_force(text.encode("utf-8", "replace").decode().lower())).max() < 1e-5, text
     assert not found[1].any()
-
-
-def test_near_texts_are_near(embedder: StaticEmbedder) -> None:
-    """What means the same is nearer than what does not, without a word in common."""
-    query, near, far = embedder.embed(["exchange rate of the euro", "convert currencies", "bake a loaf of bread"])
-    assert query @ near > max(query @ far, embedder.threshold)
-
-
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is missing is an error of its own, with the command that fixes it."""
-    monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(UnavailableError) as caught:
-        StaticEmbedder()
-    assert caught.value.code == "embedder-missing"
-    assert "not installed" in caught.value.message
-    assert "pip install rye-search" in caught.value.hint
 
 
 @pytest.mark.parametrize("spoilt", [static.WEIGHTS, static.TOKENIZER])

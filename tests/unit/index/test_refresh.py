@@ -153,21 +153,6 @@ def test_problems_are_remembered_reported_and_fixed(make: Callable[..., SpaceInd
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_root_with_a_stamp_is_walked_when_the_stamp_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed bundle is not scanned while version and location stay the same."""
-    folder = lay(tmp_path / "bundle", FILES)
-    (tmp_path / "index").mkdir()
-    SpaceIndex(Root(Space.SYSTEM, folder, "b", stamp="1"), tmp_path / "index").refresh()
-    lay(folder, {"tools/new.py": '"""New."""\n'})
-    with monkeypatch.context() as patch:
-        patch.setattr(refresh, "_walk", lambda _root: pytest.fail("walked"))
-        same = SpaceIndex(Root(Space.SYSTEM, folder, "b", stamp="1"), tmp_path / "index").refresh()
-    assert counts(same) == (0, 0, 0, 3)
-    other = SpaceIndex(Root(Space.SYSTEM, folder, "b", stamp="2"), tmp_path / "index").refresh()
-    assert counts(other) == (1, 0, 0, 3)
-
-
-@pytest.mark.usefixtures("settled")
 def test_a_recent_comparison_of_any_process_counts(
     make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,22 +167,6 @@ def test_a_recent_comparison_of_any_process_counts(
         found = one.refresh(max_age=100)
     assert keys(found, root) == sorted([*ALL, "tool:new"])
     assert len(keys(one.refresh(), root)) == 5
-
-
-@pytest.mark.usefixtures("settled")
-def test_while_another_process_writes_the_last_snapshot_answers(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """A refresh does not wait for the lock when it has something to answer with; it says so."""
-    index, other = make(), make()
-    index.refresh()
-    lay(root.path, {"tools/new.py": '"""New."""\n'})
-    with other._store.locked() as held:
-        assert held
-        found = index.refresh()
-    assert found.stale
-    assert keys(found, root) == ALL
-    after = index.refresh()
-    assert not after.stale
-    assert len(keys(after, root)) == 4
 
 
 @pytest.mark.usefixtures("settled")

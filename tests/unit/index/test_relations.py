@@ -31,11 +31,6 @@ def edges(text: str, *, suffix: str = ".md", item_type: ItemType | None = None, 
     return edges_of(parse(data, item_type=kind, item_id=item_id, suffix=suffix), suffix, data)
 
 
-def shown(found: list[Edge]) -> list[tuple[str, str, bool, int]]:
-    """Return edges without what they are looked up by."""
-    return [(edge.kind, edge.text, edge.sure, edge.line) for edge in found]
-
-
 def front(text: str) -> str:
     """Return a Markdown item with this metadata."""
     return f"---\n{text}\n---\n\nNothing else.\n"
@@ -59,14 +54,6 @@ def front(text: str) -> str:
 def test_metadata_that_names_items(metadata: str, expected: list[tuple[str, str]]) -> None:
     """Lists, texts and mappings name items; URLs, requirements of packages and nothing name none."""
     assert [(edge.kind, edge.text) for edge in edges(front(metadata))] == expected
-
-
-def test_a_reference_stands_on_its_line() -> None:
-    """The line is that of the value, below its key, in the file as it is; CRLF and a byte order mark change nothing."""
-    text = "---\ntitle: ops/b\nreferences:\n  - ops/c\n  - ops/b\n---\n\n# A\n\nSee tool:x/y.\n"
-    expected = [("references", "ops/c", True, 4), ("references", "ops/b", True, 5), ("mentions", "tool:x/y", True, 10)]
-    assert shown(edges(text)) == expected
-    assert shown(edges("\ufeff" + text.replace("\n", "\r\n"))) == expected
 
 
 def test_a_reference_behind_thousands_that_hold_it_takes_linear_time() -> None:
@@ -103,42 +90,6 @@ steps:
 </process>
 </directive>
 """
-
-
-TAGGED = """# Go
-
-```xml
-<directive name="go" version="1.0.0">
-  <metadata><permissions>
-    <permission resource="tool" action="execute">tool:ops/one</permission>
-    <execute resource="tool" id="ops/two"/>
-    <permission type="tool" action="execute" resource="ops/three"/>
-    <execute><tool>ops/four</tool></execute>
-    <read resource="filesystem" path="src/x.py"/>
-    <execute resource="tool" action="any"/>
-  </permissions></metadata>
-  <process><step name="x"><tool>ops/five</tool></step>
-  <step name="y" directive="ops/six"><tool>bash</tool>Run the tool</step></process>
-</directive>
-```
-
-Elsewhere `<tool>` is a word.
-"""
-
-
-def test_tags_of_permissions_and_steps_name_items_and_their_attributes_do_not() -> None:
-    """The kind of thing that a permission is about is no item, its id or text is; so is what a tag of a step holds."""
-    found = edges(TAGGED, item_type=ItemType.DIRECTIVE, item_id="go")
-    assert shown(found) == [
-        ("permissions", "tool:ops/one", True, 6),
-        ("permissions", "ops/three", True, 8),
-        ("permissions", "ops/two", True, 7),
-        ("permissions", "ops/four", True, 9),
-        ("steps", "ops/five", True, 13),
-        ("steps", "ops/six", True, 14),
-        ("steps", "bash", False, 14),
-    ]
-    assert {each.lookups[0] for each in found if each.text == "ops/two"} == {Lookup(1, key_of("ops/two", 1))}
 
 
 def test_permissions_and_steps_of_directives_name_items() -> None:
@@ -215,16 +166,6 @@ def test_an_import_counts_from_the_folder_of_the_tool_or_one_above() -> None:
     assert keys("..c", "a/b") == [(1, key_of("a/c", tool))]
     assert keys("....c", "a/b") == []
     assert len(keys("c", "/".join("x" * 500))) == MAX_IMPORT_ROOTS
-
-
-def test_code_mentions_only_what_is_there() -> None:
-    """In a tool nothing is sure; and what its metadata state is not mentioned by the same line."""
-    found = edges('"""Like tool:a/b."""\n__executor_id__ = "x/y"\n# see c/d\n', suffix=".py")
-    assert shown(found) == [
-        ("executor", "x/y", True, 2),
-        ("mentions", "tool:a/b", False, 1),
-        ("mentions", "c/d", False, 3),
-    ]
 
 
 def test_thousands_of_references_are_bounded() -> None:

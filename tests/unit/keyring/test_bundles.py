@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from rye.errors import RyeError
 from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
-from rye.keyring.changes import TrustChange
 from rye.keyring.sign_items import sign_bundle
 from rye.keyring.trust import Trust
 from rye.spaces.layout import Layout
@@ -118,19 +116,6 @@ def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: Spa
     sim.delete("system:shop", (TRUSTED_FOLDER / trust_file_name(SHOP.public)).as_posix())
     trust_bundle(trust, found, found.fingerprints)
     assert limits(sim) == {"shop": ("bundle:shop",), "pat": ("bundle:shop demo/*",)}
-
-
-def test_a_file_of_the_user_that_changes_during_the_question(sim: SpaceSim) -> None:
-    """What would be written is no longer what was shown: nothing is."""
-    _, trust, roots = parts(sim)
-    found = read_signers_of(roots, trust.load().trust, now=NOW)
-
-    def write(_planned: Sequence[TrustChange]) -> None:
-        sim.trust(PAT, owner="pat", patterns=("bundle:stall",))
-
-    with pytest.raises(RyeError) as caught:
-        trust_bundle(trust, found, found.fingerprints, write)
-    assert (caught.value.code, limits(sim)) == ("changed-meanwhile", {"pat": ("bundle:stall",)})
 
 
 @pytest.mark.parametrize("who", ["stranger", "revoked by the user", "revoked by the bundle", "nobody"])

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from rye.cli.commands.keys import find_owner
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import write_changes
 from rye.keyring.key_files import KEY_VARIABLE, PASSPHRASE_VARIABLE
@@ -131,40 +130,6 @@ def test_attack_no_message_shows_what_the_variable_holds(tmp_path: Path, given: 
     assert given[:40] not in str(caught.value.to_dict())
 
 
-def test_a_key_can_be_taken_elsewhere(tmp_path: Path) -> None:
-    """What is exported can be imported, behind its passphrase if it has one; the trust file carries the limits."""
-    here, there = keyring(tmp_path / "here"), keyring(tmp_path / "there")
-    made = here.generate(owner="Ada", patterns=("ops/*",))
-    assert there.import_key(here.export_private(), "moved").fingerprint == made.fingerprint
-    entry = parse_trust_file(here.export_trust_file(), scope=TrustScope.USER)
-    assert (entry.owner, entry.patterns) == ("Ada", ("ops/*",))
-    closed = ANN.to_pem(passphrase=b"secret")
-    with pytest.raises(SigningError) as caught:
-        there.import_key(closed, "ann")
-    assert caught.value.code == "passphrase-needed"
-    kept = keyring(tmp_path / "there", passphrase=b"secret").import_key(closed, "ann")
-    assert (kept.fingerprint, kept.encrypted) == (ANN.public.fingerprint, True)
-    assert b"ENCRYPTED" in there.export_private("ann")
-
-
-def test_a_key_is_named_by_name_or_file(tmp_path: Path) -> None:
-    """A name is that of a key; a path is a file; the text of a key is neither, and is not repeated."""
-    ring = keyring(tmp_path)
-    made = ring.generate("release")
-    path = tmp_path / "eve.pem"
-    path.write_bytes(EVE.to_pem())
-    path.chmod(0o600)
-    trust = tmp_path / "trust.toml"
-    trust.write_bytes(ring.export_trust_file("release"))
-    assert ring.signing_key("release").public.fingerprint == made.fingerprint
-    assert ring.signing_key(path).public == ring.public_key(str(path)) == EVE.public
-    assert ring.public_key(str(trust)) == ring.public_key(made.fingerprint) == ring.public_key("release")
-    for name in ("nothing", str(tmp_path / "nothing.pem")):
-        with pytest.raises(NotFoundError) as missing:
-            ring.signing_key(name)
-        assert missing.value.code == "no-signing-key"
-
-
 def in_pieces(text: str, length: int, between: str) -> str:
     """Return text with blanks in it, as where a line was copied from somewhere that broke it."""
     return between.join(text[start : start + length] for start in range(0, len(text), length))
@@ -217,29 +182,6 @@ def test_no_answer_holds_a_private_key(tmp_path: Path) -> None:
         seed = base64.b64decode(body)[-32:]
         for secret in (body, body[-40:], seed.hex(), repr(seed)[2:-1], base64.b64encode(seed).decode().rstrip("=")):
             assert secret not in said
-
-
-def test_a_public_half_that_is_not_that_of_an_open_key(tmp_path: Path) -> None:
-    """Whoever gives that file to others gives them the wrong key, so it is reported at once."""
-    ring = keyring(tmp_path)
-    path = Path(ring.generate().path)
-    path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")
-    (listed,) = ring.list()
-    assert (listed.fingerprint, "is not the public half" in listed.problem) == ("", True)
-    with pytest.raises(SigningError, match="is not the public half"):
-        ring.signing_key()
-
-
-@POSIX
-def test_a_pipe_in_place_of_a_key_is_refused_at_once(tmp_path: Path) -> None:
-    """Nobody waits for a key that may never come."""
-    ring = keyring(tmp_path)
-    path = Path(ring.generate().path)
-    path.unlink()
-    os.mkfifo(path, 0o600)
-    assert "not a regular file" in ring.show().problem
-    with pytest.raises(SigningError, match="not a regular file"):
-        ring.signing_key(path)
 
 
 def test_a_rotated_key_leaves_owner_and_limits_to_a_new_one(tmp_path: Path) -> None:
@@ -297,33 +239,6 @@ def test_attack_signing_with_a_key_that_no_longer_counts(tmp_path: Path, end: st
         assert (caught.value.code, made.fingerprint[:16] in caught.value.message) == (f"key-{end}", True)
         assert "rye keys rotate" in caught.value.hint
         assert held.signing_key(force=True).public.fingerprint == made.fingerprint
-
-
-OWNERS = {
-    "[user]\n\tname = Ada Lovelace\n": "Ada Lovelace",
-    '[User]\nemail = x\nname = "Ada L." ; comment\n': "Ada L.",
-    '[core]\nname = no\n[user "x"]\nname = no\n[user]\nname=Ada\n': "Ada",
-    "[user]\n\temail = x\n": "login",
-    "[alias]\n\tname = !touch ran\n": "login",
-    "": "login",
-}
-
-
-@pytest.mark.parametrize("settings", OWNERS)
-def test_the_owner_is_the_name_in_the_users_git_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str
-) -> None:
-    """Else the login; the settings of a repository in the working directory are not read, and nothing is run."""
-    home, repository = tmp_path / "home", tmp_path / "repository"
-    (repository / ".git").mkdir(parents=True)
-    (repository / ".git" / "config").write_text("[user]\nname = Mallory\n[core]\nfsmonitor = touch ran\n")
-    home.mkdir()
-    (home / ".gitconfig").write_text(settings)
-    for name, value in {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "none"), "LOGNAME": "login"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(repository)
-    assert find_owner() == OWNERS[settings]
-    assert not (repository / "ran").exists()
 
 
 @POSIX

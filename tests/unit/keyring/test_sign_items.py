@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import time
 from pathlib import Path
 
 import pytest
 
 from rye import Registry
-from rye.errors import ArgumentError, EnvironmentFault, ItemError, RyeError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
 from rye.keyring import key_files
 from rye.trust.line import sign_bytes
 from tests.support.signed import ANN, EVE
@@ -49,23 +48,6 @@ def contents(sim: SpaceSim) -> dict[Path, bytes]:
 def codes(registry: Registry) -> dict[str, str]:
     """Return the reason code of every item of the project."""
     return {item.id: item.signature.code for item in registry.verify(space="project").items}
-
-
-def test_everything_is_signed_once(sim: SpaceSim) -> None:
-    """All, then nothing left to do; ``force`` signs again; a format is not taken for another."""
-    registry = registry_of(sim)
-    report = registry.sign("*")
-    assert [(item.changed, item.code) for item in report.items] == [(True, "no-envelope")] * 3
-    assert set(codes(registry).values()) == {"ok"}
-    before = contents(sim)
-    assert not any(item.changed or item.code for item in registry.sign("*").items)
-    assert contents(sim) == before
-    assert all(item.changed for item in registry.sign("*", force=True, dry_run=True).items)
-    second = int(time.time())
-    while int(time.time()) == second:  # a line gives the time to the second
-        time.sleep(0.01)
-    assert all(item.changed for item in registry.sign("*", force=True).items)
-    assert contents(sim) != before
 
 
 def test_what_another_key_signed_or_changed_is_signed_again(sim: SpaceSim) -> None:
@@ -139,22 +121,6 @@ def test_all_problems_of_all_files_come_in_one_report(sim: SpaceSim) -> None:
         assert len([line for line in problems if line.startswith("tools/demo/binary.py: ")]) == 1
         assert all("\n" not in line for line in problems)
         assert contents(sim) == before
-
-
-@pytest.mark.parametrize("given", ["bare base64", "no such file", "broken PEM"])
-def test_a_dry_run_reads_the_key_of_the_environment(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    """What keeps the run from signing keeps the dry run from saying that it would, and shows nothing of the key."""
-    pem = ANN.to_pem().decode()
-    body = "".join(pem.splitlines()[1:-1])
-    texts = {"bare base64": body, "no such file": str(sim.folder / "no.pem"), "broken PEM": pem.replace(body, body[4:])}
-    monkeypatch.setenv("RYE_SIGNING_KEY", texts[given])
-    registry, said = registry_of(sim), []
-    for dry_run in (True, False):
-        with pytest.raises(RyeError) as caught:
-            registry.sign("*", dry_run=dry_run)
-        said.append((caught.value.code, str(caught.value)))
-    assert said[0] == said[1]
-    assert body not in said[0][1]
 
 
 def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:

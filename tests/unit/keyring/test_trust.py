@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.errors import EnvironmentFault, NotFoundError, SigningError
-from rye.keyring.changes import TrustChange, change_all, write_changes
+from rye.errors import NotFoundError, SigningError
+from rye.keyring.changes import TrustChange, write_changes
 from rye.keyring.trust import Trust
 from rye.keyring.trust_list import TrustedKey
 from rye.spaces.layout import Layout
@@ -111,48 +110,6 @@ def test_attack_an_older_file_without_limits_is_added_under_another_name(sim: Sp
     assert code(sim) == "limited"
 
 
-def test_a_trust_file_is_not_overwritten_in_silence(sim: SpaceSim, tmp_path: Path) -> None:
-    """The same again changes nothing; other limits need ``replace``, and then no second file keeps the old ones."""
-    trust = trust_of(sim)
-    odd = sim.root("user") / TRUSTED_FOLDER / "pat.toml"
-    odd.write_bytes(trust_file_bytes(PAT.public, owner="pat"))
-    with pytest.raises(SigningError) as caught:
-        trust.add(raw(PAT.public), patterns=("ops/*",))
-    assert caught.value.code == "trust-exists"
-    change = do(trust.add(raw(PAT.public), patterns=("ops/*",), replace=True))
-    assert (odd.exists(), code(sim)) == (False, "limited")
-    again = tmp_path / "again.toml"
-    again.write_bytes(Path(change.paths[0]).read_bytes())
-    assert trust.add(str(again)).action == "unchanged"
-
-
-@pytest.mark.parametrize("action", ["add", "revoke", "remove"])
-def test_changes_before_a_failed_write_are_undone(sim: SpaceSim, tmp_path: Path, action: str) -> None:
-    """A second key whose file cannot be written leaves the first one as it was."""
-    trust = trust_of(sim)
-    actions: dict[str, Callable[[str], TrustChange]] = {
-        "add": trust.add,
-        "revoke": trust.revoke,
-        "remove": trust.remove,
-    }
-    given = tmp_path / "pat.pem"
-    given.write_text(PAT.public.pem)
-    folder = sim.user / ".ai" / TRUSTED_FOLDER
-    blocked = tmp_path / "file" / "eve.toml"
-    blocked.parent.write_text("in the place of the folder")
-
-    def plan(text: str) -> TrustChange:
-        if text != "second":
-            return actions[action](text)
-        return TrustChange("added", EVE.public.fingerprint, "eve", (str(blocked),), writes=((blocked, b"x"),))
-
-    before = {path: path.read_bytes() for path in folder.glob("*")}
-    with pytest.raises(EnvironmentFault) as caught:
-        change_all([str(given) if action == "add" else ANN.public.fingerprint, "second"], plan)
-    assert caught.value.code == "cannot-write"
-    assert {path: path.read_bytes() for path in folder.glob("*")} == before
-
-
 def test_revocation_beats_every_other_file(sim: SpaceSim) -> None:
     """One revocation in the user space, and nothing of the key counts: not here, not in the bundle that brings it."""
     trust = trust_of(sim)
@@ -167,16 +124,6 @@ def test_revocation_beats_every_other_file(sim: SpaceSim) -> None:
     assert (listed.code, listed.reason.endswith("is revoked: stolen, 2026-05-01")) == ("revoked", True)
     assert row(trust, SHOP, "bundle").code == "revoked"
     assert row(trust, SHOP, "user").revoked == Revocation("", "2026-06-01")
-
-
-def test_a_revocation_that_the_project_shares_holds_once_signed(sim: SpaceSim) -> None:
-    """A project may carry a revocation for all its readers; it counts for those who trust the key that signed it."""
-    trust = trust_of(sim)
-    do(trust.add(raw(PAT.public)))
-    do(trust.revoke(raw(PAT.public), reason="left", space="project"))
-    assert code(sim) == "ok"
-    do(trust.endorse(PAT.public.fingerprint, ANN))
-    assert (code(sim), row(trust, PAT, "user").code) == ("revoked", "revoked")
 
 
 def test_a_revocation_is_not_lifted_by_accident(sim: SpaceSim) -> None:

@@ -13,7 +13,6 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.fields import weights_for
-from rye.search.match import Slots
 from rye.search.positions import Effort
 from rye.search.predicates import States
 from rye.search.request import Request, make_request
@@ -43,12 +42,6 @@ def evaluation(reader: Reader, asked: str | ast.Node, effort: Effort | None = No
     """Bind a query and prepare its evaluation over a reader; ``effort`` is what it may cost."""
     node = bound_query(asked, reader.keys, **more)
     return Evaluation(reader, node or bound.Everything(), weights_for(reader), states(reader), effort=effort)
-
-
-def all_slots(evaluation: Evaluation) -> Slots:
-    """Return all that the first term query of a query finds."""
-    found = evaluation.matchers()[0]
-    return found.slots_of(found.docs().numbers)
 
 
 def ids(reader: Reader, asked: str | ast.Node, **more: Any) -> list[str]:

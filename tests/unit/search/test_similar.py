@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.errors import ArgumentError, NotFoundError
 from tests.support.embedders import Broken, Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -38,28 +37,10 @@ def names(registry: Registry, item: str, **options: object) -> list[str]:
     return [f"{hit.type}:{hit.id}" for hit in registry.similar(item, **options).results]  # type: ignore[arg-type]
 
 
-def test_rare_words_make_items_alike_and_common_ones_do_not(registry: Registry) -> None:
-    """What shares most rare words comes first; what shares only words that nearly all have is no hit."""
-    found = registry.similar("knowledge:boat")
-    assert [f"{hit.type}:{hit.id}" for hit in found.results] == ["knowledge:ship", "tool:sail"]
-    assert (found.stage, found.query, found.hidden) == ("similar", "knowledge:boat", {"superseded": 1})
-
-
 def test_an_item_is_not_like_itself_nor_its_copies(registry: Registry) -> None:
     """Neither the item nor what it shadows is a hit."""
     assert "knowledge:boat" not in names(registry, "boat", limit=100)
     assert "knowledge:boat" not in names(registry, "boat", space="user", limit=100)
-
-
-def test_what_is_no_item_is_refused(registry: Registry) -> None:
-    """As by ``load``: the nearest names, the valid types."""
-    with pytest.raises(NotFoundError, match="there is no knowledge 'boot'") as raised:
-        registry.similar("knowledge:boot")
-    assert raised.value.details["nearest"][0] == "knowledge:boat"
-    with pytest.raises(ArgumentError, match="item type is 'gadget'"):
-        registry.similar("gadget:boat")
-    with pytest.raises(ArgumentError, match="limit is 0"):
-        registry.similar("boat", limit=0)
 
 
 def test_meaning_takes_the_place_of_words(tmp_path: Path) -> None:

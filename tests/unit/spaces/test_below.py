@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.spaces.model import FOLDER, Root, Space, is_looked_into
+from rye.spaces.model import FOLDER, Space, is_looked_into
 from rye.spaces.nested import look_below
 from tests.support.effort import examples
 from tests.support.files import bury, lay
@@ -33,14 +33,6 @@ def test_that_folders_are_too_many_is_a_problem(tmp_path: Path) -> None:
     assert [root.path.parent for root in found.roots] == [tmp_path / "a/b/c"]
     (problem,) = found.problems
     assert (problem.code, problem.details["path"]) == ("too-many-folders", str(tmp_path / "a/b/c/d"))
-
-
-def test_a_project_stays_one_whatever_its_folder_holds(tmp_path: Path) -> None:
-    """Without items, in the form of a bundle beside its ``.ai``, by the name of that, by a link: never a bundle."""
-    lay(tmp_path, {"b/.ai/config/x": "", f"b/{ITEM}": "", f"c/.ai/{ITEM}": ""})
-    (tmp_path / "link").symlink_to("c/.ai")
-    for name, path in {"b": "b/.ai", "b/.ai": "b/.ai", "c": "c/.ai", "c/.ai": "c/.ai", "link": "c/.ai"}.items():
-        assert look_below(tmp_path / name).roots == (Root(Space.PROJECT, tmp_path / path, bundle=Path(path).parts[0]),)
 
 
 def test_a_bundle_keeps_its_items_and_hides_no_project(tmp_path: Path) -> None:
@@ -67,19 +59,6 @@ def test_a_project_that_was_moved_out_by_a_folder_around_it_is_a_problem(tmp_pat
     (problem,) = look_below(here).problems
     assert (problem.code, problem.details["path"]) == ("link-escape", str(here / "l"))
     assert str(tmp_path / "g/deep/p") in problem.message
-
-
-def test_links_that_lead_out_and_back_report_none_of_the_projects_of_the_folder(tmp_path: Path) -> None:
-    """Up to it and around it, and in again: what lies in the folder is its own, also where only such a link leads."""
-    lay(tmp_path, {f"here/a/.ai/{ITEM}": "", f"here/.h/b/.ai/{ITEM}": "", "out/x": "", "own/x": ""})
-    here = tmp_path / "here"
-    for name, target in {"self": ".", "up": "..", "a/up": "../..", "o": "../out"}.items():
-        (here / name).symlink_to(target)
-    (tmp_path / "out" / "back").symlink_to("../here")
-    (tmp_path / "own" / FOLDER).symlink_to("../here/a/.ai")
-    assert (projects(here), look_below(here).problems) == (["a"], ())
-    (tmp_path / "out" / "in").symlink_to("../here/.h")
-    assert (projects(here), look_below(here).problems) == (["a", "o/in/b"], ())
 
 
 @pytest.mark.parametrize("kind", ["file", "dangling", "loop", "pipe"])

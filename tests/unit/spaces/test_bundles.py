@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from rye._resources import items_root
-from rye.errors import NotFoundError
 from rye.spaces.bundles import named_roots, system_roots
 from rye.spaces.model import Root
 from tests.support.files import lay
@@ -54,15 +52,6 @@ def test_a_bundle_is_named_by_the_distribution_that_installed_it(tmp_path: Path)
     assert "acme_core" not in sys.modules
 
 
-def test_ids_are_text_that_a_source_may_hold(tmp_path: Path) -> None:
-    """What a stranger's file calls itself has no blanks, colons, slashes or controls, and an end."""
-    lay(tmp_path, {"a/.ai/tools/x.py": "", "a/bundle.py": f'B = {{"bundle_id": "../x: \\x1b[31m {"y" * 99}"}}'})
-    (bundle,) = named(tmp_path)
-    assert bundle.startswith("x-")
-    assert set(bundle) <= set("x-31my")
-    assert len(bundle) <= 64
-
-
 def test_bundle_that_claims_the_id_of_another(tmp_path: Path) -> None:
     """An id decides which keys speak for an item, so no two roots share one and none but rye's own is ``rye``."""
     claim = {"bundle.py": 'B = {"bundle_id": "rye"}', ".ai/tools/x.py": ""}
@@ -79,25 +68,7 @@ def test_bundle_that_claims_the_id_of_another(tmp_path: Path) -> None:
     assert [root.bundle for root in named_roots([tmp_path / "four"], known=known)[0]] == ["acme#2"]
 
 
-def test_a_folder_that_does_not_exist_is_an_error_and_one_without_items_a_warning(tmp_path: Path) -> None:
-    """A typo must not pass for an empty bundle."""
-    with pytest.raises(NotFoundError) as caught:
-        named_roots([tmp_path / "gone"])
-    assert caught.value.code == "bundle-not-found"
-    roots, warnings = named_roots([tmp_path])
-    assert roots == ()
-    assert str(tmp_path) in warnings[0]
-
-
 # System space
-
-
-def test_system_space_by_argument(tmp_path: Path) -> None:
-    """None given: none at all. Some given: those after rye's own, and nothing that is installed."""
-    lay(tmp_path / "a", {".ai/tools/x.py": ""})
-    assert system_roots(()) == ((), ())
-    assert [root.source for root in system_roots([tmp_path / "a"])[0]] == ["system:rye", "system:a"]
-    assert system_roots([str(tmp_path / "a")])[0][0].path == items_root()
 
 
 def test_system_space_by_environment(tmp_path: Path) -> None:

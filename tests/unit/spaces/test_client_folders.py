@@ -77,25 +77,6 @@ def test_a_project_needs_no_ai(tmp_path: Path) -> None:
     assert find_project(tmp_path / "p", user=tmp_path / "p") is None
 
 
-def test_a_repository_of_skills_is_a_project_too(tmp_path: Path) -> None:
-    """Its folder ``skills`` counts if there are skills in it; another folder of this name makes no project."""
-    lay(tmp_path / "a", "skills/pdf/SKILL.md", "skills/office/doc/SKILL.md")
-    lay(tmp_path / "b", "skills/juggling.md", "skills/x/y/z/SKILL.md")
-    assert sources(tmp_path / "a", tmp_path / "h") == ["project", "project:skills", "user"]
-    assert find_project(tmp_path / "a/skills") == tmp_path / "a"
-    assert find_project(tmp_path / "b") is None
-
-
-def test_only_folders_with_their_file_are_skills(tmp_path: Path) -> None:
-    """What lies beside skills is no item; skills may lie in folders of folders."""
-    lay(tmp_path, *(f".claude/skills/{each}" for each in ("README.md", "pdf/SKILL.md", "pdf/a/b.md", "lib/x.py")))
-    lay(
-        tmp_path, ".claude/skills/office/doc/SKILL.md", ".claude/skills/office/notes.md", ".claude/skills/pdf/.git/c.md"
-    )
-    found = ["directive:office/doc", "directive:pdf", "knowledge:pdf/a/b"]
-    assert refs(tmp_path, ".claude/skills") == (found, [])
-
-
 def test_a_skill_that_is_linked_from_another_client_is_found_once(tmp_path: Path) -> None:
     """Installers keep one copy and link to it, folder by folder or all of them."""
     lay(tmp_path, ".agents/skills/pdf/SKILL.md", ".claude/skills/own/SKILL.md")

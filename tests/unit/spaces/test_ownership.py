@@ -12,9 +12,7 @@ from rye._files import others_control
 from rye.cli import main
 from rye.keyring.trust import Trust
 from rye.spaces.layout import Layout
-from rye.trust.trust_file import trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
-from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs owners and modes")
@@ -82,13 +80,6 @@ def test_trust_files_below_a_folder_of_others_do_not_count(sim: SpaceSim, place:
     assert main(["verify", "--space", "project"]) == 2
 
 
-def test_a_trust_file_of_others_does_not_count(sim: SpaceSim) -> None:
-    """The file alone is left out, and bars its key, which it could have revoked."""
-    sim.sign("project", HELLO)
-    give_away(sim.root("user") / TRUSTED_FOLDER / trust_file_name(ANN.public))
-    assert main(["verify", "--space", "project"]) == 1
-
-
 def test_whose_a_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the user, of root, or for root of who called sudo; not one that everybody, or a shared group, can write."""
     place = tmp_path / "place"
@@ -127,18 +118,6 @@ def test_a_file_or_folder_of_others_in_an_own_project_is_named(
     monkeypatch.setenv("RYE_SAFE_FOLDERS", str(sim.root("project") / "tools"))
     assert not any("unsafe-owner" in text for text in (*registry.verify().warnings, *registry.search("hello").warnings))
     assert main(["sign", "--all"]) == 0
-
-
-def test_a_search_names_what_others_put_into_a_folder_that_they_can_write(sim: SpaceSim) -> None:
-    """It does not look at the folder; whatever they put there is theirs."""
-    folder = sim.path("project", HELLO).parent
-    folder.chmod(0o777)
-    registry = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
-    assert not any("unsafe-owner" in text for text in registry.search("hello").warnings)
-    sim.delete("project", HELLO)
-    give_away(sim.write("project", HELLO, TEXT))
-    (named,) = [text for text in registry.search("hello").warnings if "unsafe-owner" in text]
-    assert f", {HELLO} belongs to another user" in named or f", {HELLO} can be written by everybody" in named
 
 
 def test_a_space_behind_a_link_is_as_safe_as_the_folder_that_it_leads_into(tmp_path: Path) -> None:

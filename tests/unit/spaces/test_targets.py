@@ -144,17 +144,6 @@ def test_what_cannot_be_listed_is_not_left_unsigned_in_silence(sim: SpaceSim) ->
     assert len(registry.sign("tool:a/*", key=pem, force=True).items) == 1
 
 
-def test_a_link_to_another_item_is_a_name_of_that_item(sim: SpaceSim) -> None:
-    """Whichever name is used, the one file is signed, once."""
-    pem = _pem(sim)
-    good = sim.path("project", "tools/a/good.py")
-    good.write_text(TOOL, encoding="utf-8")
-    (good.parent / "lent.py").symlink_to("good.py")
-    for text in ("tool:a/*", "tool:a/lent", "tool:a/good"):
-        (item,) = sim.registry().sign(text, key=pem, force=True).items
-        assert item.id == "a/good"
-
-
 @pytest.mark.parametrize(
     ("folder", "space", "message"),
     [
@@ -173,22 +162,3 @@ def test_what_cannot_be_left_out_is_refused(sim: SpaceSim, folder: str, space: s
         read_targets((), layout(sim), space, without=[Path(folder)])
     assert caught.value.code == "bad-exclude"
     assert read_targets((), layout(sim), "all", without=[Path("packages")])
-
-
-def test_a_path_is_looked_up(sim: SpaceSim) -> None:
-    """Thousands of named files or folders are not each compared with thousands of paths; what is found is the same."""
-    tool, data = sim.path("project", "tools/a/good.py"), sim.write("project", "tools/a/data.json", "{}")
-    sim.sign("project", "tools/a/data.json")
-    texts = (str(tool), ".ai/tools/b", f"{data}.sig", "tool:a/good")
-    given = read_targets(texts, layout(sim), "all")
-    folder = str(sim.root("project") / "tools" / "b")
-    assert [each.places for each in given] == [(str(tool),), (folder,), (str(data),), ()]
-    for named in (texts, texts[:1], texts[2:3]):
-        paths = [each.path for each in stream_outcomes(named, layout(sim)) if not isinstance(each, Unchecked)]
-        wider = [str(sim.path("project", "tools/b/good.py"))] if named == texts else []
-        expected = [
-            *([str(tool)] if str(tool) in named else []),
-            *([str(data)] if f"{data}.sig" in named else []),
-            *wider,
-        ]
-        assert sorted(paths) == sorted(expected)

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from rye import Registry
 from rye._text import quote
 from rye.web.gate import SAFE_HEADERS
-from rye.web.markup import LinkedItem, code_lines, rendered
+from rye.web.markup import LinkedItem, rendered
 from rye.web.serving import app
 from rye.web.site import PAGES
 from tests.support.signed import ANN, XML, html, key, old_envelope
@@ -202,18 +202,6 @@ def test_no_argument_is_ignored(client: TestClient, address: str, named: str) ->
         assert (answer.status_code, named in answer.text) == (400, True), each
 
 
-def test_what_is_in_force_is_shown_and_kept(client: TestClient) -> None:
-    """Also what no element of the form stands for; each can be taken away, even where it is at fault."""
-    page = client.get("/search?q=deploy&level=1&limit=7&filters=type=tool&include_superseded=false").text
-    assert '<input type="hidden" name="level" value="1" form="find">' in page
-    assert "level=1 <span" in page
-    assert "<option selected>7</option>" in page
-    assert "checked" not in page
-    faulty = client.get("/search?q=deploy&level=9")
-    assert faulty.status_code == 400
-    assert '<a href="/search?q=deploy" title="Remove">' in faulty.text
-
-
 def test_copies_are_compared(client: TestClient) -> None:
     """The page of an item leads to its other copies, and to what differs."""
     text = client.get("/item/tool/ops/deploy").text
@@ -282,13 +270,6 @@ def test_lines_are_counted_as_everywhere_else(tmp_path: Path) -> None:
         assert page.index("</details>") < page.index("<p>first</p>") < page.index('<h1 id="L9">H</h1>')
 
 
-def test_code_that_takes_long_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text is shown all the same; nobody can make a page busy by what an item says."""
-    assert 'class="k"' in str(code_lines("def a(): pass", "py"))
-    monkeypatch.setattr("rye.web.markup.COLOUR_SECONDS", -1.0)
-    assert "<code>def a(): pass</code>" in str(code_lines("def a(): pass", "py"))
-
-
 def test_an_item_shows_the_commands_for_it(tmp_path: Path) -> None:
     """As a shell and as an agent take them, whatever the id; of a stranger's item also how to trust who signed it."""
     sim = SpaceSim(tmp_path)
@@ -300,15 +281,6 @@ def test_an_item_shows_the_commands_for_it(tmp_path: Path) -> None:
         assert """>rye_load {"item": "knowledge:it's $(odd)"}</code>""" in odd
         assert "rye trust" not in odd
         assert '<code tabindex="0">rye trust add ' in client.get("/item/tool/pay").text
-
-
-def test_a_hit_leads_to_the_very_copy_that_it_is(client: TestClient) -> None:
-    """Also where several folders of one space have the item, and only one of them wins."""
-    hits = [each["href"] for tag, each in Tags(client.get("/search?q=pdf").text).found if tag == "a"]
-    shown = [client.get(str(address)).text for address in hits if str(address).startswith("/item/directive/pdf")]
-    assert ["As in .claude/skills." in text for text in shown] == [True, False]
-    assert ["As in .cursor/skills." in text for text in shown] == [False, True]
-    assert 'href="/diff/directive/pdf?old=project%3A.cursor%2Fskills&amp;new=project%3A.claude%2Fskills"' in shown[0]
 
 
 def test_a_shadowed_hit_is_explained_by_its_own_score(client: TestClient) -> None:
@@ -367,24 +339,6 @@ def test_long_code_is_shown_in_parts(tmp_path: Path) -> None:
     assert " more</p>" in difference
 
 
-def test_the_overview_leads_to_what_it_counts(tmp_path: Path) -> None:
-    """Each number is a link to a search with as many hits, of the same space; no item is not all items trusted."""
-    sim = SpaceSim(tmp_path)
-    sim.add("project", "knowledge/new.md", "---\ntitle: New\nupdated: 2026-11-02\n---\n")
-    sim.add("project", "knowledge/old.md", "---\ntitle: Old\nsuperseded_by: new\n---\n")
-    sim.write("user", "knowledge/new.md", "---\ntitle: New\n---\n")
-    with TestClient(app(sim.registry(bundles=()))) as client:
-        for space in ("", "?space=project", "?space=user"):
-            page = client.get(f"/overview{space}").text
-            rows = re.findall(r'href="(/search[^"]*)">(?:<b>)?(\d+)[ <](?!/a></th)', page)
-            assert len(rows) >= 3
-            for address, number in rows:
-                found = client.get(unescape(address).replace("/search?", "/search.json?")).json()
-                assert found["total"] == int(number), address
-        assert "no-envelope" in page
-        assert "There are no items." in client.get("/overview?space=system").text
-
-
 def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
     """A trust file that counts for nothing gives no key a name, neither a stranger's nor that of the user."""
     sim = SpaceSim(tmp_path)
@@ -413,13 +367,3 @@ def test_only_reading(client: TestClient) -> None:
     assert client.head("/search?q=deploy").content == b""
     assert client.post("/search").status_code == 405
     assert client.request("GET", "/", content=b"x").status_code == 413
-
-
-def test_a_page_that_still_holds_is_not_sent_again(client: TestClient) -> None:
-    """Its tag stays while the files do, although each search takes another time; static files keep for ever."""
-    for address in ("/search?q=deploy", "/search.json?q=deploy", "/item/tool/ops/deploy", "/static/rye.css"):
-        tag = client.get(address).headers["etag"]
-        again = client.get(address, headers={"if-none-match": tag})
-        assert (again.status_code, again.content) == (304, b""), address
-    style = next(each["href"] for tag, each in Tags(client.get("/").text).found if tag == "link")
-    assert "immutable" in client.get(str(style)).headers["cache-control"]
