@@ -31,7 +31,7 @@ _FILES = {
 _OWN = frozenset(_ROOMS_BELOW | _ROOMS_ABOVE | _FILES)
 """What stands in the package's folder; any other module there is that of another distribution."""
 
-OWN_KEY = "rnc2OBZTuhvXJX/q+oZ7E2W5Y7Wm5u52TBdEZuX9cRQ="
+OWN_KEY = "vmNQg4O7U/9Kanb0O971RQEdrI5hvPPecoJf5718lGA="
 """Base64 of the public key that signs the list of rye's own items; ``poe sign`` writes it here."""
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from rye.cli import main
+from tests.attacks import beside, clients, covered, keys, places, projects, said, shown, versions
 from tests.support.attacks import (
     ATTACKS,
     EVIL,
@@ -71,6 +72,9 @@ STRAIGHT: dict[str, Callable[[Arena], object]] = {
 }
 """Attacks of one step, by the name of their row."""
 
+
+STEPS = (beside, clients, covered, keys, places, projects, said, shown, versions)
+"""Attacks of several steps, which enter themselves into :data:`ATTACKS`."""
 
 ATTACKS.update(STRAIGHT)
 

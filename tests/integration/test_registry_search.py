@@ -28,7 +28,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
         yield sim
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def registry(sim: SpaceSim) -> Registry:
     """Return one registry for all tests."""
     return sim.registry()

@@ -53,14 +53,14 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
     return Hashed() if request.param == "hashed" else StaticEmbedder()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def registry(sim: SpaceSim, embedder: Embedder) -> Registry:
     """Return one registry over all of them."""
     chosen = "wordllama" if isinstance(embedder, StaticEmbedder) else embedder
     return sim.registry(embedder=chosen, max_staleness=float("inf"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def docs(sim: SpaceSim) -> list[NaiveDoc]:
     """Return the items as the twin knows them."""
     return sim.docs(NOW)

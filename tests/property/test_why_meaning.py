@@ -33,7 +33,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def registry(sim: SpaceSim) -> Registry:
     """Return one registry over all of them."""
     return sim.registry(embedder=Hashed(), max_staleness=float("inf"))

@@ -204,6 +204,16 @@ def test_attack_on_a_cluster_the_list_of_another_root_is_found(shelf: Shelf, tmp
     assert verdicts == GOOD | {"ops/plain": "no-envelope"}
 
 
+def test_attack_on_a_cluster_the_list_of_another_project_is_known_by_its_name(shelf: Shelf, tmp_path: Path) -> None:
+    """To somebody who has seen the right one, whatever its number."""
+    assert shelf.read() == (GOOD, "")
+    other = SpaceSim(tmp_path / "b", bundles=())
+    (other.folder / "project").rename(other.folder / "second")
+    other.project = other.folder / "second"
+    swap(shelf, Shelf(other, shelf.fake).list_items())
+    assert "the list is that of 'second', this is 'project' [list-name]" in shelf.read()[1]
+
+
 def test_attack_on_a_cluster_an_older_generation_is_found(shelf: Shelf) -> None:
     """As a whole, with its older list: by whoever has seen the newer list of this registry."""
     before = {name: index for name, index in shelf.fake.held.items() if "lock" not in name}
