@@ -78,21 +78,27 @@ class _Faults(logging.Handler):
 
 @contextmanager
 def _user_of(sim: SpaceSim, env: Mapping[str, str]) -> Iterator[None]:
-    """Make the user of ``sim`` the user of this process."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("HOME", "USER_SPACE"):
-            patch.setenv(name, str(sim.user))
-        patch.setenv("RYE_CACHE_DIR", str(sim.cache))
-        for name, value in env.items():
-            patch.setenv(name, value)
-        yield
+    """Make the user of ``sim`` the user of this process, and check at the end that no exception was logged."""
+    faults = _Faults()
+    logging.getLogger().addHandler(faults)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("HOME", "USER_SPACE"):
+                patch.setenv(name, str(sim.user))
+            patch.setenv("RYE_CACHE_DIR", str(sim.cache))
+            for name, value in env.items():
+                patch.setenv(name, value)
+            yield
+    finally:
+        logging.getLogger().removeHandler(faults)
+    assert not faults.logged, "\n".join(faults.logged)
 
 
 @asynccontextmanager
 async def connected(
     sim: SpaceSim, *, mode: str = "auto", client: Mapping[str, Any] | None = None, **options: Any
 ) -> AsyncIterator[Client]:
-    """Connect to a server in this process, and check at the end that it has logged no exception.
+    """Connect to a server in this process.
 
     Args:
         sim: The spaces that it searches.
@@ -101,17 +107,12 @@ async def connected(
         **options: Fields of :class:`rye.mcp.startup.Options`.
     """
     given = {"projects": (sim.project,), "bundles": tuple(sim.bundles.values())} | options
-    faults, app = _Faults(), App(Options(**given))
-    logging.getLogger().addHandler(faults)
-    try:
-        async with Client(app.server(), mode=mode, **(client or {})) as opened:
-            if given["projects"]:
-                with suppress(RyeError):  # the first call reports it
-                    await anyio.to_thread.run_sync(app.projects.find)  # it reads the environment
-            yield opened
-    finally:
-        logging.getLogger().removeHandler(faults)
-    assert not faults.logged, "\n".join(faults.logged)
+    app = App(Options(**given))
+    async with Client(app.server(), mode=mode, **(client or {})) as opened:
+        if given["projects"]:
+            with suppress(RyeError):  # the first call reports it
+                await anyio.to_thread.run_sync(app.projects.find)  # it reads the environment
+        yield opened
 
 
 @asynccontextmanager
