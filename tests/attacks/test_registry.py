@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import time
-import unicodedata
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,11 @@ import pytest
 
 from rye import NotFoundError, Registry, RyeError, SearchResult
 from tests.support.files import lay
-from tests.support.signed import ANN, EVE, NOTE, PAT, key, replace_once
+from tests.support.signed import ANN, EVE, PAT, replace_once
 from tests.support.spacesim import SpaceSim
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = '"""Deploy a build."""\n\n__version__ = "1.0.0"\n__category__ = "demo"\n\n\ndef main(): ...\n'
-BARE_TOOL = '"""Deploy a build."""\n'
 
 
 @pytest.fixture
@@ -92,28 +90,7 @@ def test_a_project_key_that_signs_for_the_user(sim: SpaceSim) -> None:
     assert verdict(sim, "demo/deploy", "user") == "untrusted"
 
 
-def test_a_bundle_that_takes_the_name_of_another(sim: SpaceSim) -> None:
-    """The first bundle keeps its id and its keys; its namesake cannot speak with them, nor the other way round."""
-    rival = sim.folder / "rival" / "shop"
-    real = sim.add("system:shop", "tools/demo/real.py", BARE_TOOL)
-    lay(rival / ".ai", {"tools/demo/real.py": real.read_bytes()})
-    registry = sim.registry(bundles=(*sim.bundles.values(), rival))
-    verdicts = {each.path: str(each.signature.verdict) for each in registry.verify("tool:demo/*", space="system").items}
-    assert verdicts == {str(real): "trusted", str(rival / ".ai/tools/demo/real.py"): "untrusted"}
-    assert any("shop" in warning for warning in registry.search("").warnings)
-
-
 # signed files
-
-
-def test_an_item_copied_to_another_type_or_name_without_a_word_of_its_own(sim: SpaceSim) -> None:
-    """A v2 signature binds type and id even of files that state neither."""
-    sim.add("project", "knowledge/demo/note.md", NOTE)
-    sim.copy("project", "knowledge/demo/note.md", "directives/demo/order.md")
-    sim.copy("project", "knowledge/demo/note.md", "knowledge/demo/other.md")
-    assert verdict(sim, "demo/note") == "trusted"
-    assert verdict(sim, "demo/order") == "tampered"
-    assert verdict(sim, "demo/other") == "tampered"
 
 
 def test_an_item_changed_between_index_and_page(sim: SpaceSim) -> None:
@@ -246,17 +223,6 @@ def test_a_parser_planted_in_a_project(sim: SpaceSim) -> None:
     assert not marker.exists()
 
 
-def test_a_bundle_folder_with_code(sim: SpaceSim) -> None:
-    """A bundle named by its folder is read, never imported, even where its ``bundle.py`` is broken or evil."""
-    marker = sim.folder / "executed"
-    lay(sim.bundles["shop"], {"__init__.py": evil(marker), "bundle.py": f"{evil(marker)}raise SystemExit\n"})
-    sim.write("system:shop", "tools/demo/deploy.py", BARE_TOOL)
-    before = set(sys.modules)
-    assert hit(sim.registry(), "demo/deploy", "system").bundle == "shop"
-    assert not {name for name in set(sys.modules) - before if "shop" in name}
-    assert not marker.exists()
-
-
 class _Bomb:
     """What runs when it is unpickled."""
 
@@ -314,54 +280,4 @@ def test_path_traversal_in_the_id_to_load(sim: SpaceSim, item_id: str) -> None:
         assert caught.value.code == "item-not-found"
 
 
-def test_settings_of_a_project_do_not_rank_its_items(sim: SpaceSim) -> None:
-    """A hostile ``config/search.yaml`` of a project changes no answer; the user's and a bundle's do."""
-    for source in sim.sources:
-        sim.write(source, "tools/demo/deploy.py", TOOL)
-        sim.write(source, "knowledge/demo/other.md", "# Other\n\nHow to deploy: deploy, then deploy again.\n")
-
-    def answer() -> list[tuple[str, str, float]]:
-        found = sim.registry().search("deploy")
-        assert found.warnings == ()
-        return [(each.source, each.id, each.score) for each in found.results]
-
-    before = answer()
-    for settings in ("weights:\n  tool: {description: 100, content: 100}\n", "weights: [", "x: 1\n", "&a [*a, *a]"):
-        sim.write("project", "config/search.yaml", settings)
-        assert answer() == before
-    sim.write_settings("shop", "weights:\n  tool: {description: 100}\n", key("shop"))
-    changed = answer()
-    assert [row for row in changed if row[0] != "system"] == [row for row in before if row[0] != "system"]
-    assert changed != before
-
-
 # names
-
-
-@pytest.mark.parametrize("char", ["\u212a", "\u037e"], ids=["kelvin-sign", "greek-question-mark"])
-@pytest.mark.parametrize("place", ["tools/demo/{}.py", "tools/{}/deploy.py", ".claude/commands/{}.md"])
-def test_attack_name_that_unicode_normalisation_replaces(sim: SpaceSim, char: str, place: str) -> None:
-    """A file renamed to a character that NFC replaces by that of the signed name is refused: it is another name."""
-    signed, renamed = place.format(unicodedata.normalize("NFC", char)), place.format(char)
-    if signed.startswith("."):
-        path, other = sim.project / signed, sim.project / renamed
-        lay(sim.project, {signed: "Deploy a build."})
-        registry = sim.registry()
-    else:
-        path, other = sim.add("project", signed, BARE_TOOL), sim.path("project", renamed)
-        registry = sim.registry()
-        assert [str(each.signature.verdict) for each in registry.verify(space="project").items] == ["trusted"]
-    other.parent.mkdir(exist_ok=True)
-    path.rename(other)
-    report = sim.registry().verify(space="project")
-    assert report.items == ()
-    assert [each.code for each in report.unchecked] == ["bad-name"]
-    assert report.status == 2
-    assert sim.registry().search("deploy", space="project").total == 0
-
-
-def test_a_decomposed_name_is_the_signed_one(sim: SpaceSim) -> None:
-    """Some file systems keep names decomposed: letters that NFC only composes again make no other name."""
-    path = sim.add("project", "tools/demo/caf\u00e9.py", BARE_TOOL)
-    path.rename(sim.path("project", "tools/demo/cafe\u0301.py"))
-    assert [str(each.signature.verdict) for each in sim.registry().verify(space="project").items] == ["trusted"]

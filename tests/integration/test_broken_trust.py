@@ -146,25 +146,6 @@ def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
     assert any("left out" in text or "cannot be read" in text for text in registry.search("hello").warnings)
 
 
-def test_a_project_or_bundle_bars_a_key_by_a_broken_file_for_its_own_items_alone(sim: SpaceSim) -> None:
-    """Endorsed or not: who breaks a file there could have broken the items."""
-    sim.add("user", "tools/demo/mine.py", TEXT)
-    lay(sim.root("project") / TRUSTED_FOLDER, {trust_file_name(ANN.public): "revoked"})
-    assert [code(sim, f"tool:demo/{name}") for name in ("hello", "mine", "sold")] == ["trust-unread", "ok", "ok"]
-    lay(sim.root("system:shop") / TRUSTED_FOLDER, {trust_file_name(ANN.public): "revoked"})
-    assert code(sim, "tool:demo/mine") == "ok"
-    sim.add("system:shop", "tools/demo/sold.py", TEXT, ANN)
-    assert code(sim) == "trust-unread"
-
-
-def test_an_endorsed_file_that_is_not_understood_bars_its_key_everywhere(sim: SpaceSim) -> None:
-    """As the revocation would that it may be."""
-    sim.trust(SHOP, "project", extra="revokd = true\n", endorsed_by=ANN)
-    assert code(sim) == "trust-unread"
-    sim.trust(SHOP, "project", extra="revokd = true\n", endorsed_by=EVE)
-    assert code(sim) == "ok"
-
-
 def trust_of(sim: SpaceSim) -> Trust:
     """The trust files of a simulation."""
     return Trust(Layout.find(project=sim.project, user=sim.user, bundles=tuple(sim.bundles.values())))

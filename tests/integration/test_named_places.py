@@ -16,7 +16,7 @@ from rye.trust.model import Origin
 from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
-from tests.support.signed import ANN, PAT, SIGNED_AT
+from tests.support.signed import PAT, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 
 HELLO = "tools/demo/hello.py"
@@ -54,40 +54,6 @@ def codes(sim: SpaceSim, *targets: object, **options: object) -> list[tuple[str,
     """Return source and code of each item that verify finds."""
     items = here(sim, **options).verify(*map(str, targets)).items
     return [(item.source, item.signature.code) for item in items]
-
-
-def test_a_project_does_not_vouch_for_itself_by_whatever_name_it_is_asked_for(sim: SpaceSim) -> None:
-    """Its folder, its ``.ai``, a folder above, links: verify says what search and load inside of it say."""
-    evil = lay_root(sim.folder / "far" / "evil" / ".ai").parent
-    (sim.folder / "link").symlink_to(evil)
-    (sim.folder / "plain").symlink_to(evil / ".ai")
-    inside = sim.registry(project=evil, bundles=())
-    (hit,) = inside.search("hello", space="project").results
-    assert inside.get("tool:demo/hello").signature.code == hit.signature.code == "project-key"
-    places = (evil, evil / ".ai", evil.parent, sim.folder / "link", sim.folder / "plain")
-    for place in places:
-        ((source, code),) = codes(sim, place)
-        assert (source.partition(":")[0], code) == ("project", "project-key")
-        assert main(["verify", str(place)]) == 1
-    assert codes(sim, *places[:4]) == [("project:evil", "project-key")]
-
-
-def test_a_path_that_leads_into_a_space_is_that_space(sim: SpaceSim) -> None:
-    """A link to the project, to its folders and to its files names them, not a place of their own."""
-    sim.trust(PAT, "project", owner="pat")
-    sim.add("project", "tools/demo/other.py", TEXT, PAT)
-    both = [("project", "ok"), ("project", "project-key")]
-    links = {
-        "me": sim.project,
-        "root": sim.root("project"),
-        "tools": sim.root("project") / "tools",
-        "other.py": sim.path("project", "tools/demo/other.py"),
-    }
-    for name, target in links.items():
-        (sim.folder / name).symlink_to(target)
-        assert codes(sim, sim.folder / name) == (both[1:] if name == "other.py" else both)
-    (sim.project / "again").symlink_to(".")
-    assert codes(sim, "again", ".", ".ai/tools") == both
 
 
 def test_two_bundles_of_one_name_are_both_verified(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,90 +115,7 @@ def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
 # what a folder hides
 
 
-def hollow(root: Path) -> Path:
-    """Take a signed project's items out of its ``.ai``, which stays, keys and all; return its folder."""
-    folder = lay_root(root).parent
-    for name in ("tools", "config"):
-        (root / name).rename(folder / name)
-    return folder
-
-
-def test_a_hollowed_project_does_not_become_a_bundle_that_vouches_for_itself(
-    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Empty, a link to nothing or a file: from outside or inside it, the answer is that nothing could be checked."""
-    folder = hollow(sim.folder / "evil" / ".ai")
-    for kind in ("config", "empty", "dangling", "file"):
-        path = folder / ".ai"
-        path.rmdir()
-        if kind == "dangling":
-            path.symlink_to("nowhere")
-        elif kind == "file":
-            path.write_text("")
-        else:
-            path.mkdir()
-            (path / "config").mkdir() if kind == "config" else None
-        for where, target in ((sim.project, str(folder)), (folder, "."), (folder, str(folder))):
-            monkeypatch.chdir(where)
-            for more in ((), ("--space", "project")):
-                assert main(["verify", target, *more]) == 2
-        said = capsys.readouterr()
-        assert "trusted" not in said.out + said.err
-        if kind == "config":
-            (path / "config").rmdir()
-        if kind in {"dangling", "file"}:
-            path.unlink()
-            path.mkdir()
-
-
-def test_no_project_hides_another_below_a_folder_that_is_named(sim: SpaceSim) -> None:
-    """A ``.ai`` above, or a link in the place of a folder: what was looked at before is looked at still."""
-    mono = sim.folder / "mono"
-    for name in ("p", "q"):
-        lay_root(mono / "packages" / name / ".ai", endorsed_by=ANN)
-    both = [("project:p", "ok"), ("project:q", "ok")]
-    assert codes(sim, mono) == both
-    (mono / "packages/p/.ai" / HELLO).write_bytes(TEXT.encode())
-    tampered = [("project:p", "no-envelope"), ("project:q", "ok")]
-    lay_root(mono / ".ai", endorsed_by=ANN)
-    assert codes(sim, mono) == [("project:mono", "ok"), *tampered]
-    (mono / ".store").mkdir()
-    (mono / "packages/p").rename(mono / ".store/p")
-    (mono / "packages/p").symlink_to("../.store/p")
-    assert codes(sim, mono) == [("project:mono", "ok"), *reversed(tampered)]
-    assert main(["verify", str(mono)]) == 1
-    (mono / ".store/p").rename(sim.folder / "p")
-    (mono / "packages/p").unlink()
-    (mono / "packages/p").symlink_to(sim.folder / "p")
-    assert codes(sim, mono) == [("project:mono", "ok"), ("project:q", "ok")]
-    assert main(["verify", str(mono)]) == 2
-    (problem,) = here(sim).verify(str(mono)).problems
-    assert f"{str(mono / 'packages/p')!r} leads out of" in problem
-
-
 # a ``.ai`` that is no folder, or another one's
-
-
-@pytest.mark.parametrize("kind", ["dangling", "file", "users"])
-def test_a_broken_project_does_not_let_another_one_be_verified(
-    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
-) -> None:
-    """The one around it is well, and was not meant."""
-    sub = sim.project / "sub"
-    sub.mkdir()
-    monkeypatch.chdir(sub)
-    assert main(["verify", "--space", "project"]) == 0
-    if kind == "file":
-        (sub / ".ai").write_text("")
-    else:
-        (sub / ".ai").symlink_to("nowhere" if kind == "dangling" else sim.root("user"))
-    (sub / "deep").mkdir()
-    for where, words in ((sub, ()), (sub / "deep", ()), (sub, ("--project", ".")), (sim.project, ("--project", "sub"))):
-        monkeypatch.chdir(where)
-        capsys.readouterr()
-        for space in ("project", "all"):
-            assert main(["verify", "--space", space, *words]) == 2
-        assert "error[unusable-project]" in capsys.readouterr().err
 
 
 def test_nothing_is_written_into_another_project_through_a_link(

@@ -132,29 +132,6 @@ def test_any_change_of_a_skill_tampers_with_every_item_of_it(skills: Skills, nam
     assert skills.verdicts("doc") == before
 
 
-def test_a_huge_folder_is_tampered_with_and_not_read_forever(skills: Skills, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More files, or bytes, than a signed skill may have."""
-    monkeypatch.setattr("rye.spaces.signed.MAX_SKILL_BYTES", 100)
-    skills.write("pdf/assets/big.bin", "x" * 200)
-    assert set(skills.verdicts().values()) == {"skill-changed"}
-    (skills.folder / "pdf/assets/big.bin").unlink()
-    monkeypatch.undo()
-    for number in range(2100):
-        skills.write(f"pdf/assets/{number}", "")
-    report = skills.registry().verify("directive:pdf")
-    assert "more than 2,000 files" in report.items[0].signature.reason
-
-
-def test_a_signature_taken_away_leaves_the_skill_unsigned(skills: Skills) -> None:
-    """All of it; put back, it counts again, and a change that is undone is forgotten."""
-    place = skills.folder / "pdf" / SKILL_SIGNATURE
-    data = place.read_bytes()
-    place.unlink()
-    assert set(skills.verdicts().values()) == {"no-envelope"}
-    place.write_bytes(data)
-    assert set(skills.verdicts().values()) == {"ok"}
-
-
 def test_the_file_of_a_skill_can_be_signed_alone(skills: Skills) -> None:
     """By its own path: a line in its front matter, and `partial` as long as other files lie beside it."""
     (skills.folder / "pdf" / SKILL_SIGNATURE).unlink()

@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from rye._process import stoppable
-from rye.errors import CancelledError, EnvironmentFault
-from rye.index import container
+from rye.errors import CancelledError
 from rye.index import parallel_build as runs
 from rye.index.container import Container
 from rye.index.parallel_build import BuildTask, Thresholds, build
-from rye.index.refresh import SpaceIndex
 from rye.spaces.model import Root, Space
 from rye.spaces.walk import list_items
 from tests.support.files import executable
@@ -130,17 +128,3 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_worker(
         assert not (folder / "segment").exists()
     assert worker.poll() is not None
     assert not list(folder.iterdir())
-
-
-def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when it is a run that cannot be written."""
-
-    def full(*_args: object, **_options: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(container, "write", full)
-    folder = tmp_path / "index"
-    folder.mkdir()
-    with pytest.raises(EnvironmentFault, match="No space left"):
-        SpaceIndex(root, folder, thresholds=Thresholds(piece_bytes=1)).refresh()
-    assert not list(folder.glob("run-*"))

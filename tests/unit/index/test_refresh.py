@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import time
 from collections.abc import Callable
@@ -127,32 +126,6 @@ def test_a_file_changed_within_a_tick_of_a_slow_clock_is_seen(
 
 
 @pytest.mark.usefixtures("settled")
-def test_problems_are_remembered_reported_and_fixed(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """An unreadable file is warned of at every refresh, does not stop the others, and comes back when fixed."""
-    lay(root.path, {"tools/bad.yaml": b"\xff\xfe not text", "knowledge/x.yaml": "a: [1"})
-    (root.path / "tools" / "out.py").symlink_to("/etc/hostname")
-    index = make()
-    first = index.refresh()
-    assert keys(first, root) == ALL
-    assert (len(first.warnings), first.added) == (3, 5)
-    assert {warning.partition(":")[0] for warning in first.warnings} == {
-        "tools/bad.yaml",
-        "knowledge/x.yaml",
-        "tools/out.py",
-    }
-    for again in (index.refresh(), make().refresh()):
-        assert again.warnings == first.warnings
-        assert counts(again) == (0, 0, 0, 5)
-    lay(root.path, {"tools/bad.yaml": "description: fine now\n"})
-    (root.path / "tools" / "out.py").unlink()
-    fixed = index.refresh()
-    assert (len(fixed.warnings), fixed.changed) == (1, 1)
-    assert "tool:bad" in keys(fixed, root)
-    (root.path / "knowledge/x.yaml").unlink()
-    assert index.refresh().warnings == ()
-
-
-@pytest.mark.usefixtures("settled")
 def test_a_recent_comparison_of_any_process_counts(
     make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,22 +140,6 @@ def test_a_recent_comparison_of_any_process_counts(
         found = one.refresh(max_age=100)
     assert keys(found, root) == sorted([*ALL, "tool:new"])
     assert len(keys(one.refresh(), root)) == 5
-
-
-@pytest.mark.usefixtures("settled")
-def test_a_damaged_index_is_rebuilt_with_a_warning(
-    make: Callable[..., SpaceIndex], root: Root, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whatever file is damaged, the next process indexes anew, says so once, and is well afterwards."""
-    make().refresh()
-    for path in (tmp_path / "index").glob("*.ryx"):
-        path.write_bytes(path.read_bytes()[:-1])
-    index = make()
-    with caplog.at_level(logging.ERROR):
-        found = index.refresh()
-    assert keys(found, root) == ALL
-    assert ["rebuilt" in warning for warning in found.warnings] == [True]
-    assert index.refresh().warnings == make().refresh().warnings == ()
 
 
 @pytest.mark.usefixtures("settled")

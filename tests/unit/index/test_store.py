@@ -19,10 +19,10 @@ from whoosh.index import TOC
 from rye.errors import EnvironmentFault
 from rye.index import container
 from rye.index.container import DamagedError
-from rye.index.file_list import INDEX_NAME, FileList, Files, SegmentRow
+from rye.index.file_list import INDEX_NAME, FileList, Files
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Snapshot, Store
-from rye.index.whoosh_codec import table_of_contents, whoosh_schema
+from rye.index.whoosh_codec import whoosh_schema
 from rye.items.model import Item
 from tests.unit.index.segments import evidence, item, place
 
@@ -71,16 +71,6 @@ def made_of(snapshot: Snapshot) -> set[str]:
     return segments | {f"_MAIN_{snapshot.generation}.toc", f"files-{snapshot.generation}.ryx"}
 
 
-def test_an_old_snapshot_keeps_reading_after_commits(store: Store) -> None:
-    """A reader that holds an old generation is served from it, though its files are gone from the folder."""
-    old = add(store, None, [item("a", title="deploy it"), item("b")])
-    add(store, add(store, old, [item("c")], {(0, 0)}), [item("d")])
-    assert not made_of(old) & names(store)
-    assert ids(old) == ["a", "b"]
-    assert old.segments[0].segment.terms.everything == ["a", "b", "deploy", "it"]
-    assert old.segments[0].segment.evidence[0] == evidence(item("a"))
-
-
 @pytest.mark.parametrize("moment", ["segment", "file list", "toc"])
 def test_a_commit_that_is_interrupted_leaves_the_snapshot_before(
     store: Store, monkeypatch: pytest.MonkeyPatch, moment: str
@@ -115,26 +105,6 @@ def test_strays_of_killed_processes_are_swept(store: Store) -> None:
     assert names(store) == made_of(after) | {f"{alive}.0123.ryx"}
 
 
-@pytest.mark.parametrize("victim", ["toc", "file list", "segment"])
-@pytest.mark.parametrize("harm", ["gone", "empty", "cut", "changed"])
-def test_damage_raises_damaged_error(store: Store, victim: str, harm: str) -> None:
-    """Whatever happened to whichever file, opening raises DamagedError and nothing else."""
-    base = add(store, None, [item("a"), item("b")])
-    segment = base.segments[0].row.file(".ryx")
-    path = store.folder / {"toc": "_MAIN_0.toc", "file list": "files-0.ryx", "segment": segment}[victim]
-    data = path.read_bytes()
-    if harm == "gone" and victim == "toc":
-        path.unlink()
-        assert store.open() is None
-        return
-    path.unlink()
-    if harm != "gone":
-        changed = bytes(byte ^ 0x55 for byte in data)
-        path.write_bytes({"empty": b"", "cut": data[: len(data) // 2], "changed": changed}[harm])
-    with pytest.raises(DamagedError):
-        store.open()
-
-
 class _Runs:
     """Writes a file when it is unpickled."""
 
@@ -167,28 +137,6 @@ def test_attack_a_segment_somewhere_else(store: Store, name: str) -> None:
     base.file_list._replace(segments=(row,)).write(store.folder / "files-0.ryx")
     with pytest.raises(DamagedError):
         Store(store.folder).open()
-
-
-def test_a_table_of_contents_that_lists_something_else_is_damage(store: Store) -> None:
-    """Whoosh's list has no checksum, so the file list vouches for it: other segments or deletions are not believed."""
-    base = add(store, None, [item("a"), item("b")])
-    row = base.segments[0].row
-    for rows in ([], [row.without([1])], [SegmentRow("other", 2)], [row, row]):
-        (store.folder / "_MAIN_0.toc").write_bytes(table_of_contents(rows, 0))
-        with pytest.raises(DamagedError, match="other segments"):
-            store.open()
-
-
-def test_a_segment_with_other_documents_than_listed_is_damage(store: Store) -> None:
-    """The list and the file must agree."""
-    base = add(store, None, [item("a"), item("b")])
-    path = store.folder / base.segments[0].row.file(".ryx")
-    path.unlink()
-    builder = SegmentBuilder()
-    builder.add(item("a"), place(item("a")), evidence(item("a")))
-    builder.write(path)
-    with pytest.raises(DamagedError, match="documents listed"):
-        store.open()
 
 
 def test_a_snapshot_that_is_replaced_while_it_is_opened_is_opened_again(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 
 import pytest
@@ -13,10 +12,6 @@ from rye.index import terms
 from rye.index.arrays import pack
 from rye.index.terms import Strings, perhaps_near, signature_arrays
 from tests.support import naive_analysis
-
-LETTERS = "ab*?\\.\n é你😀\ud800\x00\x7fß"
-WORDS = st.text(st.sampled_from(LETTERS.replace("\n", "")), max_size=6)
-TABLES = st.lists(WORDS, max_size=12, unique=True)
 
 
 def table(texts: list[str]) -> Strings:
@@ -29,36 +24,6 @@ def table(texts: list[str]) -> Strings:
 def encoded(text: str) -> bytes:
     """Return UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
-
-
-@st.composite
-def globs(draw: st.DrawFn) -> tuple[str, re.Pattern[str]]:
-    """Draw a glob and the regular expression that says the same."""
-    glob, pattern = "", ""
-    for _ in range(draw(st.integers(0, 12))):
-        kind = draw(st.sampled_from(["*", "?", "text", "text"]))
-        if kind != "text":
-            glob += kind
-            pattern += ".*" if kind == "*" else "."
-            continue
-        literal = draw(WORDS)
-        glob += re.sub(r"([*?\\])", r"\\\1", literal)
-        pattern += re.escape(literal)
-    return glob, re.compile(pattern, re.DOTALL)
-
-
-@given(TABLES, globs(), st.data())
-def test_a_glob_matches_what_its_expression_matches(
-    texts: list[str], glob: tuple[str, re.Pattern[str]], data: st.DataObject
-) -> None:
-    """Every shape of glob, in the whole table or a range of it, finds what a regular expression on text finds."""
-    strings = table(texts)
-    found = [number for number, text in enumerate(strings.everything) if glob[1].fullmatch(text)]
-    assert strings.matching(glob[0]).tolist() == found
-    low = data.draw(st.integers(0, len(strings)))
-    high = data.draw(st.integers(low, len(strings)))
-    inside = [number for number in found if low <= number < high]
-    assert strings.matching(glob[0], within=(low, high)).tolist() == inside
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,16 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rye.embedding.protocol import is_same_model
 from rye.index import container
 from rye.index.chunks import Chunk
 from rye.index.container import DamagedError
 from rye.index.reader import Reader
 from rye.index.vectors import (
-    SCALE,
     RootVectors,
     VectorFile,
-    Vectors,
     VectorTable,
     item_keys,
-    newest_file,
     write_vectors,
 )
 
@@ -65,55 +59,9 @@ def reader(size: int, deleted: Sequence[int] = ()) -> Reader:
     return cast("Reader", Documents(size, deleted))
 
 
-def root(
-    rows: np.ndarray[tuple[int, int], np.dtype[np.float64]], docs: Sequence[int], size: int, deleted: Sequence[int] = ()
-) -> RootVectors:
-    """Return the vectors of a root, given the document of each row."""
-    documents = reader(size, deleted)
-    return RootVectors(documents, table(item_keys(documents)[list(docs)].tolist(), rows))
-
-
-@given(st.integers(0, 2**32), st.integers(1, 60), st.floats(0, 1))
-def test_documents_that_are_not_allowed_are_left_out(seed: int, size: int, share: float) -> None:
-    """The twin multiplies everything and masks afterwards; deleted documents have no rows."""
-    rng = np.random.default_rng(seed)
-    rows = unit(90, 8, seed)
-    docs = [rng.integers(0, size, 90), rng.integers(0, size, 90)]
-    deleted = np.flatnonzero(rng.random(size) < 0.3)
-    vectors = Vectors([root(rows, docs[0].tolist(), size), root(rows, docs[1].tolist(), size, deleted.tolist())])
-    allowed = rng.random(2 * size) < share
-    owners = np.concatenate([docs[0], docs[1] + size])
-    truth, order = np.concatenate([rows @ rows[0]] * 2), np.argsort(owners, kind="stable")
-    kept = order[~np.isin(owners[order], deleted + size)]
-    assert vectors.docs.tolist() == owners[kept].tolist()
-    similarities = vectors.similarities(floats(rows)[0], allowed)
-    assert (np.isneginf(similarities) == ~allowed[vectors.docs]).all()
-    assert np.abs(similarities - truth[kept])[allowed[vectors.docs]].max(initial=0) < 1e-3
-    best = vectors.best(similarities)
-    for doc in range(2 * size):
-        own = truth[kept[owners[kept] == doc]] if allowed[doc] else np.empty(0)
-        assert best[doc] == pytest.approx(own.max(), abs=1e-3) if len(own) else np.isneginf(best[doc])
-        assert vectors.rows_of(doc).tolist() == np.flatnonzero(vectors.docs == doc).tolist()
-
-
 def written(folder: Path, some: VectorTable, model: str = "m") -> VectorFile:
     """Write a file and open it."""
     return VectorFile(write_vectors(folder, model, floats(unit(1, 8))[0], some))
-
-
-def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
-    """Items may be in any order; what is written next replaces all of it, and leaves what was opened alone."""
-    rows = unit(6, 8)
-    some = table([9, 9, 4, 2**64 - 1, 5, 5], rows)
-    file = written(tmp_path, some)
-    assert all(np.array_equal(*columns) for columns in zip(file.table, some, strict=True))
-    assert np.abs(file.table.vector / SCALE - rows).max() < 1e-4
-    probe = floats(unit(1, 8))[0]
-    assert [is_same_model(file.probe, other) for other in (probe, -probe, probe[:4])] == [True, False, False]
-    again = written(tmp_path, some.pick(some.key == 5))
-    assert (len(again.table.key), len(file.table.key)) == (2, 6)
-    assert list(tmp_path.iterdir()) == [again.path] == [newest_file(tmp_path, "m")]
-    assert again.path > file.path
 
 
 def test_zeros_are_no_vectors() -> None:

@@ -16,14 +16,10 @@ from rye.search.bound import (
     Glob,
     Has,
     HasState,
-    Near,
     Not,
-    Phrase,
     Similar,
-    SloppyPhrase,
     TermQuery,
 )
-from rye.search.expand import How
 from tests.unit.search.asking import bound_query
 
 KEYS = ("entry_type", "min_version", "reviewed_at", "runtime.kind", "priority")
@@ -122,24 +118,6 @@ def shown_filter(node: Bound) -> str:
 def test_a_query_means(asked: str, meaning: str) -> None:
     """Names are folded and aliased; words are term queries in text fields and whole values elsewhere."""
     assert shown(only(asked)) == meaning
-
-
-def test_phrases_windows_and_chains_have_their_shapes() -> None:
-    """A phrase is a run of surface forms, slop a window, NEAR a chain of choices."""
-    phrase, window, chain = only('"File-System now"'), only('"a b a"~2'), only("(a OR b*) NEAR/3 c~ NEAR/1 d")
-    assert isinstance(phrase, TermQuery)
-    assert isinstance(phrase.pattern, Phrase)
-    assert [(part.text, part.how) for part in phrase.pattern.parts] == [
-        ("file", How.EXACT),
-        ("system", How.EXACT),
-        ("now", How.EXACT),
-    ]
-    assert isinstance(window, TermQuery)
-    assert window.pattern == SloppyPhrase(("a", "b", "a"), 2)
-    assert isinstance(chain, TermQuery)
-    assert isinstance(chain.pattern, Near)
-    assert [len(choice) for choice in chain.pattern.operands] == [2, 1, 1]
-    assert chain.pattern.distances == (3, 1)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import analysis
 from rye.items.model import Item, Symbol
 from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.marks import MOST, Ranges, Sought, mark
@@ -104,45 +103,6 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
     ):
         found = show(tmp_path, item(f"z{len(body)}", body=body), "match")
         assert "match" in marked(found.preview, found.highlights["preview"])
-
-
-@examples(300)
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                *("file", "System", "file", "a", "A", "ab", "Aba", "ABa", "1", "x", "X"),
-                *"-_./ ,\n\t\x0b—→“é数Ж✓",
-                " ",
-                "-",
-            ]
-        )
-    ),
-    st.frozensets(
-        st.sampled_from(
-            [
-                *("file", "system", "filesystem", "a", "aa", "a1", "le", "1", "filea", "café"),
-                *("aba", "ab", "ba", "abaa"),
-            ]
-        ),
-        min_size=1,
-    ),
-)
-def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words: frozenset[str]) -> None:
-    """In any text exactly the words are found that looking at every chunk finds, joined forms too."""
-    text = "".join(pieces)
-    expected = {
-        place
-        for base, chunk in analysis.locate_chunks(text)
-        for token in analysis.locate(chunk)
-        if token.term in words
-        for place in range(base + token.start, base + token.end)
-    }
-    many = words | {f"never{number}" for number in range(100)}
-    for sought in (words, many):
-        ranges = mark(text, Sought(sought))
-        marked(text, ranges)
-        assert {place for start, end in ranges for place in range(start, end)} == expected
 
 
 @pytest.mark.parametrize(

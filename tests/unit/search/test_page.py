@@ -8,19 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rye.errors import ItemError
 from rye.items.model import ItemType
-from rye.search import page
 from rye.search.page import ItemCache
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from rye.trust.judge import judge
 from rye.trust.keys import remembering_verify
 from rye.trust.model import EnvelopeFormat
-from tests.support.effort import examples
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, place, sign
 
@@ -88,42 +84,3 @@ def test_attack_what_is_known_of_bytes_serves_no_other_place(root: Root, form: E
             assert kept(cache, root, path) == anew(root, path), path
         bundle = Root(Space.SYSTEM, root.path, "shop")
         assert kept(cache, bundle, first) == anew(bundle, first)
-
-
-@examples(50)
-@given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.integers(0, 3)), max_size=12))
-def test_the_cache_answers_as_if_nothing_was_kept(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
-) -> None:
-    """Whatever is written where between readings, and however little room there is."""
-    root = Root(Space.PROJECT, tmp_path_factory.mktemp("cache"))
-    signed = sign(TOOL, origin=place("a/deploy"))
-    texts = (
-        signed,
-        signed.replace(b"mild", b"evil"),
-        sign(b"# Deploy\n", origin=place("b/deploy")),
-        b"title: Deploy\n",
-    )
-    caches = ItemCache(), ItemCache(most=2), ItemCache(most_bytes=300)
-    for path, number in steps:
-        lay(root.path, {path: texts[number]})
-        for cache in caches:
-            assert kept(cache, root, path) == anew(root, path)
-
-
-def test_the_cache_holds_no_more_than_it_may(root: Root) -> None:
-    """Neither in number nor in size; the longest unused goes first, and what is too large is not kept at all."""
-    cache = ItemCache(most=3, most_bytes=1000)
-    path = "tools/a/deploy.py"
-    for number in range(5):
-        lay(root.path, {path: b"# %d\n" % number})
-        cache.read(root, path, *PLACES[path])
-    assert len(cache) == 3
-    lay(root.path, {path: b"#" * 327})
-    cache.read(root, path, *PLACES[path])
-    assert len(cache) == 2
-    lay(root.path, {path: b"#" * (page.LARGEST_KEPT + 1)})
-    cache.read(root, path, *PLACES[path])
-    lay(root.path, {path: b"def f(): 0\n" * (page.LARGEST_KEPT // 30)})
-    cache.read(root, path, *PLACES[path])
-    assert len(cache) == 2

@@ -9,7 +9,6 @@ import pytest
 from rye.errors import ArgumentError
 from rye.items.scope import Scope, parse_scope
 from rye.parameters import MAX_LIMIT, MAX_OFFSET
-from rye.search.request import bind_filters
 from tests.unit.search.asking import request
 
 
@@ -131,45 +130,6 @@ def test_an_argument_that_is_not_valid_is_named(name: str, value: Any) -> None:
     error = refused(**{name: value})
     assert error.code == f"bad-{name.replace('_', '-')}"
     assert name in error.message
-
-
-KEYS = frozenset({"entry_type", "min_version", "priority", "flag"})
-
-
-@pytest.mark.parametrize(
-    ("filters", "code"),
-    [
-        ({"nosuch": "x"}, "unknown-filter"),
-        ({"entri_type": "x"}, "unknown-filter"),
-        ({"content": "x"}, "unknown-filter"),
-        ({"type": ""}, "bad-filter"),
-        ({"type": " "}, "bad-filter"),
-        ({"type": "!"}, "bad-filter"),
-        ({"type": None}, "bad-filter"),
-        ({"type": {"a": 1}}, "bad-filter"),
-        ({"type": []}, "bad-filter"),
-        ({"type": ["tool", None]}, "bad-filter"),
-        ({"type": b"tool"}, "bad-filter"),
-        ({"version": ">=x"}, "bad-filter"),
-        ({"version": ">"}, "bad-filter"),
-        ({"priority": ">1e400"}, "bad-filter"),
-        ({"created": "<soon"}, "bad-filter"),
-        ({"is": "nosuch"}, "bad-filter"),
-        ({"is": ">a"}, "bad-filter"),
-        ({"signer": ">=ab"}, "bad-filter"),
-        ({"verdict": "truste"}, "bad-filter"),
-        ({"date_from": "soon"}, "bad-filter"),
-        ({"date_to": 2026}, "bad-filter"),
-        ({"date_from": ["2026"]}, "bad-filter"),
-    ],
-)
-def test_a_filter_that_is_not_valid_is_named(filters: dict[str, Any], code: str) -> None:
-    """The message names the filter, the hint what would be valid."""
-    with pytest.raises(ArgumentError) as caught:
-        bind_filters(filters, KEYS)
-    assert caught.value.code == code
-    assert next(iter(filters)) in caught.value.message
-    assert caught.value.hint
 
 
 @pytest.mark.parametrize(

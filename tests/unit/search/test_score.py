@@ -7,45 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rye.index.reader import Reader
 from rye.search.docset import Docs
-from rye.search.positions import Effort
-from rye.search.score import idf
 from tests.unit.index.segments import item, reader
-from tests.unit.search.asking import evaluation, ids
-
-
-@pytest.fixture
-def over(tmp_path: Path) -> Reader:
-    """Return a reader over four items in two segments, a fifth deleted."""
-    first = [item("a", title="deploy files", body="one two"), item("b", title="deploy", body="files deploy")]
-    second = [item("c", body="files"), item("gone", title="deploy deploy"), item("d", title="other")]
-    return reader(tmp_path, first, second, gone={(1, 1)})
-
-
-def test_explanations_say_where_a_score_comes_from(over: Reader) -> None:
-    """One trace per term query and field that occurs, with df, idf, boost and tf~; they sum to the score."""
-    mine = evaluation(over, "deploy^2 OR files OR never")
-    traces = mine.explain(1)
-    assert [(trace.clause, trace.field, trace.df, trace.boost) for trace in traces] == [
-        ("deploy", "title", 2, 2.0),
-        ("deploy", "content", 2, 2.0),
-        ("files", "content", 3, 1.0),
-    ]
-    assert traces[0].idf == idf(4, 2)
-    assert sum(trace.contribution for trace in traces) == pytest.approx(mine.scores(np.asarray([1]))[0])
-    assert mine.explain(4) == ()
-    assert evaluation(over, "-deploy").explain(2) == ()
-
-
-@pytest.mark.parametrize("asked", ["-*e*", "-title:*e*", "-deploz~2", "-(*e* *o*)", "NOT NOT -*e*", "-(f* NEAR/1 d*)"])
-def test_an_excluded_term_query_is_not_cut(over: Reader, asked: str) -> None:
-    """However many terms it stands for, no item that has one of them is found, and there is no warning."""
-    whole = ids(over, asked)
-    assert ids(over, asked, effort=Effort(terms=1)) == whole
-    mine = evaluation(over, asked, Effort(terms=1))
-    assert len(mine.docs()) == len(whole)
-    assert not any(found.cut() for found in mine.matchers())
+from tests.unit.search.asking import evaluation
 
 
 def test_the_first_hits_are_among_the_best(tmp_path: Path) -> None:

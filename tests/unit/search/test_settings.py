@@ -6,24 +6,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rye.errors import ArgumentError
-from rye.index.postings import slot_keys
-from rye.index.reader import Reader
-from rye.index.schema import FIELD_NUMBER
-from rye.items.model import ItemType
-from rye.search.fields import Overrides, Weights, weights_for
-from rye.search.score import Evaluation
 from rye.search.settings import MAX_WEIGHT, Ranking, chosen_index, read_ranking
 from rye.spaces.layout import Layout
 from rye.spaces.model import Root, Space
 from rye.spaces.state import settings_place
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, sign
-from tests.unit.index.segments import item, snapshot
-from tests.unit.search.asking import bound_query, states
 
 FILE = "config/search.yaml"
 
@@ -156,23 +147,6 @@ def test_attack_a_pipe_for_settings_does_not_hang(tmp_path: Path) -> None:
 ADDRESS = "opensearch+https://search.example:9200/skills"
 
 
-def test_an_index_is_named_by_the_caller_the_variable_or_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In this order; ``none`` at any of them means the spaces."""
-    monkeypatch.delenv("RYE_INDEX", raising=False)
-    user = tmp_path / "user" / ".ai"
-    assert chosen_index(None, user) is None
-    lay(user, {FILE: f"index: {ADDRESS}\n"})
-    assert chosen_index(None, user) == ADDRESS
-    monkeypatch.setenv("RYE_INDEX", f"{ADDRESS}-2")
-    assert chosen_index(None, user) == f"{ADDRESS}-2"
-    assert chosen_index("any", user) == "any"
-    assert chosen_index("none", user) is None
-    monkeypatch.setenv("RYE_INDEX", "none")
-    assert chosen_index(None, user) is None
-
-
 @pytest.mark.parametrize(
     "content",
     ["index: 7", "index: http://x/y", "index: opensearch+https://me:secret@host/x", "index: [", "index: ''\nx: 1"],
@@ -199,29 +173,3 @@ def test_attack_a_project_does_not_choose_the_index(tmp_path: Path, monkeypatch:
         lay(tmp_path / "good" / ".ai", {FILE: f"index: {ADDRESS}\n"})
         layout = Layout.find(project=project, user=home, bundles=())
         assert chosen_index(None, layout.safe_user()) == chosen
-
-
-def test_weights_follow_root_and_type(tmp_path: Path) -> None:
-    """Each item has the weights of its root and type; where nothing is overridden one row serves all."""
-    found = roots(tmp_path)[:3]
-    snapshots = []
-    for number, root in enumerate(found):
-        (tmp_path / str(number)).mkdir()
-        items = [item("t", title="deploy"), item("k", ItemType.KNOWLEDGE, title="deploy")]
-        snapshots.append((root, snapshot(tmp_path / str(number), [items], root=root)))
-    over = Reader(snapshots)
-    slots = slot_keys(np.arange(2), np.full(2, FIELD_NUMBER["title"]))
-
-    def titles(weights: Weights) -> list[float]:
-        return [weight for part in over.parts for weight in weights.normalized(part, slots).tolist()]
-
-    assert titles(weights_for(over)) == [7.0] * 6
-    overrides: list[Overrides] = [{}, {"tool": {"title": 10.0}}, {"knowledge": {"title": 0.0}}]
-    weights = weights_for(over, overrides)
-    assert titles(weights) == [7.0, 7.0, 10.0, 7.0, 7.0, 0.0]
-    query = bound_query("deploy")
-    assert query is not None
-    scores = Evaluation(over, query, weights, states(over)).scores(np.arange(6)).tolist()
-    assert scores[2] == max(scores)
-    assert scores[5] == 0.0
-    assert scores[0] == scores[1] == scores[3] == scores[4]

@@ -35,52 +35,6 @@ def test_that_folders_are_too_many_is_a_problem(tmp_path: Path) -> None:
     assert (problem.code, problem.details["path"]) == ("too-many-folders", str(tmp_path / "a/b/c/d"))
 
 
-def test_a_bundle_keeps_its_items_and_hides_no_project(tmp_path: Path) -> None:
-    """Wherever one lies, also in the folders of its items."""
-    lay(tmp_path, {ITEM: "", f"tools/a/b/c/d/e/.ai/{ITEM}": "", f"p/.ai/{ITEM}": ""})
-    found = look_below(tmp_path)
-    assert [(root.space, root.path.relative_to(tmp_path).as_posix()) for root in found.roots] == [
-        (Space.SYSTEM, "."),
-        (Space.PROJECT, "p/.ai"),
-        (Space.PROJECT, "tools/a/b/c/d/e/.ai"),
-    ]
-    assert found.problems == ()
-
-
-@pytest.mark.parametrize("link", ["../g", "../g/deep", "../to-g", "../beside", ".."])
-def test_a_project_that_was_moved_out_by_a_folder_around_it_is_a_problem(tmp_path: Path, link: str) -> None:
-    """However deep it lies there, and behind links there: the link in the folder is named, once for all it leads to."""
-    lay(tmp_path, {f"g/deep/p/.ai/{ITEM}": "", f"g/deep/q/.ai/{ITEM}": "", "beside/x": "", f"here/a/.ai/{ITEM}": ""})
-    here = tmp_path / "here"
-    (tmp_path / "to-g").symlink_to("g/deep")
-    (tmp_path / "beside" / "on").symlink_to("../to-g")
-    (here / "l").symlink_to(link)
-    assert projects(here) == ["a"]
-    (problem,) = look_below(here).problems
-    assert (problem.code, problem.details["path"]) == ("link-escape", str(here / "l"))
-    assert str(tmp_path / "g/deep/p") in problem.message
-
-
-@pytest.mark.parametrize("kind", ["file", "dangling", "loop", "pipe"])
-def test_what_is_no_project_by_that_name_is_a_problem(tmp_path: Path, kind: str) -> None:
-    """At the top and below it: items beside it do not make a bundle of the folder."""
-    for folder in (tmp_path, tmp_path / "sub"):
-        lay(folder, {ITEM: ""})
-        path = folder / FOLDER
-        if kind == "file":
-            path.write_text("")
-        elif kind == "pipe":
-            os.mkfifo(path)
-        else:
-            path.symlink_to("nowhere" if kind == "dangling" else FOLDER)
-    found = look_below(tmp_path)
-    assert found.roots == ()
-    assert [(problem.code, problem.details["path"]) for problem in found.problems] == [
-        ("unusable-project", str(tmp_path / FOLDER)),
-        ("unusable-project", str(tmp_path / "sub" / FOLDER)),
-    ]
-
-
 def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may enter everything, so the refusal is put in; one that has just gone is no matter."""
     lay(tmp_path, {"a/x/y": "", "b/x/y": "", f"c/.ai/{ITEM}": ""})

@@ -13,7 +13,6 @@ from rye.spaces.bundles import named_roots
 from rye.spaces.discover import client_roots, find_project
 from rye.spaces.layout import Layout
 from rye.spaces.model import ItemFile, Space
-from rye.spaces.nested import look_below
 from rye.spaces.walk import Walk, list_items, stat_items
 
 
@@ -99,14 +98,6 @@ def test_attack_a_link_out_of_the_folder_is_reported_and_not_followed(tmp_path: 
     found, problems = refs(project, ".claude/skills")
     assert found == ["directive:own"]
     assert sorted(problems) == ["broken-link", "link-escape", "link-escape", "not-a-file"]
-
-
-def test_all_that_lies_below_a_checkout_is_verified(tmp_path: Path) -> None:
-    """A skill in a package, and instructions deep below, are found where projects are looked for."""
-    lay(tmp_path, "AGENTS.md", "p/x/.claude/skills/evil/SKILL.md", "p/x/y/z/AGENTS.md", "p/AGENTS.md")
-    roots = look_below(tmp_path).roots
-    found = {root.source: [file.item_id for file in list_items(root)[0]] for root in roots}
-    assert sorted(id for ids in found.values() for id in ids) == ["AGENTS", "AGENTS", "evil", "p/AGENTS"]  # noqa: A001
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rye.items.clients import CLIENTS, FIXED_FILES, FIXED_NAMES, OF_PROJECTS, OF_USERS
+from rye.items.clients import FIXED_FILES, OF_PROJECTS
 from rye.spaces.discover import client_roots
 from rye.spaces.model import Root, Space
-from rye.spaces.tree import FOLDER, LINK, PLAIN, PROGRAM, is_listable, mode_of, tree
 from rye.spaces.uncovered import noticed, runnable_beside
 from rye.spaces.walk import Walk, list_items
 from tests.support.files import lay as lay_files
@@ -22,17 +21,6 @@ from tests.unit.cli.workshop import Workshop, lay
 def beside(root: Root) -> list[str]:
     """Return what a walk finds beside tools."""
     return sorted(path for listing in Walk(root, "noticed") for path in noticed(root, listing))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
-def test_a_program_without_an_extension_is_found_by_its_mode_and_through_a_link(tmp_path: Path) -> None:
-    """Whoever may execute it."""
-    lay_files(tmp_path, {"tools/a/t.py": "x", "tools/a/run": "x", "elsewhere/evil.py": "x"})
-    (tmp_path / "tools/a/run").chmod(0o755)
-    (tmp_path / "tools/a/_linked.py").symlink_to(tmp_path / "elsewhere/evil.py")
-    root = Root(Space.PROJECT, tmp_path)
-    assert beside(root) == ["tools/a/_linked.py", "tools/a/run"]
-    assert runnable_beside(root, "tools/a/t.py") == ("tools/a/_linked.py", "tools/a/run")
 
 
 def test_cached_code_is_found_where_python_would_not_compare_it(tmp_path: Path) -> None:
@@ -62,29 +50,6 @@ def test_what_is_no_regular_file_in_a_code_cache_is_named_and_not_opened(tmp_pat
     assert beside(root) == [*pipes, "tools/b/__pycache__/"]
     assert runnable_beside(root, "tools/a/t.py") == pipes
     assert runnable_beside(root, "tools/b/u.py") == ("tools/b/__pycache__/",)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
-def test_all_files_are_listed_with_their_modes(tmp_path: Path) -> None:
-    """Hidden ones and those of skipped folders too; of what git keeps the folder alone."""
-    kept = {
-        "a.txt",
-        "tools/x/.h/y.py",
-        "tools/node_modules/m.js",
-        "tools/__pycache__/z.pyc",
-        "config/keys/trusted/k.toml",
-        "config/keys/signing/private_key.pem",
-        "tools/.x.py.0123456789abcdef.tmp",
-    }
-    lay_files(tmp_path, dict.fromkeys(kept, "x") | {".git/HEAD": "x", "tools/.git/HEAD": "x"})
-    (tmp_path / "a.txt").chmod(0o755)
-    (tmp_path / "link").symlink_to("/nowhere")
-    os.mkfifo(tmp_path / "pipe")
-    modes = {found[0]: mode_of(found[1]) for found in tree(str(tmp_path)) if not isinstance(found, OSError)}
-    others = {"link": LINK, "pipe": "", ".git": FOLDER, "tools/.git": FOLDER}
-    assert modes == dict.fromkeys(kept, PLAIN) | {"a.txt": PROGRAM} | others
-    unlisted = {path for path in kept if not is_listable(path)}
-    assert unlisted == {path for path in kept if path.endswith((".pem", ".tmp"))}
 
 
 PATHS = (
@@ -184,14 +149,3 @@ def test_attack_a_hidden_skill_with_a_signature_of_its_own(tmp_path: Path) -> No
     (root,) = client_roots(Space.PROJECT, tmp_path, OF_PROJECTS)
     others = [path for listing in Walk(root, "all") for path, _ in listing.others]
     assert others == [".b/SKILL.md", ".b/SKILL.sig"]
-
-
-def test_the_table_of_clients_is_consistent() -> None:
-    """Each place stands there once for each space, and fixed files lie in no place of items."""
-    for places in (OF_PROJECTS, OF_USERS):
-        assert len({each.place for each in places}) == len(places)
-    assert not [
-        name for name in FIXED_NAMES for each in OF_PROJECTS if each.place and name.startswith(f"{each.place}/")
-    ]
-    assert {"claude", "codex", "cursor", "copilot", "gemini", "windsurf", "cline", "roo", "kiro"} <= set(CLIENTS)
-    assert {"junie", "qwen", "continue", "opencode"} <= set(CLIENTS)

@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ItemError
-from rye.items.model import ItemType
-from rye.items.reader import parse
 from rye.spaces.layout import Layout
-from rye.spaces.model import Root, Space
 from rye.spaces.read import FolderReader
 from rye.spaces.walk import list_items
-from rye.trust.evidence import inspect
-from rye.trust.judge import judge
 from rye.trust.model import EnvelopeFormat
 from rye.verify.report import VerifiedItem
 from rye.verify.worker import Verifier, verify_files
 from tests.support.files import executable, lay
-from tests.support.signed import ASSETS, GOLDEN, NOW, TRUST
+from tests.support.signed import NOW, TRUST
 from tests.support.spacesim import SpaceSim
 
 TOOL = '"""Say {0}."""\n\n__version__ = "1.0.0"\n'
@@ -62,25 +57,6 @@ def test_verify_search_and_show_give_one_verdict(sim: SpaceSim) -> None:
         assert hits[key] == signature, key
         kind, _, item_id = key[1].partition(":")
         assert registry.get(f"{kind}:{item_id}", key[0].partition(":")[0]).signature == signature
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-def test_a_golden_file_is_judged_the_same_without_being_parsed(tmp_path: Path, name: str) -> None:
-    """What verify finds without reading the rest of a file is what is found from all of it."""
-    golden, data = GOLDEN[name], (ASSETS / name).read_bytes()
-    kind, suffix = ItemType(golden.origin.item_type), Path(name).suffix
-    root = Root(Space(golden.origin.space), tmp_path, golden.origin.bundle)
-    lay(tmp_path, {f"{kind.folder}/{golden.origin.item_id}{suffix}": data})
-    (file,) = list_items(root)[0]
-    found = Verifier(TRUST, NOW).check(root, file)
-    declared = parse(data, item_type=kind, item_id=golden.origin.item_id, suffix=suffix).declared
-    evidence = inspect(data, origin=golden.origin, declared=declared, suffix=suffix)
-    assert isinstance(found, VerifiedItem)
-    assert found.signature == judge(evidence, origin=golden.origin, trust=TRUST, now=NOW)
-    assert found.digest == evidence.content_digest
-    assert found.line == {"below-content.py": 2, "v2-below-shebang.sh": 2, "outside-shebang.sh": 2}.get(
-        name, found.line
-    )
 
 
 def in_small_chunks(sim: SpaceSim, **options: int) -> list[object]:
