@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -79,6 +80,51 @@ def test_a_cache_folder_inside_the_project(sim: SpaceSim, where: str) -> None:
     for path in (link, link / "sub", sim.folder / "other" / ".." / where):
         assert fault(sim.registry(cache_dir=path)).code == "cache-in-project"
     assert not list(sim.project.rglob("*.toc"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are POSIX's")
+@pytest.mark.parametrize("pattern", ["*", "*/*"])
+def test_attack_a_link_into_the_project_below_the_cache(sim: SpaceSim, pattern: str) -> None:
+    """A folder of the cache that leads into the project is refused like one that lies there; nothing is made in it."""
+    sim.registry().search("deploy")
+    brought = sim.project / "brought"
+    brought.mkdir()
+    for place in list(sim.cache.glob(pattern)):
+        shutil.rmtree(place)
+        place.symlink_to(brought)
+    assert fault(sim.registry()).code == "cache-in-project"
+    assert list(brought.iterdir()) == []
+
+
+def test_attack_a_cache_in_the_project_is_refused_before_it_is_made(sim: SpaceSim) -> None:
+    """Refusing leaves no folder behind in the project."""
+    inside = sim.project / "not" / "yet"
+    assert fault(sim.registry(cache_dir=inside)).code == "cache-in-project"
+    assert not inside.parent.exists()
+
+
+def test_a_home_that_is_a_project_holds_its_users_cache(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the project is the home folder itself, the cache may be in it, only not among its items."""
+    monkeypatch.setenv("HOME", str(sim.project))
+    assert sim.registry(cache_dir=sim.project / ".cache" / "rye").search("deploy", space="project").total == 1
+    assert fault(sim.registry(cache_dir=sim.project / ".ai" / "cache")).code == "cache-in-project"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes, pipes and links are POSIX's")
+@pytest.mark.parametrize("what", ["dead link", "pipe"])
+def test_what_stands_in_place_of_an_index_folder_is_replaced(sim: SpaceSim, what: str) -> None:
+    """Only rye names anything there, so it is damage; the new folders are for this user alone."""
+    sim.registry().search("deploy")
+    for place in list(sim.cache.glob("*/*")):
+        shutil.rmtree(place)
+        if what == "pipe":
+            os.mkfifo(place)
+        else:
+            place.symlink_to("/nonexistent/folder/of/nobody")
+    response = sim.registry().search("deploy", space="project")
+    assert (response.total, response.warnings) == (1, ())
+    places = [sim.cache, *sim.cache.glob("*"), *sim.cache.glob("*/*")]
+    assert {place.stat().st_mode & 0o777 for place in places} == {0o700}
 
 
 def test_an_index_outside_is_not_the_projects(sim: SpaceSim) -> None:

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, refresh
+from rye.index import container, file_list, refresh
+from rye.index import segment_builder as builder
 from rye.index.reader import Reader
 from rye.index.refresh import RefreshReport, SpaceIndex
 from rye.spaces.model import Root, Space
@@ -156,6 +157,28 @@ def test_an_index_of_another_format_is_rebuilt(
     assert found.warnings == ()
     assert holding(found, root, "deploy")
     assert (counts(make().refresh()), make().refresh().warnings) == ((0, 0, 0, len(FILES)), ())
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("harm", ["no document", "list of files"])
+def test_an_index_that_contradicts_itself_is_rebuilt(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    """A listed file without a document, or a list that cannot be unpacked, is damage, however late it shows."""
+    with monkeypatch.context() as patch:
+        if harm == "no document":
+            real = builder.SegmentBuilder.add
+            patch.setattr(
+                builder.SegmentBuilder, "add", lambda me, item, *more: item.name == "guide" or real(me, item, *more)
+            )
+        else:
+            patch.setattr(file_list.Files, "packed", b"no list of files")
+        make().refresh()
+    lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
+    found = make().refresh()
+    assert (counts(found), keys(found, root)) == ((3, 0, 0, 0), ALL)
+    assert [harm in warning for warning in found.warnings] == [True]
+    assert make().refresh().warnings == ()
 
 
 @pytest.mark.usefixtures("settled")
