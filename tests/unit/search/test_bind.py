@@ -113,6 +113,8 @@ def shown_filter(node: Bound) -> str:
         ("is:(trusted OR unsigned)", "any(trusted, unsigned)"),
         ("signer:*", "has signer"),
         ("signer:ab*", "signer is ab*"),
+        ("tool:ops/deploy", "all(type is tool, id:ops/deploy)"),
+        ("Tool:OPS/x*", "all(type is tool, id:OPS/x*)"),
     ],
 )
 def test_a_query_means(asked: str, meaning: str) -> None:

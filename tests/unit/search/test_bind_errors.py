@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rye import query
 from rye.errors import QueryError
+from rye.query.limits import MAX_PHRASE
 from tests.support.query_strategies import queries
 from tests.unit.search.asking import bound_query
 
@@ -96,3 +97,11 @@ def test_the_suggestion_for_one_fault_binds(asked: query.ast.Node, fault: str) -
         return
     error = refused(f"({asked}) {fault}" if str(asked) else fault)
     assert bound_query(query.parse(error.suggestion).ast, KEYS) is not None
+
+
+@pytest.mark.parametrize("shape", ['"{}"', '"{}"~3', 'c NEAR/3 "{}"', 'c NEAR/3 (c OR "{}")', 'title:"{}"'])
+def test_attack_by_a_phrase_of_too_many_words_is_refused(shape: str) -> None:
+    """A phrase at the limit is bound; one more word is refused, wherever the phrase stands."""
+    words = [f"x{number}" for number in range(MAX_PHRASE + 1)]
+    assert bound_query(shape.format(" ".join(words[:-1])), KEYS) is not None
+    assert refused(shape.format(" ".join(words))).code == "too-long-phrase"

@@ -72,6 +72,14 @@ def test_what_is_wrong_with_a_key_comes_before_place_and_coverage(who: SigningKe
     assert verdict(moved, place("demo/other"), declared=declare(place())).code == code
 
 
+@pytest.mark.parametrize("item_id", ["demo/other", "other/hello", "hello", "demo/hello/hello"])
+def test_attack_a_signed_file_copied_to_another_id(item_id: str) -> None:
+    """A v2 signature holds at one id; where the file says which, the reason names it."""
+    found = verdict(sign(TOOL), place(item_id), declared=declare(place()))
+    assert (found.verdict, found.code) == (Verdict.MISPLACED, "signed-elsewhere")
+    assert "tool:demo/hello" in found.reason
+
+
 def test_sixteen_hex_digits_that_name_two_keys() -> None:
     """The short fingerprint only looks keys up: of two that share it, the one that signed is found."""
 
