@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,14 +86,22 @@ class Checkout:
         )
 
 
+@cache
+def signed_tools() -> list[bytes]:
+    """Return the files of all tools that are signed."""
+    signed = []
+    for number in range(MANY):
+        origin = Origin("project", "", "tool", f"many/t{number}")
+        data = f'"""Tool {number}."""\n\n__version__ = "1.0.0"\n'.encode()
+        signed.append(sign_bytes(data, suffix=".py", origin=origin, key=ANN, now=SIGNED_AT))
+    return signed
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     """All items are signed by the user but one, which nobody signed."""
     sim = SpaceSim(tmp_path, bundles=())
-    for number in range(MANY):
-        origin = Origin("project", "", "tool", f"many/t{number}")
-        data = f'"""Tool {number}."""\n\n__version__ = "1.0.0"\n'.encode()
-        signed = sign_bytes(data, suffix=".py", origin=origin, key=ANN, now=SIGNED_AT)
+    for number, signed in enumerate(signed_tools()):
         sim.write("project", f"tools/many/t{number}.py", signed)
     sim.write("project", "tools/many/evil.py", '"""Do evil."""\n\n__version__ = "1.0.0"\n')
     program = tmp_path / "bin" / "rye"

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from rye import SearchResponse
+from tests.support.effort import tries
 from tests.support.spacesim import SpaceSim, no_own_items
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,7 +154,7 @@ def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim, script: str) 
     """Whatever it leaves behind, the next search answers as a fresh index does, without an error."""
     moments = random.Random(7)  # noqa: S311 - no secret
     rounds = 0
-    for attempt in range(12):
+    for attempt in range(attempts := tries(16, least=4)):
         with process(sim, script) as indexer:
             go(indexer)
             if attempt % 2:
@@ -166,7 +167,7 @@ def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim, script: str) 
         response = sim.registry().search("deploy", limit=1000)
         assert (response.total, response.stale) == (ITEMS, False)
         assert not any("rebuilt" in warning for warning in response.warnings)
-    assert rounds == 6
+    assert rounds == attempts // 2
     assert_same_as_fresh(sim)
     sim.registry().rebuild()
     assert len(list(folder(sim).iterdir())) <= 6
@@ -201,7 +202,7 @@ def test_threads_share_a_registry_while_files_change(sim: SpaceSim) -> None:
     threads = [threading.Thread(target=ask, args=(slot,)) for slot in range(8)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 1
     number = 0
     while time.monotonic() < deadline and not faults:
         replace_whole(sim, f"tools/t{40 + number % 200}.py", number)

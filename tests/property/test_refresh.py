@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from rye import Registry, RyeError, SigningError
 from rye.trust.model import EnvelopeFormat
-from tests.support.effort import examples
+from tests.support.effort import examples, tries
 from tests.support.signed import ANN, EVE, OLD
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -241,7 +241,7 @@ class Files(RuleBasedStateMachine):
 
 Files.TestCase.settings = settings(
     examples(20, least=20),
-    stateful_step_count=20,
+    stateful_step_count=min(50, tries(40)),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

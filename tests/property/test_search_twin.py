@@ -17,6 +17,7 @@ from rye import Registry, SearchResponse, SearchResult
 from rye.errors import QueryError
 from rye.query import ast, parse
 from tests.support import naive
+from tests.support.effort import examples
 from tests.support.naive_analysis import visible
 from tests.support.naive_docs import NaiveDoc, states
 from tests.support.query_strategies import Case, bags_of_words, cases, group, pasted, references
@@ -25,7 +26,9 @@ from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import TOPIC, as_file
 
 BUNDLES = ("alpha", "beta")
-SLOW = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+SLOW = settings(
+    examples(80, least=20), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
+)
 TREATMENTS = ("unsigned", "signed", "signed", "unknown", "changed")
 
 

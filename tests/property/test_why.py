@@ -13,6 +13,7 @@ from rye import Registry, SearchResponse
 from rye.query import parse
 from rye.search.clauses import Clause
 from rye.search.explain import MISS_REASONS, Why
+from tests.support.effort import examples
 from tests.support.embedders import Hashed
 from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder
@@ -25,7 +26,7 @@ from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import as_file
 
 SLOW = settings(
-    max_examples=settings().max_examples // 2,
+    examples(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from hypothesis import HealthCheck, settings
 
-__all__ = ["examples", "register_profiles"]
+__all__ = ["examples", "register_profiles", "tries"]
 
 _CI, _WEEKLY = 25, 500
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -37,4 +37,9 @@ def examples(count: int, *, least: int = 5) -> settings:
         count: Examples where the profile has 100.
         least: Examples at the least; 20 for a state machine.
     """
-    return settings(max_examples=max(least, count * settings().max_examples // 100))
+    return settings(max_examples=tries(count, least=least))
+
+
+def tries(count: int, *, least: int = 1) -> int:
+    """Return how often to try where a profile of 100 examples tries ``count`` times, and ``least`` times at least."""
+    return max(least, count * settings().max_examples // 100)

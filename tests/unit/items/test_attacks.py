@@ -14,14 +14,14 @@ from rye.items.model import ItemType
 from rye.items.reader import EXTENSIONS, MAX_BYTES, parse
 from tests.support.files import read
 
-SIZE, SECONDS = MAX_BYTES // 16, 6.0
+SIZE, SECONDS = MAX_BYTES // 24, 3.0
 """How much is repeated, and far more time than that takes where time is linear, far less than where it is not."""
 
 ANY_TYPE = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
 
 
 def fill(unit: str) -> bytes:
-    """Repeat text up to a sixteenth of the size limit."""
+    """Repeat text up to :data:`SIZE` bytes."""
     return (unit * (SIZE // len(unit) + 1)).encode()[:SIZE]
 
 

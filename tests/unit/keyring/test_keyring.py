@@ -24,6 +24,7 @@ from rye.trust.trust_entry import TrustScope
 from rye.trust.trust_file import parse_trust_file
 from rye.trust.trust_store import load_trust
 from rye.verify.policy import check_signers
+from tests.support.effort import tries
 from tests.support.signed import ANN, EVE
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
@@ -207,14 +208,14 @@ def test_a_rotation_killed_at_any_moment_can_be_run_again(tmp_path: Path) -> Non
     """No key is lost, the key of that name is whole, and after the next run only the new one counts."""
     ring = keyring(tmp_path)
     keys = {ring.generate(owner="Ada").fingerprint}
-    for trial in range(30):
+    for trial in range(count := tries(32)):
         child = os.fork()
         if not child:
             try:
                 keyring(tmp_path).rotate()
             finally:
                 os._exit(0)
-        time.sleep(0.0004 * trial)
+        time.sleep(0.012 * trial / count)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         keys.add(ring.show().fingerprint)
