@@ -38,6 +38,7 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("is:tampered OR is:untrusted OR is:misplaced", {"limit": 100}),
     ("is:shadowed -is:shadowing", {"limit": 100}),
     ("version:>=1.5 priority:*", {"scope": "tool"}),
+    ("-version:*", {"limit": 100}),
     ("is:orphan", {"limit": 100}),
     ("is:dangling OR references:one OR referenced-by:tool:*", {"limit": 100}),
 )

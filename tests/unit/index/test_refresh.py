@@ -181,6 +181,14 @@ def test_an_index_that_contradicts_itself_is_rebuilt(
     assert make().refresh().warnings == ()
 
 
+def test_progress_is_reported(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """From nothing to all files of the source, in steps."""
+    lay(root.path, {f"tools/many/t{number}.sh": "# One\n" for number in range(60)})
+    reported: list[tuple[int, int, str]] = []
+    make(progress=lambda done, of, source: reported.append((done, of, source))).refresh()
+    assert reported == [(0, 63, "project"), (50, 63, "project"), (63, 63, "project")]
+
+
 @pytest.mark.usefixtures("settled")
 def test_a_disk_that_fills_up_leaves_the_last_snapshot_answering(
     make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch

@@ -152,6 +152,19 @@ def test_what_a_file_says_of_its_place(declared: dict[str, str], said: bool) -> 
     assert inspect(sign(TOOL), origin=place(), declared=declared).misplaced == ""
 
 
+def test_a_line_in_the_text_is_only_mentioned_when_it_is_complete() -> None:
+    """Documentation with shortened examples is simply unsigned; a complete line further down is named by its number."""
+    for line in (
+        b"# rye:signed:TIME:HASH:SIG:FP\n",
+        b"# rye:signed:2026-01-01T00:00:00Z:abc:def:123\n",
+        b"# # " + LINE.encode(),
+    ):
+        assert inspect(b"text\n" + line, origin=place(), declared={}).code == "no-envelope"
+    for line in (LINE.encode(), b"  " + LINE.encode()):
+        found = inspect(b"text\n\n" + line.replace(b"rye:", b"# rye:", 1) + b"\r\n", origin=place(), declared={})
+        assert (found.code, found.detail) == ("envelope-elsewhere", "3")
+
+
 def test_a_hostile_megabyte_takes_no_time() -> None:
     """Searches for parts are linear: a megabyte of openings that never close is read like any other."""
     for filler in (b"<directive ", b"---", b"# rye:signed:", b"\r", b"</directive><directive>", b"<!-- rye:signed:\n"):
