@@ -293,6 +293,11 @@ def write_atomically(
         raise EnvironmentFault("cannot-write", f"{path} cannot be written: {fault.strerror}", hint=hint) from fault
 
 
+def is_half_written(name: str) -> bool:
+    """Return whether a name is that of a file or folder which rye writes before it puts it in its place."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
 def sweep(folder: Path) -> None:
     """Remove temporary files that killed writes left in a folder: those not written to for an hour.
 
@@ -302,7 +307,7 @@ def sweep(folder: Path) -> None:
         for left in folder.glob(".*.tmp"):
             found = left.lstat()
             old = time.time() - found.st_mtime > _LEFT
-            if old and stat.S_ISREG(found.st_mode) and _TEMPORARY.fullmatch(left.name):
+            if old and stat.S_ISREG(found.st_mode) and is_half_written(left.name):
                 left.unlink()
 
 

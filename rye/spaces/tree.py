@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
+
+from rye._files import is_half_written
 
 MAX_FILES: Final = 100_000
 """Files of one root that are listed, at most."""
@@ -16,9 +17,6 @@ LINK, PROGRAM, PLAIN, FOLDER = "120000", "100755", "100644", "040000"
 
 PRIVATE_KEYS: Final = "config/keys/signing/"
 """The folder of private keys below a root, which no list names."""
-
-_HALF_WRITTEN: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
-"""Names of files and folders that rye writes before it puts them in their place."""
 
 
 class FileMode(NamedTuple):
@@ -79,5 +77,5 @@ def mode_of(entry: os.DirEntry[str]) -> str:
 
 def is_listable(path: str) -> bool:
     """Return whether a list names a file: not private keys, nor what is half written."""
-    unfinished = ".tmp" in path and any(map(_HALF_WRITTEN.fullmatch, path.split("/")))
+    unfinished = ".tmp" in path and any(map(is_half_written, path.split("/")))
     return not (unfinished or path.startswith(PRIVATE_KEYS))
