@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks at processes below /proc"),
 ]
 
-FEW, MANY = 1_000, 8_000
+FEW, MANY = 1_000, 5_000
 FOLDER = 500
 
 
