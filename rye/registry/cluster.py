@@ -195,7 +195,7 @@ class ClusterRegistry:
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
         said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), *listed, told)
-        return replace(found, path=generation.address_of(found.path), warnings=said)
+        return replace(found, address=generation.address_of(found.path), warnings=said)
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item, as :meth:`rye.Registry.refs` does.

@@ -52,11 +52,9 @@ def load_item(
     runs = kind == "tool" or part.root.describe(paths[0])[0] == "skill"
     return LoadedItem(
         item=found_item.item,
-        space=part.root.space,
-        bundle=part.root.bundle,
-        path=str(part.root.path / paths[0]),
+        root=part.root,
+        file=part.root.file(paths[0]),
         content=_text(found_item.data),
-        folder=part.root.folder,
         installed_from=_installed_from(part.root, item_id),
         signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
         shadows=shadows,

@@ -8,6 +8,7 @@ from typing import Any
 from rye._report import Report, as_json
 from rye.index.vectors import VectorReport
 from rye.items.model import Item
+from rye.spaces.model import ItemFile, Root
 from rye.trust.model import Signature
 
 _METADATA = (
@@ -26,9 +27,8 @@ class LoadedItem(Report):
     """
 
     item: Item
-    space: str
-    bundle: str
-    path: str
+    root: Root
+    file: ItemFile
     content: str
     signature: Signature
     shadows: tuple[str, ...] = ()
@@ -36,13 +36,33 @@ class LoadedItem(Report):
     states: tuple[str, ...] = ()
     successor: str = ""
     warnings: tuple[str, ...] = ()
-    folder: str = ""
     installed_from: str = ""
+    address: str = ""
 
     @property
     def ref(self) -> str:
         """``type:id``."""
         return f"{self.item.type}:{self.item.id}"
+
+    @property
+    def space(self) -> str:
+        """``project``, ``user`` or ``system``."""
+        return self.root.space.value
+
+    @property
+    def bundle(self) -> str:
+        """The bundle, or the name of a project that the caller named; else empty."""
+        return self.root.bundle
+
+    @property
+    def folder(self) -> str:
+        """The folder of a client in which it lies; else empty."""
+        return self.root.folder
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file; the address of one that a cluster has."""
+        return self.address or str(self.root.path / self.file.rel_path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return type, id, where it is, its metadata, content and verdict as JSON-able values."""
@@ -51,7 +71,8 @@ class LoadedItem(Report):
         sections = [{"heading_path": list(each.heading_path), "line": each.line} for each in item.sections]
         symbols = [each.to_dict() for each in item.symbols]
         mine = Report.to_dict(self)
-        del mine["item"]
+        del mine["item"], mine["root"], mine["file"], mine["address"]
+        mine |= {name: getattr(self, name) for name in ("space", "bundle", "path", "folder")}
         return facts | {"sections": sections, "symbols": symbols} | mine
 
 

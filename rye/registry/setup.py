@@ -15,11 +15,9 @@ from rye._files import write_atomically
 from rye._report import Report
 from rye._resources import items_root
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
-from rye.items.clients import SKILL_FILE, ClientFolder
-from rye.items.model import ItemType
+from rye.items.clients import SKILL_FILE
 from rye.keyring.private import Keyring, Passphrase
 from rye.registry.new_files import (
-    SKILL,
     LeftOut,
     NewFile,
     WrittenFile,
@@ -29,7 +27,7 @@ from rye.registry.new_files import (
     write_files,
 )
 from rye.registry.registry import Registry
-from rye.spaces.discover import check_writable, client_of, project_root
+from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.signed import skill_files
@@ -160,7 +158,7 @@ class Setup:
                 why = unlistable(files)
             except ItemError as error:
                 why = error.message
-            if fixes.was_signed(str(root.path), file.rel_path):
+            if fixes.was_signed(root, file.rel_path):
                 why = "it had a signature in the last commit or on the list: see rye verify"
             if why or path not in digests:
                 self._warnings.append(f"left as it is: {path}: {why or 'it is signed already'}")
@@ -225,28 +223,25 @@ class Setup:
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
 
 
-def _client(item: VerifiedItem) -> tuple[str, ClientFolder | None]:
-    return client_of(item.path, ItemType(item.type), item.id)
-
-
 def _source(item: VerifiedItem) -> str:
-    client = _client(item)[1]
+    client = item.root.client
     return client.place or "files of clients" if client else FOLDER
 
 
 def _place_to_sign(item: VerifiedItem) -> str:
     """Return what is signed with an item: the folder of a skill, else its file."""
-    path, client = Path(item.path), _client(item)[1]
-    return str(path.parent if client and client.format == SKILL and path.name == SKILL_FILE else path)
+    path = Path(item.path)
+    return str(path.parent if item.root.has_skills and path.name == SKILL_FILE else path)
 
 
 def _client_place(item: VerifiedItem, folder: Path) -> str:
     """Return the pattern of git for the files among which an item of a client is; empty for one of ``.ai``."""
-    rel = Path(item.path).relative_to(folder).as_posix()
-    root, client = _client(item)
-    if client is None or rel.startswith(f"{FOLDER}/"):
+    client = item.root.client
+    if client is None:
         return ""
-    return rel if client.is_fixed else f"{Path(root).relative_to(folder).as_posix()}/**"
+    if client.is_fixed:
+        return Path(item.path).relative_to(folder).as_posix()
+    return f"{item.root.path.relative_to(folder).as_posix()}/**"
 
 
 def _fence(heading: str) -> str:

@@ -17,7 +17,6 @@ from rye.items.clients import (
     OBEYED_IN_PLUGINS,
     OF_BUNDLES,
     OF_PROJECTS,
-    OF_USERS,
     PLUGIN,
     SKILL_FILE,
     SKILLS_FOLDER,
@@ -26,7 +25,6 @@ from rye.items.clients import (
     is_obeyed,
     is_weak_mark,
 )
-from rye.items.model import ItemType
 from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
 
 _PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
@@ -197,17 +195,6 @@ def has_skills(folder: Path) -> bool:
     """Return whether there are skills in a folder, or in the folders in it."""
     names = (SKILL_FILE, f"*/{SKILL_FILE}")
     return any(next(folder.glob(f"*/{name}"), None) for name in names)
-
-
-def client_of(path: str, item_type: ItemType, item_id: str) -> tuple[str, ClientFolder | None]:
-    """Return the root and the folder of a client in which a file is a certain item; an empty path where in none."""
-    for parent in Path(path).parents:
-        folder, rel_path = str(parent), Path(path).relative_to(parent).as_posix()
-        for each in OF_PROJECTS + OF_USERS + OF_BUNDLES:
-            inside = folder.endswith(os.sep + each.place.replace("/", os.sep)) if each.place else True
-            if inside and (each.identify(rel_path) or ())[:2] == (item_type, item_id):
-                return folder, each
-    return "", None
 
 
 def owner_warning(root: Root) -> str:

@@ -92,8 +92,7 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     from rye.verify.advice import Adviser
     from rye.verify.report import VerifiedItem
 
-    kind, _, item_id = loaded.ref.partition(":")
-    item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
+    item = VerifiedItem(loaded.root, loaded.file, loaded.signature)
     return Adviser.find(audience=audience).of_item(item, loaded.signature.code)
 
 

@@ -9,7 +9,6 @@ none stands where an option could.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,9 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye._text import Advice, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items.clients import OF_PROJECTS
-from rye.items.model import ItemType
-from rye.spaces.discover import client_of, find_project, user_space
+from rye.spaces.discover import find_project, user_space
 from rye.spaces.model import FOLDER, Root, Space
 from rye.trust.list import Change
 from rye.trust.model import Origin, Verdict
@@ -113,7 +110,7 @@ class Adviser:
     named: Mapping[str, str] = field(default_factory=dict)
     signers: Callable[[], Signers] = Signers
     audience: str = ""
-    _originals: dict[str, Originals] = field(default_factory=dict, repr=False, compare=False)
+    _originals: dict[Path, Originals] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Adviser:
@@ -137,17 +134,16 @@ class Adviser:
         remedy, signing = (reason.remedy, reason.signing) if reason is not None else _OF_POLICY[code]
         if not remedy:
             return Advice("", "")
-        root, is_unsigned = root_of(item.ref, item.path), code == "no-envelope"
-        path = item.path.removeprefix(f"{root}/")
+        is_unsigned = code == "no-envelope"
         key = self._signing_key(item)
-        facts = self._facts(item, root, key)
-        if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(root, path):
+        facts = self._facts(item, key)
+        if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(item.root, item.file.rel_path):
             key, remedy = None, remedy if item.space == "system" else REASONS["digest"].remedy
         if key is not None and code in _EDITED:
             sign = "rye sign --list{where}" if code == "list-changed" else "rye sign {ref}"
             return Advice("", f"{_REVIEW}: {sign.format(**facts)}")
         if key is not None and signing:
-            return self._sign(item, root, Advice.read(signing.format(**facts)))
+            return self._sign(item, Advice.read(signing.format(**facts)))
         if item.space == "system" and remedy.startswith("# "):
             remedy = _OF_UNSIGNED_BUNDLE if is_unsigned else _OF_BUNDLE
         return Advice.read(remedy.format(**facts))
@@ -155,57 +151,57 @@ class Adviser:
     def of_list(self, violation: Violation, change: Change) -> Advice:
         """Return what to do about a finding about a list, or about a file that none names."""
         remedy = REMEDIES[change.code]
-        root = violation.path.removesuffix(f"/{change.path}")
-        where = self._where(violation.space, root)
-        command = remedy.command if self._may_list(violation, root) else ""
+        where = self._where(violation.root)
+        command = remedy.command if self._may_list(violation.root) else ""
         then = f"; once you have reviewed it: {command}{where}" if command else ""
         words = f"# {remedy.words}{then}".replace("--forget", f"--forget{where}")
         text = remedy.words if "  # " in remedy.words else words
         return Advice.read(text)
 
-    def was_signed(self, root: str, path: str) -> bool:
+    def was_signed(self, root: Root, path: str) -> bool:
         """Return whether the last commit or the list has another version of a file, which is signed."""
         return self._original(root).was_signed(path)
 
-    def _original(self, root: str) -> Originals:
-        if root not in self._originals:
-            self._originals[root] = Originals(root)
-        return self._originals[root]
+    def _original(self, root: Root) -> Originals:
+        if root.path not in self._originals:
+            self._originals[root.path] = Originals(root.path)
+        return self._originals[root.path]
 
-    def _sign(self, item: VerifiedItem, root: str, advice: Advice) -> Advice:
+    def _sign(self, item: VerifiedItem, advice: Advice) -> Advice:
         """Return the advice to sign an item, behind what has to be done first."""
-        path = item.path.removeprefix(f"{root}/")
-        if why := _why_unsignable(item, root):
+        if why := _why_unsignable(item):
             return Advice("", f"{why}; fix that, then: {advice.command}")
-        if item.verdict == Verdict.UNSIGNED and self._original(root).is_planted(path):
+        if item.verdict == Verdict.UNSIGNED and self._original(item.root).is_planted(item.file.rel_path):
             first = "the list of its space does not name it: find out where it came from and read it"
             return Advice("", f"{first}; then: {advice.command}")
         return advice
 
-    def _facts(self, item: VerifiedItem, root: str, key: str | None) -> dict[str, str]:
+    def _facts(self, item: VerifiedItem, key: str | None) -> dict[str, str]:
         """Return what stands in the templates of remedies; see :mod:`rye.trust.reasons`."""
         named = item.path if _PATTERN.search(item.ref) else item.ref
-        project = self._project(item.space, root)
-        where = self._where(item.space, root)
+        project = self._project(item.root)
+        where = self._where(item.root)
         return {
             "ref": f"{quote(named)}{where}{key or ''}",
             "where": f"{where}{key or ''}",
             "project": project,
-            "bundle": quote(self.named.get(root, item.bundle)),
+            "bundle": quote(self.named.get(str(item.root.path), item.bundle)),
             "key": quote(item.signature.signer),
         }
 
-    def _where(self, space: str, root: str) -> str:
+    def _where(self, root: Root) -> str:
         """Return the options with which a command finds a root."""
-        if space == "system":
-            return f" --bundle {quote(root)}"
-        audience = f" --audience {quote(self.audience)}" if space == "project" and self.audience else ""
-        return (" --space user" if space == "user" else "") + audience + self._project(space, root)
+        if root.space is Space.SYSTEM:
+            return f" --bundle {quote(str(root.around if root.client else root.path))}"
+        if root.space is Space.USER:
+            return " --space user"
+        audience = f" --audience {quote(self.audience)}" if self.audience else ""
+        return audience + self._project(root)
 
-    def _project(self, space: str, root: str) -> str:
+    def _project(self, root: Root) -> str:
         """Return the option that names the project, where a command would not find it by itself."""
-        project = _project_around(root)
-        if space != "project" or (project in {self.project, self.project or self.here}):
+        project = str(root.around if root.client or root.path.name == FOLDER else root.path)
+        if root.space is not Space.PROJECT or project in {self.project, self.project or self.here}:
             return ""
         return f" --project {quote(project)}"
 
@@ -222,40 +218,24 @@ class Adviser:
             return None
         return signers.option(Origin(item.space, item.bundle, item.type, item.id))
 
-    def _may_list(self, violation: Violation, root: str) -> bool:
-        """Return whether the user holds a key that may sign the list of a folder."""
-        is_client = violation.space != "system" and Path(root).name != FOLDER
-        origin = Origin(violation.space, violation.bundle, "list", violation.bundle)
-        return not is_client and self.signers().option(origin) is not None
+    def _may_list(self, root: Root) -> bool:
+        """Return whether the user holds a key that may sign the list that covers a root."""
+        if root.client is not None and root.space is not Space.SYSTEM:
+            return False
+        return self.signers().option(Origin(str(root.space), root.bundle, "list", root.bundle)) is not None
 
 
-def _why_unsignable(item: VerifiedItem, root: str) -> str:
+def _why_unsignable(item: VerifiedItem) -> str:
     """Return why signing would refuse an item as it is; empty if it would not."""
     from rye.keyring.validate import faults
     from rye.spaces.signed import read_item
 
-    path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
-    client = client_of(item.path, ItemType(kind), item_id)[1]
-    where = Root(Space(item.space), Path(root), item.bundle, client=client)
+    path = item.file.rel_path
     try:
-        problems = faults(read_item(where, path, ItemType(kind), item_id), where)
+        problems = faults(read_item(item.root, path, item.file.item_type, item.id), item.root)
     except ItemError as error:
         if error.code == "vanished":
             return ""
         problems = (error.message.removeprefix(f"{path}: "),)
     words = inline("; ".join(problems))
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
-
-
-def _project_around(root: str) -> str:
-    places = (FOLDER, *(each.place for each in OF_PROJECTS if each.place))
-    return next((root.removesuffix(f"/{place}") for place in places if root.endswith(f"/{place}")), root)
-
-
-def root_of(ref: str, path: str) -> str:
-    """Return the path of the root in which a file is the item ``type:id``."""
-    kind, _, item_id = ref.partition(":")
-    if folder := client_of(path, ItemType(kind), item_id)[0]:
-        return folder
-    at = path.rfind(f"/{ItemType(kind).folder}/{item_id}.")
-    return path[:at] if at > 0 else os.path.dirname(path)  # noqa: PTH120 - text, as the path is

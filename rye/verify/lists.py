@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError
+from rye.spaces.discover import project_root
 from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_folder
 from rye.spaces.model import Root, Space
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
@@ -149,8 +150,7 @@ class ListChecks:
             for each in compare_lock(project, self.stream.roots):
                 change = Change(each.code, os.path.relpath(each.path, project), each.message)
                 if self.strict:
-                    violation = Violation("skill", change.path, str(Space.PROJECT), "", str(each.path), "")
-                    yield violation, change
+                    yield Violation(project_root(project), "skill", change.path, str(each.path), ""), change
                 else:
                     self._notes.append(f"project: {each.message} [{each.code}]")
         except (ItemError, OSError) as error:
@@ -211,7 +211,7 @@ class ListChecks:
 
 def _violation(root: Root, path: str, change: Change) -> Violation:
     kind = "list" if change.code.startswith("list-") else "file"
-    return Violation(kind, change.path, str(root.space), root.bundle, path, change.sha256)
+    return Violation(root, kind, change.path, path, change.sha256)
 
 
 def _is_trust_file(path: str) -> bool:

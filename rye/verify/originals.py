@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from rye._text import find_envelope
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.lists import read_list
-from rye.spaces.model import Root, Space
+from rye.spaces.model import Root
 from rye.spaces.read import is_detached, suffix_of
 from rye.spaces.signed import skill_files
 from rye.trust.line import DETACHED_SUFFIX
@@ -23,8 +22,8 @@ from rye.verify.git import committed, is_blob, read_blob
 class Originals:
     """The files of a root as they were: as its list names them, and as the last commit has them."""
 
-    def __init__(self, root: str) -> None:
-        self.root = Path(root)
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.listed: Mapping[str, ListedFile] = {}
         with suppress(EnvironmentFault, SigningError):
             self.listed = parse_list(read_list(self.root) or b"").files
@@ -70,18 +69,12 @@ class SkillChange(NamedTuple):
     added: tuple[str, ...] = ()
 
 
-def skill_folder(root: str, path: str) -> str:
-    """Return the folder, below a root, of the signed skill that a file belongs to."""
-    above = (str(each) for each in PurePosixPath(path).parents)
-    return next((each for each in above if os.path.isfile(f"{root}/{each}/{SKILL_SIGNATURE}")), "")  # noqa: PTH113
-
-
-def changed_in_skill(root: str, folder: str) -> SkillChange:
+def changed_in_skill(root: Root, folder: str) -> SkillChange:
     """Return how a skill differs from its signature; empty where it cannot be read."""
     try:
-        with Path(root, folder, SKILL_SIGNATURE).open("rb") as stream:
+        with (root.path / folder / SKILL_SIGNATURE).open("rb") as stream:
             listed = read_rows(stream.read(2 * MAX_LIST_BYTES).partition(b"\n")[2])
-        files = {each.path: each for each in skill_files(Root(Space.PROJECT, Path(root)), folder)}
+        files = {each.path: each for each in skill_files(root, folder)}
     except (OSError, ItemError):
         return SkillChange()
     changed = sorted(name for name, entry in listed.items() if files.get(name) != entry)

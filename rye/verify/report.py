@@ -11,25 +11,53 @@ from typing import Any, Final, NamedTuple
 from rye._report import Report
 from rye._text import Advice
 from rye.spaces.lists import ListReport
+from rye.spaces.model import ItemFile, Root
 from rye.trust.model import Signature
 
 
 class VerifiedItem(NamedTuple):
     """The verdict on one file. A named tuple, as :class:`rye.trust.model.Signature` and for the same reason.
 
-    ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on (in a
-    skill, with the list of its files behind them), ``length`` their number.
+    Attributes:
+        root: The root below which the file lies.
+        file: Its path below the root, with the type and id that the path stands for.
+        signature: The verdict.
+        line: The line on which its signature stands or belongs.
+        digest: SHA-256 hex of the bytes that were judged; in a skill, of these and the list of its files.
+        length: How many bytes were judged.
     """
 
-    type: str
-    id: str
-    space: str
-    bundle: str
-    path: str
+    root: Root
+    file: ItemFile
     signature: Signature
     line: int = 1
     digest: str = ""
     length: int = 0
+
+    @property
+    def type(self) -> str:
+        """``directive``, ``tool`` or ``knowledge``."""
+        return self.file.item_type.value
+
+    @property
+    def id(self) -> str:
+        """The id that the path stands for."""
+        return self.file.item_id
+
+    @property
+    def space(self) -> str:
+        """``project``, ``user`` or ``system``."""
+        return self.root.space.value
+
+    @property
+    def bundle(self) -> str:
+        """The bundle, or the name of a project that the caller named; else empty."""
+        return self.root.bundle
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file."""
+        return f"{self.root.path}/{self.file.rel_path}"
 
     @property
     def ref(self) -> str:
@@ -57,23 +85,32 @@ class Violation(Report):
     """A file that is not as the list of its space names it, a file that nothing covers, or the list itself.
 
     Attributes:
-        type: ``file`` or ``list``.
+        root: A root that the list covers, or below which the file lies.
+        type: ``file``, ``list`` or ``skill``.
         id: Its path below the folder of the list, or below the root.
-        space, bundle: Where it is.
         path: The file, which may be gone, or the list.
         digest: SHA-256 hex of the file; of a missing one as the list has it, of a list that of what is signed.
         line: Always 1.
         verdict: ``violation``, in the place of a verdict.
     """
 
+    root: Root
     type: str
     id: str
-    space: str
-    bundle: str
     path: str
     digest: str
     line: int = 1
     verdict: str = "violation"
+
+    @property
+    def space(self) -> str:
+        """``project``, ``user`` or ``system``."""
+        return self.root.space.value
+
+    @property
+    def bundle(self) -> str:
+        """The bundle, or the name of a project that the caller named; else empty."""
+        return self.root.bundle
 
     @property
     def ref(self) -> str:
@@ -84,6 +121,11 @@ class Violation(Report):
     def source(self) -> str:
         """``project``, ``user`` or ``system:<bundle>``."""
         return f"{self.space}:{self.bundle}" if self.bundle else self.space
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what it is about and where that is."""
+        names = ("type", "id", "space", "bundle", "path", "digest", "line", "verdict")
+        return {name: getattr(self, name) for name in names}
 
 
 class Accepted(NamedTuple):

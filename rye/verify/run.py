@@ -17,11 +17,12 @@ from rye.spaces.bundles import is_own
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
 from rye.spaces.model import Space
+from rye.spaces.read import skill_of
 from rye.trust.reasons import audience_words
 from rye.trust.trust_store import system_clock
-from rye.verify.advice import Adviser, root_of
+from rye.verify.advice import Adviser
 from rye.verify.lists import ListChecks
-from rye.verify.originals import changed_in_skill, skill_folder
+from rye.verify.originals import changed_in_skill
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
 from rye.verify.report import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
@@ -156,10 +157,11 @@ class Verification:
         It is on the first item that is changed. Where none is, such as for a changed picture, it comes at the end, on
         ``SKILL.md`` or the first item: that one is held back.
         """
-        root = root_of(item.ref, item.path)
-        skill = f"{root}/{skill_folder(root, item.path.removeprefix(f'{root}/'))}"
+        root = item.root.path
+        folder = skill_of(item.root, item.file.rel_path)
+        skill = f"{root}/{folder}"
         if skill not in self._held:
-            change = changed_in_skill(root, skill.removeprefix(f"{root}/"))
+            change = changed_in_skill(item.root, folder)
             self._changed[skill] = {f"{root}/{path}" for path in (*change.changed, *change.added)}
             for path in self._changed[skill]:
                 self.checks.fail(path)

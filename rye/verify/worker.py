@@ -34,8 +34,8 @@ from rye.trust.model import EnvelopeFormat, Evidence, Origin, Placement, Signatu
 from rye.trust.trust_set import TrustSet
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 
-_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence, bytes]
-"""The whole path of a file, its place, its bytes, where these count, what they prove, the list of its skill."""
+_Inspected = tuple[Root, ItemFile, bytes, Origin, Evidence, bytes]
+"""The root of a file, its place, its bytes, where these count, what they prove, the list of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
@@ -69,26 +69,24 @@ class Verifier:
         All are read, then all inspected, before the first signature is checked: going from the one to the other for
         every file would empty the processor's caches of both, and takes a tenth longer.
         """
-        base = f"{root.path}/"
         skills: dict[str, tuple[ListedFile, ...]] = {}
         contents = [(file, _content(root, file, read, skills)) for file in files]
-        inspected = [_inspect(root, base + file.rel_path, file, content) for file, content in contents]
+        inspected = [_inspect(root, file, content) for file, content in contents]
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
     def _judge(self, inspected: _Inspected) -> Outcome:
-        path, file, data, origin, evidence, listed = inspected
+        root, file, data, origin, evidence, listed = inspected
         trust, now = self.trust, self.now
         signature = judge(evidence, origin=origin, trust=trust, now=now)
         if signature.code == "signature" or signature.verdict is _UNSIGNED:
             try:
                 evidence = _with_declared(evidence, data, file, origin)
             except ItemError as error:
-                return _unchecked(error, path)
+                return _unchecked(error, root, file)
             signature = judge(evidence, origin=origin, trust=trust, now=now)
-        space, bundle, kind, item_id, *_ = origin
         digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         line = _line(data, file.suffix, evidence)
-        return VerifiedItem(kind, item_id, space, bundle, path, signature, line, digest, len(data))
+        return VerifiedItem(root, file, signature, line, digest, len(data))
 
 
 _Content = tuple[bytes, Detached] | ItemError
@@ -102,10 +100,10 @@ def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, tuple[Lis
         return error
 
 
-def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspected | Unchecked:
+def _inspect(root: Root, file: ItemFile, content: _Content) -> _Inspected | Unchecked:
     """Return what :meth:`Verifier._judge` needs, or why there can be no verdict."""
     if isinstance(content, ItemError):
-        return _unchecked(content, path)
+        return _unchecked(content, root, file)
     data, detached = content
     origin = root.origin(_TYPES[file.item_type], file.item_id)
     evidence = inspect(data, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="", detached=detached)
@@ -113,9 +111,9 @@ def _inspect(root: Root, path: str, file: ItemFile, content: _Content) -> _Inspe
         try:
             evidence = _with_declared(evidence, data, file, origin)
         except ItemError as error:
-            return _unchecked(error, path)
+            return _unchecked(error, root, file)
     listed = _listed(detached.files) if isinstance(detached, Skill) else b""
-    return path, file, data, origin, evidence, listed
+    return root, file, data, origin, evidence, listed
 
 
 @lru_cache(4)
@@ -123,8 +121,8 @@ def _listed(files: tuple[ListedFile, ...]) -> bytes:
     return write_rows(files)  # the items of one skill come one after the other
 
 
-def _unchecked(error: ItemError, path: str) -> Unchecked:
-    return Unchecked(error.message, error.code, error.hint, path)
+def _unchecked(error: ItemError, root: Root, file: ItemFile) -> Unchecked:
+    return Unchecked(error.message, error.code, error.hint, f"{root.path}/{file.rel_path}")
 
 
 def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Origin) -> Evidence:
@@ -184,7 +182,7 @@ def verify_files(
     with start_workers(processes - 1, __name__, (tuple(roots), verifier), work=help_out) as workers:
         packed = ([(number, *file) for number, file in chunk] for chunk in chunks)
         for outcomes in spread(packed, partial(_check_packed, tuple(roots), verifier), workers, ahead=_AHEAD):
-            yield from map(_unpacked, outcomes)
+            yield from (_unpacked(packed, roots) for packed in outcomes)
 
 
 def help_out() -> None:
@@ -194,15 +192,20 @@ def help_out() -> None:
 
 def _check_packed(roots: Sequence[Root], verifier: Verifier, chunk: Sequence[_Packed]) -> list[_Packed]:
     outcomes = _check_all(verifier, roots, [(number, ItemFile(*file)) for number, *file in chunk])
-    alone = (Unchecked, Exposed)
-    return [(each,) if isinstance(each, alone) else (*each[:5], tuple(each.signature), *each[6:]) for each in outcomes]
+    numbers = {id(root): number for number, root in enumerate(roots)}
+    return [
+        (numbers[id(each.root)], tuple(each.file), tuple(each.signature), *each[3:])
+        if isinstance(each, VerifiedItem)
+        else (each,)
+        for each in outcomes
+    ]
 
 
-def _unpacked(packed: _Packed) -> Outcome | Exposed:
+def _unpacked(packed: _Packed, roots: Sequence[Root]) -> Outcome | Exposed:
     if len(packed) == 1:
         return cast("Unchecked | Exposed", packed[0])
-    item = VerifiedItem._make(packed)
-    return item._replace(signature=Signature._make(item.signature))
+    number, file, signature, *rest = packed
+    return VerifiedItem(roots[number], ItemFile._make(file), Signature._make(signature), *rest)
 
 
 def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome | Exposed]:
@@ -289,7 +292,7 @@ class Shadowing:
 
     def look(self, item: VerifiedItem) -> None:
         """Record a warning if an item hides one that another key signed."""
-        for root, items_in in self._lower(item.source, item.type, item.id.rpartition("/")[0]):
+        for root, items_in in self._lower(item.root.source, item.type, item.id.rpartition("/")[0]):
             folder = root.folder_of(ItemType(item.type), item.id)
             for file in items_in(folder).get((item.type, item.id), ()):
                 self._compare(item, root, file)
@@ -306,7 +309,7 @@ class Shadowing:
         copy = self._verifier.check(root, file)
         if not isinstance(copy, VerifiedItem):
             return
-        text = foreign_copy(item.ref, (item.source, item.signature), (root.source, copy.signature))
+        text = foreign_copy(item.ref, (item.root.source, item.signature), (root.source, copy.signature))
         if text and len(self._said) < MAX_HIDING_WARNINGS:
             self._said.append(text)
         elif text:

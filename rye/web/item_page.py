@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -14,6 +14,7 @@ from markupsafe import Markup
 from rye._text import quote
 from rye.errors import ArgumentError, ItemError, RyeError
 from rye.parameters import refuse
+from rye.spaces.read import skill_of
 from rye.surface.text import is_markdown_file, remedy, signed_by, source_name, warning_notes, without_marks
 from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_LINES, MAX_RENDERED, LinkedItem, code_lines, rendered
@@ -124,10 +125,8 @@ def _tried(work: Any) -> Any:
 
 def _skill_folder(item: LoadedItem) -> str:
     """Return the folder of the skill that an item is a part of, if that is signed as a whole."""
-    for folder in Path(item.path).parents:
-        if (folder / "SKILL.sig").is_file() and (folder / "SKILL.md").is_file():
-            return str(folder)
-    return ""
+    folder = skill_of(item.root, item.file.rel_path)
+    return str(item.root.path / folder) if folder else ""
 
 
 def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rye.items.model import ItemType
 from rye.spaces.layout import Layout
-from rye.spaces.model import Root
+from rye.spaces.model import ItemFile, Root, Space
+from rye.trust.model import Signature
 from rye.trust.trust_set import TrustSet
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy
-from rye.verify.report import Outcome
+from rye.verify.report import Outcome, VerifiedItem
 from rye.verify.run import Verification
 from tests.support.signed import ANN, NOW, entry
 
@@ -38,6 +40,15 @@ class Outcomes:
     def beside(self) -> Iterator[tuple[Root, list[str]]]:
         """There is nothing beside them."""
         yield from ()
+
+
+def judged(
+    name: str, signature: Signature, *, space: str = "project", bundle: str = "", root: str = "", **more: Any
+) -> VerifiedItem:
+    """Return the verdict on a tool; its root is the ``.ai`` of the working directory unless another is given."""
+    file = ItemFile(f"tools/{name}.py", ItemType.TOOL, name, ".py")
+    place = Root(Space(space), Path(root) if root else Path.cwd() / ".ai", bundle)
+    return VerifiedItem(place, file, signature, **more)
 
 
 def verification(*entries: Outcome, policy: Policy | None = None, **more: Any) -> Verification:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rye.items.model import Item, ItemId, ItemType, Symbol
 from rye.registry.reports import LoadedItem
 from rye.search.results import ClauseTrace, SearchResponse, SearchResult
+from rye.spaces.model import ItemFile, Root, Space
 from rye.trust.model import Signature, Verdict
-from rye.verify.report import VerifiedItem
 
 HOSTILE = "\x1b[2J\x07evil\u202etxt\x9b1m\u200b\U000e0041\ud800"
 """Clears the screen, rings, reverses, colours, hides, and cannot be encoded."""
@@ -67,10 +68,5 @@ def response(*hits: SearchResult, **facts: Any) -> SearchResponse:
 def loaded(content: str = "# Deploy\n", **facts: Any) -> LoadedItem:
     """Return an item with its content."""
     item = Item(ItemType.TOOL, ItemId("demo/deploy"), "deploy", **facts)
-    return LoadedItem(item, "project", "", "/p/.ai/tools/demo/deploy.py", content, signature())
-
-
-def verified(verdict: str, **facts: Any) -> VerifiedItem:
-    """Return the verdict on one file."""
-    place = {"type": "tool", "id": "demo/deploy", "space": "project", "bundle": "", "path": "/p/deploy.py"}
-    return VerifiedItem(**place | facts, signature=signature(verdict, code="digest", reason="the bytes were changed"))
+    root = Root(Space.PROJECT, Path("/p/.ai"))
+    return LoadedItem(item, root, ItemFile.at("tools/demo/deploy.py"), content, signature())

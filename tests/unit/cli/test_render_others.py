@@ -13,6 +13,7 @@ from rye.cli.render.items import render_item
 from rye.cli.render.parts import render_error, table
 from rye.cli.terminal import PLAIN, Terminal, cells
 from rye.errors import QueryError
+from rye.spaces.model import ItemFile
 from rye.surface.text import remedy, signed_by, without_marks
 from rye.trust.reasons import REASONS
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
@@ -120,7 +121,7 @@ all rules --> done
 
 def test_markdown_is_rendered_in_colour_and_hides_nothing_an_agent_reads() -> None:
     """Marks of titles, lists, emphasis, code and links go; metadata, comments and addresses stay; nothing escapes."""
-    item = replace(loaded(MARKDOWN), path="/p/.ai/knowledge/deploy.md")
+    item = replace(loaded(MARKDOWN), file=ItemFile.at("knowledge/deploy.md"))
     written = list(render_item(item, Terminal(colour=True)))[-1]
     assert "\x1b[31m" not in written
     assert unstyle(written).splitlines() == [
@@ -140,7 +141,7 @@ def test_markdown_is_rendered_in_colour_and_hides_nothing_an_agent_reads() -> No
 @pytest.mark.parametrize("text", ["[" * 50_000, "`a" * 50_000, "**a" * 50_000, "<!--" * 50_000, "`" * 50_000])
 def test_hostile_markdown_takes_no_quadratic_time(text: str) -> None:
     """A line of nothing but openings is shown as it is; were each looked for to the end, this would take minutes."""
-    item = replace(loaded(text), path="/p/.ai/knowledge/deploy.md")
+    item = replace(loaded(text), file=ItemFile.at("knowledge/deploy.md"))
     assert len(unstyle(list(render_item(item, Terminal(colour=True)))[-1])) >= len(text) // 3
 
 

@@ -20,6 +20,7 @@ from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS, Policy
 from rye.verify.report import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification
+from tests.support.outcomes import judged
 from tests.support.outcomes import verification as run
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
 
@@ -30,8 +31,7 @@ def item(code: str = "ok", name: str = "demo/deploy", **facts: Any) -> VerifiedI
     """Return an item whose signature has that code."""
     verdict = str(REASONS[code].verdict)
     words = facts.pop("reason", f"because of {code}")
-    place = {"type": "tool", "id": name, "space": "project", "bundle": "", "path": f"{Path.cwd()}/.ai/tools/{name}.py"}
-    return VerifiedItem(**place | facts, signature=signature(verdict, code=code, reason=words), digest="d" * 64)
+    return judged(name, signature(verdict, code=code, reason=words), digest="d" * 64, **facts)
 
 
 def written(form: str, made: Verification) -> str:
@@ -99,7 +99,7 @@ def test_no_format_writes_a_character_that_does_something(form: str) -> None:
     [
         run(),
         run(item()),
-        run(item("digest"), item("unknown-key", "b/c", path="/elsewhere/tools/b/c d#é?.py", line=2)),
+        run(item("digest"), item("unknown-key", "b/c", root="/elsewhere/d#é?", line=2)),
         run(HOSTILE_ITEM, LOST, warnings=(HOSTILE,)),
     ],
 )
@@ -185,7 +185,7 @@ def test_an_id_cannot_put_a_command_into_what_fixes_it() -> None:
     assert isinstance(found[0], Finding)
     assert found[0].fix == "rye sign 'tool:a/$(rm x)'"
     user = item("no-envelope", "a/b", space="user")
-    bundled = item("no-envelope", "a/b", space="system", bundle="x", path="/b x/tools/a/b.py")
+    bundled = item("no-envelope", "a/b", space="system", bundle="x", root="/b x")
     fixes = [each.fix for each in run(user, bundled)]  # type: ignore[union-attr]
     assert fixes[0] == "rye sign tool:a/b --space user"
     assert fixes[1] == ""

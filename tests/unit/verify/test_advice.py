@@ -15,6 +15,9 @@ import pytest
 
 from rye._text import Advice, inline, quote
 from rye.cli.app import root
+from rye.items.clients import OF_PROJECTS
+from rye.items.model import ItemType
+from rye.spaces.model import ItemFile, Root, Space
 from rye.trust.list import Change
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
@@ -23,7 +26,7 @@ from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import REMEDIES
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.report import VerifiedItem, Violation
-from tests.support.outcomes import HOLDER
+from tests.support.outcomes import HOLDER, judged
 from tests.support.signed import ANN, BEA, EVE, NOW, entry
 from tests.unit.cli.samples import signature
 
@@ -68,6 +71,10 @@ MINE = {code for code in CODES if REASONS[code].signing}
 OTHER = Signers({BEA.public.fingerprint: ""}, TrustSet((entry(BEA),)), NOW)
 
 
+SKILLS = next(each for each in OF_PROJECTS if each.place == ".claude/skills")
+SKILL = ItemFile("pdf/SKILL.md", ItemType.DIRECTIVE, "pdf", ".md")
+
+
 def held(here: str, project: str = "") -> Adviser:
     """Return what writes the fixes for somebody who holds the key that signed, and whose key counts."""
     return Adviser(here, project, signers=lambda: HOLDER)
@@ -77,15 +84,15 @@ def item(code: str, name: str = "demo/a", *, space: str = "project", base: str =
     """Return an item with that reason."""
     verdict = str(REASONS[code].verdict) if code in REASONS else "trusted"
     bundle = "shop" if space == "system" else ""
-    path = f"{base}/.ai/tools/{name}.py"
-    return VerifiedItem("tool", name, space, bundle, path, signature(verdict, code=code, signer=ANN.public.fingerprint))
+    told = signature(verdict, code=code, signer=ANN.public.fingerprint)
+    return judged(name, told, space=space, bundle=bundle, root=f"{base}/.ai")
 
 
 def violation(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Violation, Change]:
     """Return how a file differs from a list, or what is wrong with the list."""
     path = "rye.list" if code.startswith("list-") else f"tools/{name}.py"
-    found = Violation("file", path, space, "shop" if space == "system" else "", f"{base}/.ai/{path}", "")
-    return found, Change(code, path, "words")
+    root = Root(Space(space), Path(base, ".ai"), "shop" if space == "system" else "")
+    return Violation(root, "file", path, f"{base}/.ai/{path}", ""), Change(code, path, "words")
 
 
 def run(shell: str, script: str, folder: Path, **variables: str) -> str:
@@ -192,3 +199,19 @@ def test_a_shell_reads_back_what_was_quoted(shell: str, tmp_path: Path) -> None:
         shell, "".join(f"printf '%s\\0' {text} >> \"$RECORD\"\n" for text in shown), tmp_path, RECORD=str(record)
     )
     assert record.read_bytes() == b"".join(os.fsencode(text) + b"\0" for text in texts), printed
+
+
+@pytest.mark.parametrize(
+    ("root", "file", "told"),
+    [
+        (Root(Space.PROJECT, Path("/q/.ai")), ItemFile.at("directives/AGENTS.md"), "directive:AGENTS --project /q"),
+        (Root(Space.PROJECT, Path("/q/.claude/skills"), client=SKILLS), SKILL, "directive:pdf --project /q"),
+    ],
+)
+def test_advice_names_the_project_of_the_root_below_which_a_file_was_found(
+    root: Root, file: ItemFile, told: str
+) -> None:
+    """A file with the name of a client's file in ``.ai`` belongs to that project; so does one in a client's folder."""
+    unsigned = VerifiedItem(root, file, signature("unsigned", code="no-envelope"))
+    fix = held("/p", "/p").of_item(unsigned, "no-envelope")
+    assert f"rye sign {told}" in f"{fix.command} {fix.words}"

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ArgumentError, EnvironmentFault
+from rye.spaces.model import Root, Space
 from rye.trust.model import Signature, Verdict
 from rye.verify.policy import EVERY_SPACE, MAX_POLICY_FILE, Demand, Policy, accept_findings, load_policy
 from rye.verify.report import Finding, VerifiedItem
-from tests.support.outcomes import verification
+from tests.support.outcomes import judged, verification
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
@@ -27,11 +28,11 @@ def sim(tmp_path: Path) -> SpaceSim:
     return SpaceSim(tmp_path / "sim")
 
 
-def item(name: str = "ops/backup", **facts: str) -> VerifiedItem:
+def item(name: str = "ops/backup", *, space: str = "project", bundle: str = "", **facts: str) -> VerifiedItem:
     """Return a trusted item, v2, signed three months ago, unless said otherwise."""
     known = {"code": "ok", "reason": "", "signer": KEY, "signed_at": "2026-03-01T00:00:00Z", "format": "v2"} | facts
     signature = Signature(Verdict(known.pop("verdict", "trusted")), **known)
-    return VerifiedItem("tool", name, "project", "", f"/p/tools/{name}.py", signature, digest="d" * 64)
+    return judged(name, signature, root="/p", space=space, bundle=bundle, digest="d" * 64)
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -104,7 +105,7 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
     """Also of one whose key does not count, where that is accepted: its verdict says nothing of the audience."""
     unknown = {"verdict": "untrusted", "code": "unknown-key"} if require == "signed" else {}
     items = (item(**unknown, audience="acme/ops"), item(**unknown, audience="acme/shop"), item(**unknown))
-    elsewhere = tuple(each._replace(space="user") for each in items)
+    elsewhere = tuple(each._replace(root=Root(Space.USER, each.root.path)) for each in items)
     run = verification(*items, *elsewhere, policy=Policy(Demand(require, spaces=EVERY_SPACE)), audience="acme/ops")
     found = [(each.code, each.reason) for each in run if isinstance(each, Finding)]
     assert found == [
@@ -203,7 +204,7 @@ SPACES_OF_POLICY = [
 def test_a_policy_is_for_items_of_projects_unless_it_names_spaces(tmp_path: Path, text: str, spaces: set[str]) -> None:
     """Other items need only be trusted; where the policy is for none of the items, a warning says so."""
     policy = load_policy(written(tmp_path, f"formats: v1\n{text}"))
-    items = [item(f"a/{space}")._replace(space=space) for space in EVERY_SPACE]
+    items = [item(f"a/{space}", space=space) for space in EVERY_SPACE]
     run = verification(*items, policy=policy, now=NOW)
     assert {each.item.space for each in run if isinstance(each, Finding)} == spaces
     assert run.warnings == ()
@@ -215,7 +216,7 @@ def test_a_policy_is_for_items_of_projects_unless_it_names_spaces(tmp_path: Path
 
 def test_a_policy_is_for_a_bundle_that_the_caller_names() -> None:
     """A build server that verifies the bundle of its checkout demands of it what the policy says."""
-    bundled = item()._replace(space="system", bundle="x")
+    bundled = item(space="system", bundle="x")
     policy = Policy(Demand(formats=("v1",)))
     assert policy.demand(bundled) is None
     assert policy.demand(bundled, is_named=True) == policy.default
