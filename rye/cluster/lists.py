@@ -28,21 +28,18 @@ from rye.errors import EnvironmentFault, SigningError
 from rye.index.reader import Reader
 from rye.spaces.lists import (
     ListedItem,
-    Seen,
-    Signers,
-    fault_words,
-    find_signers,
+    items_of,
     list_folder,
+    place_of,
     read_list,
-    rollback,
     rows_of,
-    space_of,
 )
 from rye.spaces.model import Root, Space, is_skipped
 from rye.spaces.signed import ReadItem
 from rye.spaces.state import read_record, record_path, save_record
-from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, SpaceList, parse_list
-from rye.trust.trust_set import ListedSpace, TrustSet
+from rye.trust.judge import by_list, judge_list
+from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, ListState, Seen, SpaceList, parse_list
+from rye.trust.trust_set import TrustSet
 
 MOST_LISTS = 1_000
 """Lists of one registry that are read and remembered."""
@@ -188,22 +185,19 @@ class HeldList:
     @cached_property
     def items(self) -> dict[tuple[str, str, str, str], str]:
         """What it says of items without a signature of their own."""
-        rows = [row for row in self.rows.values() if not row.is_detached]
-        return {
-            (row.root.folder, str(row.file.item_type), row.file.item_id, row.file.suffix): row.sha256 for row in rows
-        }
+        return items_of(row for row in self.rows.values() if not row.is_detached)
 
-    def signers(self, trust: TrustSet, now: datetime, seen: _Remembered | None) -> tuple[Signers, str]:
-        """Return who signed it, and why it is older than one that was seen before; empty if it is not."""
+    def state(self, trust: TrustSet, now: datetime, seen: _Remembered | None) -> ListState:
+        """Return what it proves."""
         if self.listed is None:
-            return Signers((), *self.fault), ""
-        found = find_signers(self.listed, self.root.origin("list", self.listed.name), trust, now)
-        name = self.root.bundle if self.root.space is Space.SYSTEM else seen.name if seen else ""
-        if name and name != self.listed.name and not found.code:
-            words = f"the list is that of {self.listed.name!r}, this is {shown(name)!r}"
-            return found._replace(code="list-name", detail=words), ""
+            return ListState(None, *self.fault)
         before = Seen(seen.number, seen.digest) if seen else None
-        return found, next((fault.message for fault in rollback(self.listed, before)), "")
+        state = judge_list(self.listed, origin=self.root.origin("list", ""), trust=trust, now=now, seen=before)
+        name = self.root.bundle if self.root.space is Space.SYSTEM else seen.name if seen else ""
+        if name and name != self.listed.name and not state.code:
+            words = f"the list is that of {self.listed.name!r}, this is {shown(name)!r}"
+            state = state._replace(code="list-name", detail=words, older="")
+        return state._replace(items=self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +224,7 @@ class CheckedLists:
         if held is None or trust is None:
             return read, ""
         if read.evidence.code and read.evidence.may_be_listed:
-            read = read._replace(evidence=trust.lists(read.evidence, read.origin))
+            read = read._replace(evidence=by_list(read.evidence, read.origin, trust))
         row = held.rows.get((number, path))
         if not counts or _is_as(row, hashlib.sha256(read.data).hexdigest()):
             return read, ""
@@ -281,18 +275,17 @@ class RegistryLists:
         """Return the lists under some keys, and remember those that are good."""
         warnings, spaces, good = list[str](), dict[int, tuple[HeldList, TrustSet, bool]](), dict[str, _Remembered]()
         for held in self.held:
-            found, older = held.signers(trust, now, self._seen.get(held.place))
+            state = held.state(trust, now, self._seen.get(held.place))
             whose = f"the signed list of {held.root.source} in {self._address}"
-            if found.code or older:
-                code, words = found.code or "list-rollback", older or fault_words(found)
+            if not state.counts:
+                code, words = state.code or "list-rollback", state.words
                 forget = f"; if its owner began anew, remove {self._record()}" if held.place in self._seen else ""
                 warnings.append(f"{whose} does not count: {words} [{code}]{forget}")
             elif held.listed:
                 listed = held.listed
                 good[held.place] = _Remembered(listed.name, listed.number, listed.digest)
-            space = _space(held, found, older)
-            keys = replace(trust, listed=lambda *_, given=space, **__: given)
-            spaces |= dict.fromkeys(held.roots, (held, keys, bool(found.counting)))
+            known = {} if state.code == "list-gone" else {place_of(root): state for root in held.roots.values()}
+            spaces |= dict.fromkeys(held.roots, (held, replace(trust, lists=known), bool(state.signers)))
         places = {held.place for held in self.held}
         for place in self._seen.keys() - places:
             words = shown(" ".join(filter(None, place.split("\n"))))
@@ -313,12 +306,3 @@ class RegistryLists:
             self._seen = seen
         except EnvironmentFault as error:
             self._unkept = f"the numbers of the signed lists of {self._address} could not be kept: {error.message}"
-
-
-def _space(held: HeldList, found: Signers, older: str) -> ListedSpace | None:
-    """Return what a list says of items without a signature; None without a list."""
-    if held.listed is not None:
-        return space_of(held.listed, found, held.items, older)
-    if found.code == "list-gone":
-        return None
-    return ListedSpace(found.code, found.detail, "", "", "", found.detail, None)

@@ -24,10 +24,11 @@ from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.terms import Strings
+from rye.spaces.lists import place_of
 from rye.spaces.model import Root
 from rye.trust.judge import judge
 from rye.trust.model import Evidence, Verdict
-from rye.trust.trust_set import ListedSpace, TrustSet
+from rye.trust.trust_set import TrustSet
 
 logger = logging.getLogger(__name__)
 
@@ -85,16 +86,12 @@ def _remove_oldest(path: Path) -> None:
 
 def column_name(root: Root, trust: TrustSet, digest: str) -> str:
     """Return a name for verdicts on a segment: the digest of the trust set, and of what the list of its space says."""
-    listed = _list_of(root, trust)
-    if listed is None:
+    state = trust.lists.get(place_of(root))
+    if state is None:
         return digest
-    return hashlib.sha256(f"{digest}{listed.code}{listed.fingerprint}{listed.digest}".encode()).hexdigest()[
-        : len(digest)
-    ]
-
-
-def _list_of(root: Root, trust: TrustSet) -> ListedSpace | None:
-    return trust.listed(str(root.space), root.bundle, of_client=root.client is not None) if trust.listed else None
+    line = state.line and (state.line.fingerprint, state.line.digest, state.line.audience)
+    facts = (digest, state.code, state.detail, state.older, line)
+    return hashlib.sha256(repr(facts).encode("utf-8", "backslashreplace")).hexdigest()[: len(digest)]
 
 
 def _column(arrays: Mapping[str, Array], buffer: memoryview) -> VerdictColumn:
@@ -127,7 +124,7 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
 
     kind_of, kinds = segment.evidence.kinds()
     # per kind: signed by a trusted key or a list, so that the verdict depends on the item as well
-    listed = _list_of(root, trust) is not None
+    listed = place_of(root) in trust.lists
     by_key = (not one.code and bool(trust.named(one.fingerprint)) for one in kinds)
     alone = np.asarray([each or (listed and one.may_be_listed) for one, each in zip(kinds, by_key, strict=True)], bool)
     of_kind = [(0, 0) if each else judged(one) for one, each in zip(kinds, alone.tolist(), strict=True)]

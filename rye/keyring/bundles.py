@@ -101,7 +101,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
         now: The moment by which keys expire.
     """
     bundle, home = roots[0].bundle, roots[0].trust_root
-    own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots).trust
+    own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots, now).trust
     items: dict[str, Counter[str]] = {}
     others: Counter[str] = Counter()
     files, missed = list_items_of(roots)

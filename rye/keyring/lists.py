@@ -16,14 +16,16 @@ from rye.parameters import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
-from rye.spaces.lists import files_below, find_signers, last_seen, list_folder, read_list, save_seen
+from rye.spaces.lists import files_below, last_seen, list_folder, read_list, save_seen
 from rye.spaces.model import Root, Space
 from rye.spaces.tree import FOLDER, is_listable
+from rye.trust.judge import judge_list
 from rye.trust.keys import SigningKey
 from rye.trust.list import (
     LIST_FILE,
     Change,
     ListedFile,
+    ListState,
     SpaceList,
     add_signature,
     compare,
@@ -115,12 +117,12 @@ def sign_list(
         raise SigningError("changed-meanwhile", message, hint="look at them again")
     write_file(folder / LIST_FILE, content)
     listed = parse_list(content)
-    signers = find_signers(listed, root.origin("list", listed.name), trust, now)
-    if signers.code:
-        return replace(done, warnings=(f"the list does not count here: {signers.detail} [{signers.code}]",))
+    state = judge_list(listed, origin=root.origin("list", ""), trust=trust, now=now)
+    if state.code:
+        return replace(done, warnings=(f"the list does not count here: {state.detail} [{state.code}]",))
     with suppress(EnvironmentFault):  # the next check says what cannot be kept
         save_seen(folder, listed)
-    return replace(done, signers=signers.counting)
+    return replace(done, signers=state.signers)
 
 
 def _read_all(root: Root, folder: Path) -> dict[str, ListedFile]:
@@ -166,11 +168,12 @@ class _Work:
             message = f"there is no {LIST_FILE} in {self.folder}"
             raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign --list")
         present = parse_list(self.data)
-        signers = find_signers(present, self.root.origin("list", present.name), self.trust, self.now)
-        if signers.code:
-            message = f"the present list is not signed by a key that counts: {signers.detail} [{signers.code}]"
+        state = self._judged(present)
+        if state.code:
+            message = f"the present list is not signed by a key that counts: {state.detail} [{state.code}]"
             raise SigningError("list-untrusted", message, hint="check whose list it is: rye verify")
-        _refuse_older(self.folder, present)
+        if state.older:
+            raise SigningError("list-rollback", state.older, hint="get the newest files from their owner")
         done = self._plan("add", present.name, present)
         if done.changes:
             message = f"the files are not those of the list: {done.changes[0].message}"
@@ -180,7 +183,6 @@ class _Work:
         return done, self._sign(present.name, self.data)
 
     def _plan(self, action: str, name: str, present: SpaceList | None) -> ListSigned:
-        origin = self.root.origin("list", name)
         return ListSigned(
             action,
             self.root.source,
@@ -190,9 +192,14 @@ class _Work:
             present.expires if present else self.now,
             len(self.files),
             str(self.key.public.fingerprint),
-            find_signers(present, origin, self.trust, self.now).counting if present else (),
+            self._judged(present).signers if present else (),
             compare(present.files, self.files) if present else (),
         )
+
+    def _judged(self, present: SpaceList) -> ListState:
+        """Return what the present list proves."""
+        origin, seen = self.root.origin("list", ""), last_seen(self.folder)
+        return judge_list(present, origin=origin, trust=self.trust, now=self.now, seen=seen)
 
     def _is_mine(self, present: SpaceList) -> bool:
         """Return whether the key has signed a list for the audience that is demanded."""
@@ -203,13 +210,6 @@ class _Work:
     def _sign(self, name: str, data: bytes) -> bytes:
         origin = self.root.origin("list", name)
         return add_signature(data, origin=origin, key=self.key, audience=self.trust.demanded(origin), now=self.now)
-
-
-def _refuse_older(folder: Path, present: SpaceList) -> None:
-    seen = last_seen(folder)
-    if seen and (present.number, present.digest) != (seen.number, seen.digest) and present.number <= seen.number:
-        message = f"the list has number {present.number}, and number {seen.number} was seen before"
-        raise SigningError("list-rollback", message, hint="get the newest files from their owner")
 
 
 def _name(root: Root) -> str:

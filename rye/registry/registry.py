@@ -603,12 +603,12 @@ class Registry:
             EnvironmentFault: A list, or what was last seen, cannot be read.
         """
         check_space(space)
-        from rye.spaces.lists import check_list, has_list, list_folder
+        from rye.spaces.lists import check_list, has_list, list_folder, with_lists
         from rye.trust.trust_store import system_clock
 
-        trust, now = self._layout.load_trust(self._named_trust).trust, system_clock()
+        load = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots, system_clock())
         roots = {list_folder(root): root for root in reversed(self._layout.in_space(space)) if has_list(root)}
-        return tuple(check_list(root, trust=trust, now=now) for root in reversed(roots.values()))
+        return tuple(check_list(root, trust=load.trust) for root in reversed(roots.values()))
 
     def sign_list(
         self, space: str = "project", *, key: PathLike | None = None, days: int | None = None, add: bool = False

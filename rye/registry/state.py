@@ -267,8 +267,9 @@ class Indexes:
             if missing:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
-            trust = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots)
-            ranking = ranking_of(self._layout, trust.trust, system_clock())
+            now = system_clock()
+            trust = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots, now)
+            ranking = ranking_of(self._layout, trust.trust, now)
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
             state = State(refreshed, trust, ranking, warnings, began, self._layout, bool(cached))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -24,12 +24,21 @@ from rye.spaces.read import read_chunks
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.tree import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
 from rye.spaces.uncovered import beside_warning, runnable_beside
+from rye.trust.judge import judge_list
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, Change, ListedFile, SpaceList, compare, parse_list
-from rye.trust.model import Origin
-from rye.trust.reasons import audience_words
-from rye.trust.trust_set import ListedSpace, TrustSet
-from rye.trust.trust_store import TrustLoad, system_clock
+from rye.trust.list import (
+    LIST_FILE,
+    MAX_SPACE_LIST,
+    Change,
+    ListedFile,
+    ListState,
+    Seen,
+    SpaceList,
+    compare,
+    parse_list,
+)
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import TrustLoad
 
 _KIND: Final = "lists"
 _FIRST: Final = "list-first-use"
@@ -72,29 +81,6 @@ class ListReport(Report):
     def errors(self) -> tuple[Change, ...]:
         """The findings that fail a check."""
         return tuple(each for each in self.findings if each.code not in NOTES)
-
-
-class Seen(NamedTuple):
-    """The last good list of a space: its number, and the SHA-256 hex of what was signed."""
-
-    number: int
-    digest: str
-
-
-class Signers(NamedTuple):
-    """Who signed a list.
-
-    Attributes:
-        counting: Owner and fingerprint of each key that signed it and may do so.
-        code: Why the list does not count, as a reason code; empty if it does.
-        detail: The same in words.
-        line: The place among the signature lines of the one that counts, else 0.
-    """
-
-    counting: tuple[str, ...]
-    code: str = ""
-    detail: str = ""
-    line: int = 0
 
 
 def list_folder(root: Root) -> Path | None:
@@ -197,97 +183,40 @@ def file_digest(place: Root, file: FileMode) -> str:
     return digest.hexdigest()
 
 
-def find_signers(listed: SpaceList, origin: Origin, trust: TrustSet, now: datetime) -> Signers:
-    """Return who signed a list, and whether it counts: one key that signed it may sign a list at ``origin``.
-
-    Args:
-        listed: The list.
-        origin: Space and bundle of the folder; the rest is not looked at.
-        trust: The keys of this run.
-        now: The moment by which keys and the list expire.
-    """
-    place = origin._replace(item_type="list", item_id=listed.name)
-    counting, first, unknown = list[str](), 0, list[str]()
-    for number, line in enumerate(listed.lines):
-        publics = {entry.fingerprint: entry for entry in trust.named(line.fingerprint)}
-        entry = next((each for each in publics.values() if listed.holds(line, each.public)), None)
-        if publics and entry is None:
-            return Signers((), "list-signature", f"key {line.fingerprint[:16]}", number)
-        if entry is None or not trust.may_sign(entry.fingerprint, place, now).counts:
-            unknown.append(line.fingerprint)
-            continue
-        first = first if counting else number
-        counting.append(f"{entry.owner} {entry.fingerprint}".strip())
-    wanted = trust.demanded(origin)
-    if origin.bundle and origin.space == Space.SYSTEM and listed.name != origin.bundle:
-        code, words = "list-name", f"the list is that of {listed.name!r}, this is {origin.bundle!r}"
-        return Signers(tuple(counting), code, words, first)
-    if wanted and counting and listed.lines[first].audience != wanted:
-        return Signers(tuple(counting), "list-name", audience_words(listed.lines[first].audience, wanted), first)
-    if now > listed.expires:
-        return Signers(tuple(counting), "list-expired", f"{listed.expires:%Y-%m-%d}", first)
-    if not counting:
-        return Signers((), "list-signer", f"no key that may sign it: {', '.join(unknown)}", 0)
-    return Signers(tuple(counting), line=first)
+def with_lists(load: TrustLoad, roots: Iterable[Root], now: datetime) -> TrustLoad:
+    """Return a trust set that knows what the lists of some roots prove at a moment; each list is read once."""
+    folders: dict[tuple[str, str, bool], list[Root]] = {}
+    for root in roots:
+        if list_folder(root) is not None:
+            folders.setdefault(place_of(root), []).append(root)
+    states = {place: state for place, covered in folders.items() if (state := _state(covered, load.trust, now))}
+    return load._replace(trust=replace(load.trust, lists=states))
 
 
-def with_lists(load: TrustLoad, roots: Iterable[Root]) -> TrustLoad:
-    """Return a trust set that knows what the lists of some roots say of files without a signature."""
-    return load._replace(trust=replace(load.trust, listed=_Lists(load.trust, roots)))
+def place_of(root: Root) -> tuple[str, str, bool]:
+    """Return under which key of :attr:`rye.trust.trust_set.TrustSet.lists` the list of a root stands."""
+    origin = root.origin("", "")
+    return origin.space, origin.bundle, bool(origin.folder)
 
 
-class _Lists:
-    """Reads the list of a space when a file without a signature is judged first, once in a run."""
-
-    def __init__(self, trust: TrustSet, roots: Iterable[Root]) -> None:
-        self._trust = trust
-        self._roots: dict[tuple[str, str, bool], list[Root]] = {}
-        for root in roots:
-            if list_folder(root) is not None:
-                self._roots.setdefault((str(root.space), root.bundle, root.client is not None), []).append(root)
-        self._read: dict[tuple[str, str, bool], ListedSpace | None] = {}
-
-    def __call__(self, space: str, bundle: str, *, of_client: bool) -> ListedSpace | None:
-        place = space, bundle, of_client
-        if place not in self._read:
-            roots = self._roots.get(place, [])
-            folder = list_folder(roots[0]) if roots else None
-            self._read[place] = None if folder is None else _listed_space(folder, roots, self._trust)
-        return self._read[place]
-
-
-def _listed_space(folder: Path, roots: list[Root], trust: TrustSet) -> ListedSpace | None:
+def _state(roots: Sequence[Root], trust: TrustSet, now: datetime) -> ListState | None:
+    folder = list_folder(roots[0]) or roots[0].path
     try:
         data = read_list(folder)
         if data is None:
             return None
         listed = parse_list(data)
-        older = None if is_own(roots[0]) else next(rollback(listed, last_seen(folder)), None)
+        seen = None if is_own(roots[0]) else last_seen(folder)  # another version of rye brings another list
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
-        return ListedSpace(code, error.message, "", "", "", error.message, None)
-    found = find_signers(listed, roots[0].origin("list", listed.name), trust, system_clock())
-    rows = (row for row in rows_of(listed, folder, roots) if not row.is_detached)
-    items = {(row.root.folder, str(row.file.item_type), row.file.item_id, row.file.suffix): row.sha256 for row in rows}
-    return space_of(listed, found, items, older.message if older else "")
+        return ListState(None, code, error.message)
+    state = judge_list(listed, origin=roots[0].origin("list", ""), trust=trust, now=now, seen=seen)
+    return state._replace(items=items_of(row for row in rows_of(listed, folder, roots) if not row.is_detached))
 
 
-def space_of(
-    listed: SpaceList, found: Signers, items: Mapping[tuple[str, str, str, str], str], older: str = ""
-) -> ListedSpace:
-    """Return what a list says of the items without a signature of their own.
-
-    Args:
-        listed: The list.
-        found: Who signed it.
-        items: As of :class:`rye.trust.trust_set.ListedSpace`.
-        older: Why it is older than one that was seen before; empty if it is not.
-    """
-    line = listed.lines[found.line]
-    code = "" if found.code == "list-signer" else found.code  # the key decides the verdict
-    if older and not code:
-        found, code = found._replace(detail=older), "list-rollback"
-    return ListedSpace(code, found.detail, line.fingerprint, line.signed_at, line.audience, listed.digest, items)
+def items_of(rows: Iterable[ListedItem]) -> dict[tuple[str, str, str, str], str]:
+    """Return rows of a list as :attr:`rye.trust.list.ListState.items` has them."""
+    return {(row.root.folder, str(row.file.item_type), row.file.item_id, row.file.suffix): row.sha256 for row in rows}
 
 
 class ListedItem(NamedTuple):
@@ -316,15 +245,12 @@ def rows_of(listed: SpaceList, folder: Path, roots: Iterable[Root]) -> Iterator[
                 yield ListedItem(root, file, row.sha256, row.mode, f"{path}{DETACHED_SUFFIX}" in listed.files)
 
 
-def check_list(
-    root: Root, *, trust: TrustSet, now: datetime, required: bool = False, remember: bool = True
-) -> ListReport:
+def check_list(root: Root, *, trust: TrustSet, required: bool = False, remember: bool = True) -> ListReport:
     """Compare a folder with its signed list.
 
     Args:
         root: A root in the folder.
-        trust: The keys of this run.
-        now: The moment of checking.
+        trust: The keys and lists of this run.
         required: Whether a folder without a list is a finding, and a record that cannot be kept one as well.
         remember: Whether to look at the last list that was seen, and to keep the number of this one if it is good.
 
@@ -333,18 +259,17 @@ def check_list(
     """
     folder = list_folder(root) or root.path
     report = ListReport(root.source, str(folder))
-    remember = remember and not is_own(root)  # another version of rye brings another list
+    remember = remember and not is_own(root)
     seen = last_seen(folder) if remember else None
-    try:
-        data = read_list(folder)
-        if data is None:
-            return replace(report, findings=tuple(_without_list(folder, seen, required=required)))
-        listed = parse_list(data)
-    except SigningError as error:
-        return replace(report, findings=(_fault(error.code, error.message),))
-    signers = find_signers(listed, root.origin("list", listed.name), trust, now)
-    faults = [_fault(signers.code, fault_words(signers))] if signers.code else []
-    faults += rollback(listed, seen)
+    state = trust.lists.get(place_of(root))
+    if state is None:
+        return replace(report, findings=tuple(_without_list(folder, seen, required=required)))
+    if state.listed is None:
+        read_list(folder)
+        return replace(report, findings=(_fault(state.code, state.detail),))
+    listed = state.listed
+    faults = [_fault(state.code, state.words)] if state.code else []
+    faults += [_fault("list-rollback", state.older)] if state.older and remember else []
     files, problems = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
     changes = [each for each in compare(listed.files, files) if not _is_below(each.path, unread)]
@@ -356,7 +281,7 @@ def check_list(
         number=listed.number,
         expires=listed.expires,
         listed=len(listed.files),
-        signers=signers.counting,
+        signers=state.signers,
         findings=(*faults, *changes),
         problems=tuple(error.message for error in problems),
     )
@@ -367,24 +292,6 @@ def _without_list(folder: Path, seen: Seen | None, *, required: bool) -> Iterato
         yield _fault("list-gone", f"{folder} had the list number {seen.number}, and it is gone")
     elif required:
         yield _fault("list-missing", f"{folder} has no signed list")
-
-
-def fault_words(signers: Signers) -> str:
-    """Return in words why a list does not count."""
-    words = {
-        "list-signature": f"a signature of the list does not match: {signers.detail}",
-        "list-signer": f"the list is signed with {signers.detail}",
-        "list-expired": f"the list expired on {signers.detail}",
-    }
-    return words.get(signers.code, signers.detail)
-
-
-def rollback(listed: SpaceList, seen: Seen | None) -> Iterator[Change]:
-    """Yield a finding where a list is older than one that was seen before, or another one of its number."""
-    if seen and listed.number < seen.number:
-        yield _fault("list-rollback", f"the list has number {listed.number}, and number {seen.number} was seen before")
-    elif seen and listed.number == seen.number and listed.digest != seen.digest:
-        yield _fault("list-rollback", f"another list with number {listed.number} was seen before")
 
 
 def _fault(code: str, message: str) -> Change:

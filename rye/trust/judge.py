@@ -14,7 +14,8 @@ from typing import Final
 
 from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
-from rye.trust.line import signed_message
+from rye.trust.line import ParsedLine, signed_message
+from rye.trust.list import ListState, Seen, SpaceList
 from rye.trust.model import BY_LIST, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature
 from rye.trust.reasons import ABOUT_KEY, REASONS, audience_words
 from rye.trust.trust_entry import TrustEntry
@@ -49,8 +50,7 @@ def judge(
         now: The moment of judging, which decides what has expired.
         verify: Returns whether the signature by a key over a message holds, given these as (key, signature, message).
     """
-    if evidence.code and evidence.may_be_listed:
-        evidence = trust.lists(evidence, origin)
+    evidence = by_list(evidence, origin, trust)
     # 1. A fault in the bytes, or no signature: no key can change that.
     if evidence.code:
         return _found(evidence.code, evidence, origin, detail=evidence.detail)
@@ -59,15 +59,14 @@ def judge(
     if not keys:
         standing = trust.may_sign(evidence.fingerprint, origin, now)
         return _found(standing.code, evidence, origin, detail=standing.detail)
-    # 3. The signature. What a skill's list signs is signed at the place of the skill's directive.
-    skill = evidence.skill
-    place = origin._replace(item_type="directive", item_id=skill, signed_id="") if skill else origin
+    # 3. The signature. It is made for one place: that of the skill's directive, of the list, or of the file itself.
+    place = _signed_place(evidence, origin, trust)
     key, signed_as = _signed_by(keys, evidence, place, verify)
     if not key:
         return _found("signature", evidence, origin)
-    # 4. The key: may it sign this file, and the skill that was signed with it?
+    # 4. The key: may it sign this file, and the skill or list by which it is signed?
     standing = trust.may_sign(key, origin, now)
-    if skill and standing.counts:
+    if standing.counts and place is not origin:
         standing = trust.may_sign(key, place, now)
     entry = standing.entry
     if not standing.counts and standing.code not in _UNTRUSTED_BUNDLE:
@@ -87,6 +86,87 @@ def judge(
     return _found(
         standing.code or _GOOD.get(evidence.format, "ok-unbound"), evidence, origin, entry=entry, detail=standing.detail
     )
+
+
+def by_list(evidence: Evidence, origin: Origin, trust: TrustSet) -> Evidence:
+    """Return the evidence that the list of its space gives a file without a signature; else its own.
+
+    A list that cannot be read speaks against every file that has no signature.
+    """
+    state = trust.list_of(origin) if evidence.may_be_listed else None
+    if state is None:
+        return evidence
+    code, detail, line = state.code, state.detail, state.line
+    if line is None:
+        return evidence._replace(code=code, detail=state.detail, format=BY_LIST, suffix="")
+    listed = state.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix))
+    if listed is None:
+        return evidence
+    if listed != (evidence.digest or evidence.content_digest):
+        code, detail = "list-changed", ""
+    elif code == "list-signer":  # the verdict says what is wrong with the key
+        code = ""
+    if state.older and not code:
+        code, detail = "list-rollback", state.older
+    return evidence._replace(
+        code=code,
+        detail=detail,
+        format=BY_LIST,
+        fingerprint=line.fingerprint,
+        signed_at=line.signed_at,
+        audience=line.audience,
+        suffix="",
+    )
+
+
+def judge_list(
+    listed: SpaceList, *, origin: Origin, trust: TrustSet, now: datetime, seen: Seen | None = None
+) -> ListState:
+    """Return what a list proves: it counts if one of the keys that signed it may sign a list at its place.
+
+    Args:
+        listed: The list.
+        origin: Space and bundle of its folder; the rest is not looked at.
+        trust: The keys of this run.
+        now: The moment by which keys and the list expire.
+        seen: The last good list that was seen here.
+    """
+    place = origin._replace(item_type="list", item_id=listed.name)
+    demanded, older = trust.demanded(origin), seen.older(listed) if seen else ""
+    counting, elsewhere, unknown = dict[str, ParsedLine](), list[ParsedLine](), list[str]()
+    for line in listed.lines:
+        publics = {entry.fingerprint: entry for entry in trust.named(line.fingerprint)}
+        entry = next((each for each in publics.values() if listed.holds(line, each.public)), None)
+        if publics and entry is None:
+            return ListState(listed, "list-signature", f"key {line.fingerprint[:16]}", (), line, older)
+        if entry is None or not trust.may_sign(entry.fingerprint, place, now).counts:
+            unknown.append(line.fingerprint)
+        elif demanded not in {"", line.audience}:
+            elsewhere.append(line)
+        else:
+            counting.setdefault(f"{entry.owner} {entry.fingerprint}".strip(), line)
+    line = next(iter([*counting.values(), *elsewhere, *listed.lines]))
+    state = ListState(listed, "", "", tuple(counting), line, older)
+    if origin.bundle and origin.space == "system" and listed.name != origin.bundle:
+        words = f"the list is that of {listed.name!r}, this is {origin.bundle!r}"
+        return state._replace(code="list-name", detail=words)
+    if elsewhere and not counting:
+        return state._replace(code="list-name", detail=audience_words(line.audience, demanded))
+    if now > listed.expires:
+        return state._replace(code="list-expired", detail=f"{listed.expires:%Y-%m-%d}")
+    if not counting:
+        return state._replace(code="list-signer", detail=f"no key that may sign it: {', '.join(unknown)}")
+    return state
+
+
+def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin:
+    """Return the place for which the signature of a file was made."""
+    if evidence.skill:
+        return origin._replace(item_type="directive", item_id=evidence.skill, signed_id="")
+    state = trust.list_of(origin) if evidence.format == BY_LIST else None
+    if state and state.listed:
+        return origin._replace(item_type="list", item_id=state.listed.name, signed_id="")
+    return origin
 
 
 def _found(

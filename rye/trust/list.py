@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final, NamedTuple, Unpack
 
 from rye._text import has_invisible
@@ -48,6 +49,13 @@ _CONFLICT: Final = re.compile(rb"^(?:<<<<<<<|>>>>>>>) ", re.MULTILINE)
 _SIGNATURE: Final = b"rye:signed:"
 _TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 _MAX_SIGNATURES: Final = 64
+_FAULTS: Final = MappingProxyType(
+    {
+        "list-signature": "a signature of the list does not match: {}",
+        "list-signer": "the list is signed with {}",
+        "list-expired": "the list expired on {}",
+    }
+)
 _NAMED: Final = 5
 
 
@@ -111,6 +119,54 @@ class SpaceList(NamedTuple):
             placement=Placement.LIST,
         )
         return signature is not None and line.digest == self.digest and key.verify(signature, message)
+
+
+class Seen(NamedTuple):
+    """The last good list of a space that was seen here: its number, and the SHA-256 hex of what was signed."""
+
+    number: int
+    digest: str
+
+    def older(self, listed: SpaceList) -> str:
+        """Return in words that a list is older than this one, or another one of its number; empty if it is not."""
+        if listed.number < self.number:
+            return f"the list has number {listed.number}, and number {self.number} was seen before"
+        if listed.number == self.number and listed.digest != self.digest:
+            return f"another list with number {listed.number} was seen before"
+        return ""
+
+
+class ListState(NamedTuple):
+    """What the list of a space proves under the keys of a run. It is made once, before any file is judged.
+
+    Attributes:
+        listed: What the list says; None if it cannot be read.
+        code: Why it does not count, as a reason code; empty if it does.
+        detail: The same in words.
+        signers: Owner and fingerprint of each key that signed it, for the audience demanded, and may do so.
+        line: The signature line that counts, else the first one; None if the list cannot be read.
+        older: In words, that it is older than a list seen before; empty if it is not.
+        items: (folder of a client, type, id, extension) → SHA-256 hex of the file, for items that the list may sign.
+    """
+
+    listed: SpaceList | None
+    code: str = ""
+    detail: str = ""
+    signers: tuple[str, ...] = ()
+    line: ParsedLine | None = None
+    older: str = ""
+    items: Mapping[tuple[str, str, str, str], str] = MappingProxyType({})
+
+    @property
+    def counts(self) -> bool:
+        """Whether the list is the newest one seen, and a key that may sign it did."""
+        return not (self.code or self.older)
+
+    @property
+    def words(self) -> str:
+        """Why it does not count, as a sentence."""
+        told = _FAULTS.get(self.code, "{}").format(self.detail)
+        return told or self.older
 
 
 class Change(NamedTuple):

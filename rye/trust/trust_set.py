@@ -12,42 +12,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from rye.trust.model import BY_LIST, Evidence, Origin, as_utc
+from rye.trust.list import ListState
+from rye.trust.model import Origin, as_utc
 from rye.trust.trust_entry import TrustEntry, TrustScope, bundle_of
 
 ANYWHERE = Origin("", "", "", "")
 """The place to ask about if a key counts anywhere at all. An empty field of a place stands for any value."""
 
 _RANKS = tuple(TrustScope)
-
-
-class ListedSpace(NamedTuple):
-    """What the list of a space says of the items that have no signature of their own.
-
-    Attributes:
-        code: Why the list is not valid, as a reason code; empty if it is.
-        detail: The same in words.
-        fingerprint, signed_at, audience: Of the signature that counts, else of the first one.
-        digest: SHA-256 hex of the bytes that are signed.
-        items: (folder of a client, type, id, extension) → SHA-256 of the file. None if the list cannot be read.
-    """
-
-    code: str
-    detail: str
-    fingerprint: str
-    signed_at: str
-    audience: str
-    digest: str
-    items: Mapping[tuple[str, str, str, str], str] | None
-
-
-class Listed(Protocol):
-    """Finds lists."""
-
-    def __call__(self, space: str, bundle: str, *, of_client: bool) -> ListedSpace | None:
-        """Return what the list of a space or bundle says; None without one. Clients' folders may have another."""
 
 
 class Standing(NamedTuple):
@@ -76,12 +50,12 @@ class TrustSet:
     Attributes:
         entries: The trust files.
         audience: The registry that signatures on the items of projects must name; empty to accept any and none.
-        listed: Returns what the list of a space or bundle says of files without a signature.
+        lists: (space, bundle, whether it is a client's folder) → its list.
     """
 
     entries: tuple[TrustEntry, ...] = ()
     audience: str = ""
-    listed: Listed | None = field(default=None, repr=False, compare=False)
+    lists: Mapping[tuple[str, str, bool], ListState] = field(default_factory=dict, repr=False, compare=False)
     _by_name: dict[str, tuple[TrustEntry, ...]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -194,27 +168,9 @@ class TrustSet:
         """
         return self.audience if origin.space == "project" else ""
 
-    def lists(self, evidence: Evidence, origin: Origin) -> Evidence:
-        """Return the evidence of a file by the list of its space, if it has no signature and is on the list."""
-        space = self.listed(origin.space, origin.bundle, of_client=bool(origin.folder)) if self.listed else None
-        if space is None:
-            return evidence
-        code, detail = space.code, space.detail
-        if space.items is not None:
-            named = space.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix))
-            if named is None:
-                return evidence
-            if named != (evidence.digest or evidence.content_digest):
-                code = "list-changed"
-        return evidence._replace(
-            code=code,
-            detail=detail,
-            format=BY_LIST,
-            fingerprint=space.fingerprint,
-            signed_at=space.signed_at,
-            audience=space.audience,
-            suffix="",
-        )
+    def list_of(self, origin: Origin) -> ListState | None:
+        """Return the list of the space or bundle that a file lies in; None if it has none."""
+        return self.lists.get((origin.space, origin.bundle, bool(origin.folder)))
 
     def digest(self, at: datetime) -> str:
         """Return the SHA-256 hex of everything that verdicts at a moment depend on, and nothing else.

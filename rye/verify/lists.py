@@ -161,7 +161,7 @@ class ListChecks:
     def _check(self, root: Root, folder: Path, *, required: bool) -> Iterator[tuple[Violation, Change] | Unchecked]:
         verifier = self.stream.verifier
         try:
-            report = check_list(root, trust=verifier.trust, now=verifier.now, required=required)
+            report = check_list(root, trust=verifier.trust, required=required)
         except EnvironmentFault as fault:
             yield Unchecked(fault.message, fault.code, fault.hint, str(folder))
             return

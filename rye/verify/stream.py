@@ -248,12 +248,13 @@ def stream_outcomes(
     by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
     named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
     extended = layout._replace(roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
-    load = with_lists(extended.load_trust(named_trust), extended.roots)
+    now = system_clock()
+    load = with_lists(extended.load_trust(named_trust), extended.roots, now)
     unread = {each.message for each in load.unreadable}
     stream = OutcomeStream(
         extended,
         targets,
-        Verifier(load.trust, system_clock(), digests),
+        Verifier(load.trust, now, digests),
         (
             *layout.warnings,
             *(f"{source} is left out by --client or RYE_CLIENTS, and not verified" for source in layout.left_out),
