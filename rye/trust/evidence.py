@@ -167,10 +167,9 @@ def inspect(
 
 def _unsigned(data: bytes, content: str, suffix: str) -> Evidence:
     """Return the evidence of a file without a signature; it has a digest, by which the list of its space names it."""
-    if number := line_elsewhere(data):
-        return Evidence(content, "envelope-elsewhere", str(number))
-    digest = "" if content else hashlib.sha256(data).hexdigest()
-    return Evidence(content, "no-envelope", digest=digest, suffix=suffix)
+    digest, number = "" if content else hashlib.sha256(data).hexdigest(), line_elsewhere(data)
+    code, detail = ("envelope-elsewhere", str(number)) if number else ("no-envelope", "")
+    return Evidence(content, code, detail, digest=digest, suffix=suffix)
 
 
 def _in_skill(

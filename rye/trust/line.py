@@ -44,7 +44,7 @@ _MARKS: Final = {suffix: before.rstrip() for suffix, (before, _) in COMMENT_MARK
 
 _TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
 _TAIL: Final = r":([0-9a-f]{64}):([A-Za-z0-9+/=_-]+):"
-_OWNER: Final = r"(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?"
+_OWNER: Final = r"(?:\|(?=[\w@.-]{3,64}(?![\w@.-]))[\w.-]+@[\w.-]+)?"
 
 
 def _commented(envelope: str) -> re.Pattern[str]:

@@ -165,7 +165,7 @@ class Evidence(NamedTuple):
     @property
     def may_be_listed(self) -> bool:
         """Whether the list of its space may sign the file: it has no signature of its own."""
-        return self.code == "no-envelope"
+        return self.code in {"no-envelope", "envelope-elsewhere"}
 
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""

@@ -98,7 +98,7 @@ class TrustSet:
 
     def _decide(self, entries: tuple[TrustEntry, ...], place: Origin, at: datetime) -> Standing:
         """Return the standing of a key by all its trust files, without regard to what might be done about it."""
-        barring = [entry for entry in entries if entry.bars and self._bars(entry, place, at)]
+        barring = [entry for entry in entries if entry.bars and self._bars(entry, place)]
         for entry in barring:
             if entry.revoked is not None:
                 return Standing("revoked", entry, f": {entry.revoked}" if any(entry.revoked) else "")
@@ -126,24 +126,30 @@ class TrustSet:
             return True
         signer = entry.signed_by
         return self._is_full(signer, at) and not any(
-            each.bars and self._bars(each, ANYWHERE, at) for each in self.named(signer)
+            each.bars and self._bars(each, ANYWHERE) for each in self.named(signer)
         )
 
     def _is_full(self, key: str, at: datetime) -> bool:
         """Return whether the user's own files trust a key without limits."""
         own = [entry for entry in self.named(key) if entry.is_users]
-        return bool(own) and all(each.patterns is None and not each.bars and not each.expired(at) for each in own)
+        return self._was_full(key) and not any(each.bars or each.expired(at) for each in own)
 
-    def _bars(self, entry: TrustEntry, place: Origin, at: datetime) -> bool:
+    def _was_full(self, key: str) -> bool:
+        """Return whether the user's own files trust a key without limits, or did before it was revoked or expired."""
+        own = [entry for entry in self.named(key) if entry.is_users]
+        return bool(own) and all(each.patterns is None for each in own)
+
+    def _bars(self, entry: TrustEntry, place: Origin) -> bool:
         """Return whether a file, which revokes its key or cannot be read, bars that key from a place.
 
-        Any file does that is in effect. Of two keys that revoke each other neither counts, so whether the key that
-        signed a revocation is revoked itself is not asked. In its own bundle a bundle's file always does, and in its
-        own project or bundle a file that cannot be read, whose signature may be what is broken.
+        A revocation stays in effect: it is asked whether its signer was ever trusted without limits, not whether that
+        key still counts. Else a key that is rotated or expires would bring a stolen one back. In its own bundle a
+        bundle's file always bars a key, and in its own project or bundle a file that cannot be read, whose signature
+        may be what is broken.
         """
         if entry.concerns(place) and (entry.scope is not TrustScope.PROJECT or entry.unread):
             return True
-        return not entry.built_in and self._is_full(entry.signed_by, at)
+        return not entry.built_in and self._was_full(entry.signed_by)
 
     def _signer_before(self, place: Origin, at: datetime) -> str:
         """Return in words that the user trusts a bundle by the name of other keys; empty if by none."""

@@ -163,6 +163,22 @@ CASES: list[tuple[str, Origin, str, list[TrustEntry]]] = [
         "revoked",
         [entry(ANN), entry(PAT), entry(PAT, PROJECT, signed_by=FULL, revoked=Revocation())],
     ),
+    (
+        "attack: the key that signed a revocation is rotated",
+        place(),
+        "revoked",
+        [
+            entry(ANN, revoked=Revocation()),
+            entry(PAT),
+            entry(PAT, PROJECT, signed_by=FULL, revoked=Revocation("stolen")),
+        ],
+    ),
+    (
+        "attack: the key that signed a revocation expires",
+        place(),
+        "revoked",
+        [entry(ANN, not_after=PAST), entry(PAT), entry(PAT, PROJECT, signed_by=FULL, revoked=Revocation("stolen"))],
+    ),
     ("attack: a stranger's project revokes", place(), "", [entry(PAT), entry(PAT, PROJECT, revoked=Revocation())]),
     (
         "a bundle revokes at home",
@@ -266,6 +282,10 @@ def naive_counts(entries: list[TrustEntry], key: str, where: Origin) -> bool:
         ]
         return bool(own) and not bad
 
+    def was_full(signer: str) -> bool:
+        own = [each for each in entries if each.fingerprint == signer and each.scope in users]
+        return bool(own) and all(each.patterns is None for each in own)
+
     def home(each: TrustEntry) -> bool:
         return each.scope in users or (where.space, where.bundle) == (
             "project" if each.scope is PROJECT else "system",
@@ -274,7 +294,7 @@ def naive_counts(entries: list[TrustEntry], key: str, where: Origin) -> bool:
 
     def bars(each: TrustEntry, anywhere: bool = False) -> bool:  # noqa: FBT001, FBT002 - a twin is short
         at_home = each.scope in users or (not anywhere and home(each) and (each.scope is BUNDLE or bool(each.unread)))
-        return bool(each.revoked or each.unread) and (at_home or (not each.built_in and full(each.signed_by)))
+        return bool(each.revoked or each.unread) and (at_home or (not each.built_in and was_full(each.signed_by)))
 
     def in_effect(each: TrustEntry) -> bool:
         signed = full(each.signed_by) and not any(
