@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from rye._report import Report
-from rye.errors import ArgumentError, EnvironmentFault, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
 from rye.keyring.changes import write_file
 from rye.parameters import ParameterError
 from rye.spaces.bundles import named_bundle
@@ -18,9 +18,12 @@ from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, last_seen, list_folder, read_list, save_seen
 from rye.spaces.model import Root, Space
+from rye.spaces.signed import read_item
 from rye.spaces.tree import FOLDER, is_listable
-from rye.trust.judge import judge_list
+from rye.spaces.walk import list_items_of
+from rye.trust.judge import judge, judge_list
 from rye.trust.keys import SigningKey
+from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import (
     LIST_FILE,
     Change,
@@ -32,14 +35,13 @@ from rye.trust.list import (
     parse_list,
     write_list,
 )
+from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
 
 DAYS = 90
 MAX_DAYS = 3650
 """For how many days a list is valid by default, and at most."""
-
-_NUMBER = re.compile(rb"^number: ([1-9]\d{0,8})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class ListSigned(Report):
         listed: How many files it names.
         fingerprint: Of the key that signs.
         signers: Owner and fingerprint of every key that has signed the present list and may do so.
-        changes: How the files differ from the present list.
+        changes: How the files differ from the present list. If that does not verify, every file that has no valid
+            signature of its own.
         warnings: Why the list may not count for this user.
     """
 
@@ -81,6 +84,7 @@ def sign_list(
     trust: TrustSet,
     days: int | None = None,
     add: bool = False,
+    dry_run: bool = False,
     confirm: Confirm = lambda _: None,
 ) -> ListSigned:
     """Write the list of a folder as the next number, signed with a key; or add a signature to the present list.
@@ -95,6 +99,7 @@ def sign_list(
         days: For how many days the list is valid; None for :data:`DAYS`, and to leave a good list with the same files
             as it is.
         add: Whether to add a signature.
+        dry_run: Whether to write nothing.
         confirm: As :data:`Confirm`.
 
     Raises:
@@ -109,7 +114,7 @@ def sign_list(
     data = read_list(folder) or b""
     work = _Work(root, folder, data, files, key, trust, now)
     done, content = work.add() if add else work.write(days)
-    if done.action == "unchanged":
+    if dry_run or done.action == "unchanged":
         return done
     confirm(done)
     if (read_list(folder) or b"") != data or _read_all(root, folder) != files:
@@ -149,16 +154,14 @@ class _Work:
 
     def write(self, days: int | None) -> tuple[ListSigned, bytes]:
         """Return what writing the next list does, and its bytes."""
-        present = None
-        with suppress(SigningError):  # one that cannot be read is replaced by a list of the files on disk
-            present = parse_list(self.data) if self.data else None
+        present = self._verified()
         name = present.name if present and not self.root.bundle else _name(self.root)
         done = self._plan("write", name, present)
         if present and not done.changes and days is None and self.now < present.expires and self._is_mine(present):
             return replace(done, action="unchanged"), self.data
         seen = last_seen(self.folder)
-        known = [*map(int, _NUMBER.findall(self.data[:65_536])), seen.number if seen else 0]
-        number, expires = 1 + max(known), (self.now + timedelta(days=days or DAYS)).replace(microsecond=0)
+        number = 1 + max(present.number if present else 0, seen.number if seen else 0)
+        expires = (self.now + timedelta(days=days or DAYS)).replace(microsecond=0)
         content = self._sign(name, write_list(name, number, expires, list(self.files.values())))
         return replace(done, number=number, expires=expires), content
 
@@ -193,8 +196,28 @@ class _Work:
             len(self.files),
             str(self.key.public.fingerprint),
             self._judged(present).signers if present else (),
-            compare(present.files, self.files) if present else (),
+            compare(present.files, self.files) if present else self._unsigned(),
         )
+
+    def _verified(self) -> SpaceList | None:
+        """Return the present list if a key that may sign it did; it may have expired."""
+        with suppress(SigningError):
+            present = parse_list(self.data) if self.data else None
+            if present and self._judged(present).code in {"", "list-expired"}:
+                return present
+        return None
+
+    def _unsigned(self) -> tuple[Change, ...]:
+        """Return every file that neither a signature of its own nor the user's trust vouches for."""
+        signed = {os.path.relpath(entry.source, self.folder) for entry in self.trust.entries if entry.signed_by}
+        for root, file in list_items_of([self.root])[0]:
+            with suppress(ItemError):
+                read = read_item(root, file.rel_path, file.item_type, file.item_id)
+                verdict = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now).verdict
+                if verdict is Verdict.TRUSTED:
+                    path = os.path.relpath(root.path / file.rel_path, self.folder)
+                    signed |= {path, f"{path}{DETACHED_SUFFIX}"}
+        return tuple(each for each in compare({}, self.files) if each.path not in signed)
 
     def _judged(self, present: SpaceList) -> ListState:
         """Return what the present list proves."""

@@ -47,7 +47,7 @@ class LoadedItem(Report):
     @property
     def space(self) -> str:
         """``project``, ``user`` or ``system``."""
-        return self.root.space.value
+        return str(self.root.space)
 
     @property
     def bundle(self) -> str:

@@ -37,7 +37,7 @@ class VerifiedItem(NamedTuple):
     @property
     def type(self) -> str:
         """``directive``, ``tool`` or ``knowledge``."""
-        return self.file.item_type.value
+        return str(self.file.item_type)
 
     @property
     def id(self) -> str:
@@ -47,7 +47,7 @@ class VerifiedItem(NamedTuple):
     @property
     def space(self) -> str:
         """``project``, ``user`` or ``system``."""
-        return self.root.space.value
+        return str(self.root.space)
 
     @property
     def bundle(self) -> str:
@@ -105,7 +105,7 @@ class Violation(Report):
     @property
     def space(self) -> str:
         """``project``, ``user`` or ``system``."""
-        return self.root.space.value
+        return str(self.root.space)
 
     @property
     def bundle(self) -> str:

@@ -112,16 +112,21 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
     key = Keyring(layout, passphrase=ask_passphrase).signing_key(options["key"])
 
     def confirm(plan: ListSigned) -> None:
-        if options["dry_run"]:
-            answer(plan, partial(render_list, dry_run=True), as_json=options["as_json"])
-            raise SystemExit(0)
-        foreign = any(plan.fingerprint not in each for each in plan.signers)
-        if (plan.action == "add" or (plan.changes and foreign)) and not options["yes"]:
+        is_own = plan.signers and all(plan.fingerprint in each for each in plan.signers)
+        if (plan.action == "add" or (plan.changes and not is_own)) and not options["yes"]:
             show((), render_list(plan, Terminal.of(sys.stderr), dry_run=True))
             require_yes("Sign this list?", hint="review the files; then: the same with --yes")
 
     trust = layout.load_trust(place.trust).trust
-    done = sign_list(where, key=key, trust=trust, days=options["expires"], add=options["add"], confirm=confirm)
+    done = sign_list(
+        where,
+        key=key,
+        trust=trust,
+        days=options["expires"],
+        add=options["add"],
+        dry_run=options["dry_run"],
+        confirm=confirm,
+    )
     answer(done, partial(render_list, dry_run=options["dry_run"]), as_json=options["as_json"])
     return 0
 

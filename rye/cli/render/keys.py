@@ -81,10 +81,11 @@ def render_list(done: ListSigned, terminal: Terminal, *, dry_run: bool) -> Itera
     """Yield who signed the present list, how the files differ from it, and what was or will be signed."""
     for signer in done.signers:
         yield f"signed by {inline(signer)}"
-    for change in done.changes[:_SHOWN]:
+    shown = done.changes if dry_run else done.changes[:_SHOWN]
+    for change in shown:
         yield f"  {terminal.style(change.code, 'yellow')}  {inline(change.message)}"
-    if len(done.changes) > _SHOWN:
-        yield f"  and {plural(len(done.changes) - _SHOWN, 'more change')}"
+    if len(done.changes) > len(shown):
+        yield f"  and {plural(len(done.changes) - len(shown), 'more change')}"
     what = f"list {inline(done.name)}, number {done.number}: {plural(done.listed, 'file')}"
     doing = "signed already" if done.action == "unchanged" else "would be signed" if dry_run else "signed"
     until = f"valid until {done.expires:%Y-%m-%d}"
