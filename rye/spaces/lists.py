@@ -266,10 +266,10 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False, remember:
         return replace(report, findings=tuple(_without_list(folder, seen, required=required)))
     if state.listed is None:
         read_list(folder)
-        return replace(report, findings=(_fault(state.code, state.detail),))
-    listed = state.listed
-    faults = [_fault(state.code, state.words)] if state.code else []
-    faults += [_fault("list-rollback", state.older)] if state.older and remember else []
+        return replace(report, findings=(Change(state.code, LIST_FILE, state.detail, list_digest(folder)),))
+    listed, digest = state.listed, list_digest(folder) if not state.counts else ""
+    faults = [Change(state.code, LIST_FILE, state.words, digest)] if state.code else []
+    faults += [Change("list-rollback", LIST_FILE, state.older, digest)] if state.older and remember else []
     files, problems = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
     changes = [each for each in compare(listed.files, files) if not _is_below(each.path, unread)]
@@ -285,6 +285,15 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False, remember:
         findings=(*faults, *changes),
         problems=tuple(error.message for error in problems),
     )
+
+
+def list_digest(folder: Path) -> str:
+    """Return the SHA-256 hex of a folder's list, of a link that of its target; empty where there are no bytes."""
+    mode = LINK if (folder / LIST_FILE).is_symlink() else PLAIN
+    try:
+        return file_digest(Root(Space.PROJECT, folder), FileMode(LIST_FILE, mode))
+    except (OSError, ItemError):
+        return ""
 
 
 def _without_list(folder: Path, seen: Seen | None, *, required: bool) -> Iterator[Change]:

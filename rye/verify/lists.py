@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError
 from rye.spaces.discover import project_root
-from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_folder
+from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_digest, list_folder
 from rye.spaces.model import Root, Space
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
@@ -179,11 +179,11 @@ class ListChecks:
         """Yield what a list lacks of what the policy demands."""
         if report.number and report.number < self.demand.number:
             words = f"the list has number {report.number}, the policy demands {self.demand.number}"
-            yield Change("list-number", LIST_FILE, words)
+            yield Change("list-number", LIST_FILE, words, list_digest(Path(report.root)))
         if report.number and len(report.signers) < self.demand.signers:
             count = len(report.signers)
             words = f"{count} of the keys that signed the list count, the policy demands {self.demand.signers}"
-            yield Change("list-signers", LIST_FILE, words)
+            yield Change("list-signers", LIST_FILE, words, list_digest(Path(report.root)))
 
     def _uncovered(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a root that is neither an item nor signed."""

@@ -84,7 +84,9 @@ class Verifier:
             except ItemError as error:
                 return _unchecked(error, root, file)
             signature = judge(evidence, origin=origin, trust=trust, now=now)
-        digest = sha256(data + listed).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
+        digest = ""
+        if self.digests or signature.verdict is not _TRUSTED:
+            digest = sha256(b"%d\n%b%b" % (len(data), data, listed) if listed else data).hexdigest()
         line = _line(data, file.suffix, evidence)
         return VerifiedItem(root, file, signature, line, digest, len(data))
 

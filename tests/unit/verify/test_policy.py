@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from rye.errors import ArgumentError, EnvironmentFault
+from rye.spaces.discover import project_root
+from rye.spaces.lists import files_below
 from rye.spaces.model import Root, Space
-from rye.trust.model import Signature, Verdict
+from rye.trust.keys import SigningKey
+from rye.trust.list import add_signature, write_list
+from rye.trust.model import Origin, Signature, Verdict
 from rye.verify.policy import EVERY_SPACE, MAX_POLICY_FILE, Demand, Policy, accept_findings, load_policy
 from rye.verify.report import Finding, VerifiedItem
 from tests.support.outcomes import judged, verification
-from tests.support.signed import ANN
+from tests.support.signed import ANN, BEA, EVE
+from tests.support.signed import NOW as SIGNED
 from tests.support.spacesim import SpaceSim
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -294,3 +299,72 @@ def test_a_list_meets_the_demands_or_gives_a_code(
     sim.registry().sign_list()
     after = [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
     assert after == codes
+
+
+def listed(sim: SpaceSim, *, key: SigningKey = ANN, number: int = 1, lines: Sequence[str] = ("",)) -> None:
+    """Sign the project's list by hand: with one line for each of the audiences."""
+    root, until = project_root(sim.project), datetime.now(UTC) + timedelta(days=30)
+    data = write_list("project", number, until, list(files_below(root.path, root)[0].values()))
+    origin = root.origin("list", "project")
+    for audience in lines:
+        data = add_signature(data, origin=origin, key=key, audience=audience, now=SIGNED)
+    (root.path / "rye.list").write_bytes(data)
+
+
+@pytest.fixture
+def listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """A project with an item without a signature, and a user of another machine who trusts ann."""
+    monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.trust(ANN)
+    sim.write("project", "knowledge/a.md", "# A\n")
+    return sim
+
+
+@pytest.mark.parametrize("lines", [("", ""), ("", "acme/shop")])
+def test_attack_two_signatures_of_one_key_on_a_list_are_one_signer(
+    tmp_path: Path, listing: SpaceSim, lines: Sequence[str]
+) -> None:
+    """A line written twice, or once more for another audience, adds no signer."""
+    policy = written(tmp_path, "list: {signers: 2}\n")
+    listed(listing, lines=lines)
+    found = listing.registry().check(space="project", policy=policy)
+    assert "list-signers" in [each.code for each in found if isinstance(each, Finding)]
+
+
+def test_attack_a_line_for_another_audience_does_not_count(tmp_path: Path, listing: SpaceSim) -> None:
+    """Where an audience is demanded, a key that signed the list for another one is no signer of it."""
+    listing.trust(BEA)
+    listed(listing, lines=("acme/ops",))
+    body = (listing.root("project") / "rye.list").read_bytes()
+    origin = Origin("project", "", "list", "project")
+    listing.write("project", "rye.list", add_signature(body, origin=origin, key=BEA, audience="acme/shop", now=SIGNED))
+    policy = written(tmp_path, "audience: acme/ops\nlist: {signers: 2}\n")
+    found = listing.registry().check(space="project", policy=policy)
+    assert "list-signers" in [each.code for each in found if isinstance(each, Finding)]
+
+
+def test_attack_a_key_limited_to_tools_signs_a_whole_list(listing: SpaceSim) -> None:
+    """Verification and search agree: the list does not count, and what it names is not trusted."""
+    listing.trust(BEA, patterns=("knowledge:*",))
+    listed(listing, key=BEA)
+    run = listing.registry().check(space="project")
+    assert {each.code for each in run if isinstance(each, Finding)} == {"limited", "list-signer"}
+    (hit,) = listing.registry().search("a", space="project").results
+    assert (hit.signature.verdict, hit.signature.code) == (Verdict.UNTRUSTED, "limited")
+
+
+def test_attack_an_accepted_finding_about_a_list_hides_the_next_list(tmp_path: Path, listing: SpaceSim) -> None:
+    """What is accepted is one list, byte for byte."""
+    policy = tmp_path / "policy.yaml"
+    listed(listing, key=EVE)
+    known = listing.registry().check(space="project")
+    accept_findings(policy, [each.identity for each in known if isinstance(each, Finding)])
+
+    def codes_of() -> list[str]:
+        run = listing.registry().check(space="project", policy=policy)
+        return [each.code for each in run if isinstance(each, Finding) and not each.accepted]
+
+    assert codes_of() == []
+    listed(listing, key=EVE, number=2)
+    assert "list-signer" in codes_of()
