@@ -49,7 +49,8 @@ def faceted(draw: st.DrawFn) -> tuple[Case, list[str], dict[str, int]]:
     case = draw(cases(verdicts=("unsigned",)))
     treatments = [draw(st.sampled_from(["unsigned", "signed", "unknown"])) for _ in case.docs]
     keys = sorted(read_corpus(case.docs, case.options.space).metadata_keys & METADATA_KEYS)
-    names = draw(st.lists(st.sampled_from([*NAMES, *keys]), min_size=1, max_size=5, unique=True))
+    drawn = draw(st.lists(st.sampled_from([*NAMES, *keys]), max_size=4, unique=True))
+    names = dict.fromkeys([*drawn, "signer"])  # always: few items have one, so few examples would count the others
     return case, treatments, {name: draw(st.sampled_from([1, 2, 10])) for name in names}
 
 
