@@ -140,6 +140,16 @@ def _fixed_name(rel_path: str) -> str:
     return next((name for name in names if name in _FIXED), "")
 
 
+def instructed_folder(rel_path: str) -> str | None:
+    """Return the folder that a file gives instructions for, below a project; None of any other file.
+
+    >>> instructed_folder("app/.github/copilot-instructions.md")
+    'app/'
+    """
+    name = _fixed_name(rel_path)
+    return rel_path[: -len(name)] if name and _FIXED[name].format == "instructions" else None
+
+
 def _folder_of_fixed(item_id: str) -> str:
     for path, fixed in _FIXED.items():
         folder, _, _ = path.rpartition("/")

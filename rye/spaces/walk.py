@@ -3,11 +3,12 @@
 A file is an item, the signature of an item, a second name of an item (a link to it), or something else. The index, the
 search for items to sign, the verification and its strict form read this one walk, so they never disagree.
 
-Links: a link to a file inside the root is followed; where the target is listed by its own path, the link is a second
-name of that item. A link that leads out of the root is reported and not followed. A link to a folder is followed in a
-root with ``directives``, ``tools`` and ``knowledge``; each real folder is listed once there, by its own path if it has
-one, which also ends loops. In the folder of a client, a link to a folder is reported unless what it leads to is listed
-under the same id, because the client would follow it.
+Links: a link to a file inside the root is followed. Where the target is listed by its own path, the link is reported:
+what is signed for one place would count in another. Only instructions may have a second name, in the same folder, as
+``CLAUDE.md -> AGENTS.md``. A link that leads out of the root is reported and not followed. A link to a folder is
+followed in a root with ``directives``, ``tools`` and ``knowledge``; each real folder is listed once there, by its own
+path if it has one, which also ends loops. In the folder of a client, a link to a folder is reported unless what it
+leads to is listed under the same id, because the client would follow it.
 
 The tree may change during the walk. What is gone when it is looked at is left out. Nothing that is read here is trusted
 later: :mod:`rye.spaces.read` opens every file below its folder again and checks what it opened.
@@ -38,6 +39,7 @@ from rye.items.clients import (
     PLUGIN,
     SKILL_FILE,
     SKILLS_FOLDER,
+    instructed_folder,
     is_covered,
     is_obeyed,
 )
@@ -119,7 +121,8 @@ class Walk:
 
     Attributes:
         problems: What could not be listed although it could be an item, so far: ``bad-name``, ``broken-link``,
-            ``link-escape``, ``not-a-file``, ``too-many-folders`` or ``unreadable``, each with its ``path``.
+            ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders`` or ``unreadable``, each with its
+            ``path``.
     """
 
     def __init__(self, root: Root, others: OtherFiles = "ignored") -> None:
@@ -366,7 +369,7 @@ class Walk:
         if not (named or is_folder):
             return False
         if client is not None and any(real == os.path.join(folder, path) for folder in self._alike):
-            return True
+            return self._take_alike(path, real, named=named)
         if not is_inside:
             self._report("link-escape", path, "the link leads out of the folder", "copy the files instead")
         elif not may_name_item(path):
@@ -374,12 +377,30 @@ class Walk:
         elif is_folder:
             return self._follow_folder(link._replace(real=real[len(self._real) + 1 :].replace(os.sep, "/")))
         elif stat.S_ISREG(status.st_mode):
-            if not own_path(self._root, real, base=self._real):
+            target = own_path(self._root, real, base=self._real)
+            if not target:
                 listing.items.append((path, status))
+            elif not is_second_name(self._root, path, target):
+                self._report_elsewhere(path, target)
             return True
         else:
             self._report("not-a-file", path, "the link leads to a pipe, socket or device", "items are regular files")
         return False
+
+    def _take_alike(self, path: str, real: str, *, named: bool) -> bool:
+        """Take a link to what another client reads under the same id; return whether it needs no other mention.
+
+        A skill may be linked, as its installers do; the strict form demands that a list names the link.
+        """
+        if self._root.space is Space.USER:
+            return True
+        if named:
+            self._report_elsewhere(path, os.path.relpath(real, self._around))
+        return named or self._others != "all"
+
+    def _report_elsewhere(self, path: str, target: str) -> None:
+        problem = f"the link leads to {target}, which is signed for its own place"
+        self._report("link-elsewhere", path, problem, "put a copy in its place and sign that, or remove the link")
 
     def _follow_folder(self, place: _Place) -> bool:
         """Queue the folder that a link inside leads to; report one that a client would follow to another id."""
@@ -554,6 +575,17 @@ def own_path(root: Root, real: str, *, base: str = "") -> str:
     return path if not hidden and root.find(path) else ""
 
 
+def is_second_name(root: Root, path: str, target: str) -> bool:
+    """Return whether a link may stand for the item that it leads to.
+
+    It may in the user space, and where both are the instructions for one folder, as ``CLAUDE.md -> AGENTS.md`` are.
+    """
+    if root.space is Space.USER:
+        return True
+    folders = {instructed_folder(path), instructed_folder(target)}
+    return root.client is not None and root.client.is_fixed and len(folders) == 1 and None not in folders
+
+
 def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> tuple[Root, ItemFile] | None:
     """Return the item that a name is a link to, in the first root that has such a link."""
     kinds = frozenset(item_types)
@@ -563,7 +595,7 @@ def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> t
                 file = root.find(path)
                 if file and (file.item_type, file.item_id) == (kind, item_id):
                     target = own_path(root, real_path(root.path / path))
-                    if target:
+                    if target and is_second_name(root, path, target):
                         return root, root.file(target)
     return None
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rye._files import real_path
 from rye.errors import EnvironmentFault, ItemError
 from rye.spaces.discover import project_root
 from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_digest, list_folder
-from rye.spaces.model import Root, Space
+from rye.spaces.model import Root, Space, is_within
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
-from rye.spaces.tree import MAX_FILES, FileMode
+from rye.spaces.tree import LINK, MAX_FILES, FileMode
 from rye.spaces.uncovered import beside_warning
 from rye.trust.list import LIST_FILE, Change
 from rye.trust.trust_store import TRUSTED_FOLDER
@@ -43,6 +44,7 @@ REMEDIES: Final = MappingProxyType(
         "file-changed": Remedy("put the listed file back, and compare the two", _SIGN),
         "file-mode": Remedy("give it the mode that is listed", _SIGN),
         "uncovered": Remedy("remove it, or have the space signed with a list", _SIGN),
+        "link-elsewhere": Remedy("put a copy in its place and sign that, or remove the link"),
         "list-missing": Remedy("ask the owner of the space for a signed list", _SIGN),
         "list-gone": Remedy("put rye.list back; if its owner has given it up, forget it: rye sign --list --forget"),
         "list-malformed": Remedy(_NEWEST, _SIGN),
@@ -198,9 +200,10 @@ class ListChecks:
     def _name(self, root: Root, file: FileMode) -> Iterator[tuple[Violation, Change] | Unchecked]:
         path = str(root.path / file.path)
         try:
-            change = Change(
-                "uncovered", file.path, f"no signature and no list covers {file.path}", file_digest(root, file)
-            )
+            code, words = "uncovered", f"no signature and no list covers {file.path}"
+            if file.mode == LINK and is_within(real_path(path), real_path(root.around)):
+                code, words = "link-elsewhere", f"no list names the link {file.path}"
+            change = Change(code, file.path, words, file_digest(root, file))
         except FileNotFoundError:
             return
         except (OSError, ItemError) as error:

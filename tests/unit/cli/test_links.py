@@ -30,11 +30,14 @@ def shop(tmp_path: Path) -> Workshop:
 LINKS = {
     "CLAUDE.md": "AGENTS.md",
     ".github/copilot-instructions.md": "../AGENTS.md",
+}
+ELSEWHERE = {
     "sub/AGENTS.md": "../AGENTS.md",
+    "GEMINI.md": "sub/AGENTS.md",
     ".claude/commands/b.md": "a.md",
     ".ai/knowledge/demo/page.md": "guide.md",
 }
-NAMES = ("directive:CLAUDE", "directive:copilot-instructions", "directive:sub/AGENTS", "directive:AGENTS")
+NAMES = ("directive:CLAUDE", "directive:copilot-instructions", "directive:AGENTS")
 
 
 def test_an_item_with_several_names_is_signed_and_found_once(shop: Workshop) -> None:
@@ -54,7 +57,7 @@ def test_each_name_shows_and_verifies_the_item(shop: Workshop, name: str) -> Non
     assert (done.status, "1 item: 1 trusted" in done.out) == (0, True)
 
 
-@pytest.mark.parametrize("link", ["CLAUDE.md", "sub/AGENTS.md", ".github/copilot-instructions.md"])
+@pytest.mark.parametrize("link", ["CLAUDE.md", ".github/copilot-instructions.md"])
 def test_the_path_of_a_link_names_the_item(shop: Workshop, link: str) -> None:
     """``rye sign`` and ``rye verify`` with the path of a link are about the file that it leads to."""
     (shop.project / "AGENTS.md").write_text(TEXT)
@@ -62,6 +65,22 @@ def test_the_path_of_a_link_names_the_item(shop: Workshop, link: str) -> None:
     assert shop.run("sign", link).status == 0
     assert shop.run("verify", link).status == 0
     assert (shop.project / link).is_symlink()
+
+
+@pytest.mark.parametrize("link", ELSEWHERE)
+def test_attack_a_link_moves_a_signed_file_to_another_place(shop: Workshop, link: str) -> None:
+    """A name that only links to what is signed elsewhere is reported, and is no name of the item."""
+    if not link.startswith("sub/"):
+        (shop.project / "sub/AGENTS.md").write_text(TEXT)
+    assert shop.run("sign", "--all").status == 0
+    assert shop.run("verify", "--space", "project").status == 0
+    (shop.project / link).symlink_to(ELSEWHERE[link])
+    done = shop.run("verify", "--space", "project")
+    assert (done.status, "which is signed for its own place" in done.err, Path(link).name in done.err) == (
+        2,
+        True,
+        True,
+    )
 
 
 def test_a_link_out_of_the_project_is_named_and_the_rest_is_signed(shop: Workshop, tmp_path: Path) -> None:
