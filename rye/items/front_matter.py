@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from rye.errors import ItemError
 from rye.items import yaml
+from rye.items.guarded import MAX_CHARS
 from rye.items.model import STATED_KEYS
 from rye.items.values import clean, line_of
 
@@ -127,7 +128,7 @@ def load_lines(text: str, *, as_text: frozenset[str] = frozenset(), level: int =
     list or a table. Of duplicate keys the last wins. Comments are left out where they are not indented.
     """
     lines = text.split("\n")
-    if len(lines) > _MOST_LINES or len(text) > yaml.MAX_CHARS:
+    if len(lines) > _MOST_LINES or len(text) > MAX_CHARS:
         return None
     entries: list[tuple[str, list[str]]] = []
     for line in lines:
