@@ -22,6 +22,18 @@ from rye.items.values import clean, line_of
 _OPENING = re.compile(r"(?<![ \t])[ \t]*+(?:---|(`{3,}+|~{3,}+)[ \t]*+ya?ml)[ \t]*+\n", re.IGNORECASE)
 _FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*+$", re.MULTILINE)
 _CUT = re.compile(r"(?<![ \t])[ \t]++#[^\s#!]")
+_BLANK_LINE = re.compile(r"[ \t]*+\n")
+_BELOW = re.compile(r"^(?:[ \t]*+$|#{1,6}[ \t])", re.MULTILINE)
+_HEADING = re.compile(r"\n[ \t]*+\n#{1,6}[ \t]")
+_ODD_SPACE = re.compile(r"^([^\W\d][\w.-]*+:)[^\S\x00-\x7f]++", re.MULTILINE)
+_PATTERN = re.compile(
+    r"^((?:applyTo|globs|paths):[ \t]++(?=[!%&*@{])|[ \t]*+-[ \t]++(?=\*(?![\w-])))([^\n]++)", re.MULTILINE
+)
+"""A pattern of files such as ``*.json``, as the value of a key that clients read as text, or in a list."""
+
+_NOT_YAML = "the metadata is not YAML, and was read line by line: "
+STATED_ABOVE = frozenset({"name", "title", "description", "category", "version"})
+"""Keys of which metadata states one where nothing else marks it as metadata."""
 
 
 class FrontMatter(NamedTuple):
@@ -61,23 +73,60 @@ def read_block(text: str, start: int = 0) -> FrontMatter | None:
     end_of_fence = fence and rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$"
     closing = (re.compile(end_of_fence, re.MULTILINE) if fence else _FRONT_MATTER_END).search(text, begin)
     if closing is None:
-        return None
-    values, note = _values(text[begin : closing.start()], line_of(text, begin))
+        return None if fence else _read_unclosed(text, begin)
+    source = text[begin : closing.start()]
+    values, note = _values(source, line_of(text, begin))
+    heading = _HEADING.search(source) if note.startswith(_NOT_YAML) and not fence else None
+    if heading and not _KEY.search(source, heading.end()):  # the line of --- is a rule in the text
+        return _read_unclosed(text, begin) or FrontMatter(values, closing.end(), note)
     return FrontMatter(values, closing.end(), note) if isinstance(values, dict) else None
 
 
-def _values(source: str, first_line: int) -> tuple[Any, str]:
-    """Return what a metadata block says, and a note where that is not all that its author wrote."""
+def _read_unclosed(text: str, begin: int) -> FrontMatter | None:
+    """Read front matter that no line closes, up to a blank line or a heading; None unless it states what a file is."""
+    blank = _BLANK_LINE.match(text, begin)
+    start = blank.end() if blank else begin
+    below = _BELOW.search(text, start)
+    end = below.start() if below else len(text)
     try:
-        values = yaml.load(source, as_text=STATED_KEYS, first_line=first_line)
+        values, _ = _values(text[start:end], 1)
+    except ItemError:
+        return None
+    if not isinstance(values, dict) or STATED_ABOVE.isdisjoint(values):
+        return None
+    line = line_of(text, begin) - 1
+    return FrontMatter(values, end, f"line {line}: the front matter is never closed; write a line of --- below it")
+
+
+def _values(source: str, first_line: int) -> tuple[Any, str]:
+    """Return what a metadata block says, and a note where clients may read it in another way."""
+    if space := _ODD_SPACE.search(source):
+        line = first_line + source.count("\n", 0, space.start())
+        values, _ = _values(_ODD_SPACE.sub(r"\1 ", source), first_line)
+        return values, f"line {line}: a no-break space follows {space[1]!r}; write a plain space"
+    try:
+        values = yaml.load(source, as_text=STATED_KEYS, first_line=first_line, unambiguous=True)
     except ItemError as error:
-        values = load_lines(source, as_text=STATED_KEYS) if error.code == "unparsable" else None
-        if values is None:
+        if error.code != "unparsable":
             raise
-        return values, f"the metadata is not YAML, and was read line by line: {error.message}"
+        return _read_anyway(source, first_line, error)
     if values is None and not source.strip():
         return {}, ""
     return values, _note_on_cut_values(source, first_line) if _CUT.search(source) else ""
+
+
+def _read_anyway(source: str, first_line: int, error: ItemError) -> tuple[Any, str]:
+    """Read what strict YAML refuses: with quotes around patterns of files, with a key twice, or line by line."""
+    quoted = _PATTERN.sub(lambda match: match[1] + "'" + match[2].rstrip().replace("'", "''") + "'", source)
+    if quoted != source:
+        return _values(quoted, first_line)
+    try:
+        return yaml.load(source, as_text=STATED_KEYS, first_line=first_line), error.message
+    except ItemError as refusal:
+        values = load_lines(source, as_text=STATED_KEYS) if refusal.code == "unparsable" else None
+        if values is None:
+            raise
+        return values, f"{_NOT_YAML}{error.message}"
 
 
 def _note_on_cut_values(source: str, first_line: int) -> str:

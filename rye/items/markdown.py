@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pyromark
 
 from rye.errors import ItemError
-from rye.items.front_matter import FrontMatter, read_block, skip_comments
+from rye.items.front_matter import STATED_ABOVE, FrontMatter, read_block, skip_comments
 from rye.items.model import Deferred, Draft, Import, ItemType, Section
 from rye.items.values import cut_blank_head
 
@@ -36,7 +36,6 @@ _NOT_UNDERLINED = re.compile(r"(?: {0,3}(?:```[^`\n]*+|~~~[^\n]*+)|[ \t]*+)(?![^
 _INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
 _METADATA_BLOCK = {"Start": {"MetadataBlock": "YamlStyle"}}
 
-_STATED_IN_FENCE = frozenset({"name", "title", "description", "category", "version"})
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
 _DIRECTIVE = re.compile(rb"^[ \t]*+(<directive)(?=[\s>/])", re.MULTILINE)
 _AT_PATH = re.compile(rb"@(?<![^\s(\[\"']@)([^\s@`]++)")
@@ -109,7 +108,7 @@ def _read_later_fence(text: str, start: int) -> tuple[str, FrontMatter] | None:
         block = read_block(text, begin)
     except ItemError:
         return None  # an example
-    if block is None or _STATED_IN_FENCE.isdisjoint(block.values):
+    if block is None or STATED_ABOVE.isdisjoint(block.values):
         return None
     return text[:begin] + _blank(text[begin : block.end]) + text[block.end :], block._replace(end=start)
 
