@@ -26,10 +26,9 @@ _BLANK_LINE = re.compile(r"[ \t]*+\n")
 _BELOW = re.compile(r"^(?:[ \t]*+$|#{1,6}[ \t])", re.MULTILINE)
 _HEADING = re.compile(r"\n[ \t]*+\n#{1,6}[ \t]")
 _ODD_SPACE = re.compile(r"^([^\W\d][\w.-]*+:)[^\S\x00-\x7f]++", re.MULTILINE)
-_PATTERN = re.compile(
-    r"^((?:applyTo|globs|paths):[ \t]++(?=[!%&*@{])|[ \t]*+-[ \t]++(?=\*(?![\w-])))([^\n]++)", re.MULTILINE
-)
-"""A pattern of files such as ``*.json``, as the value of a key that clients read as text, or in a list."""
+_PATTERNS = re.compile(r"^(?:applyTo|globs|paths):[^\n]*+(?:\n[ \t]*+-[ \t][^\n]*+)*+", re.MULTILINE)
+"""An entry with patterns of files such as ``*.json``, which clients read as text."""
+_PATTERN = re.compile(r"^(\w++:[ \t]++|[ \t]*+-[ \t]++)([!%&*@{][^\n]*+)", re.MULTILINE)
 
 _NOT_YAML = "the metadata is not YAML, and was read line by line: "
 STATED_ABOVE = frozenset({"name", "title", "description", "category", "version"})
@@ -117,7 +116,7 @@ def _values(source: str, first_line: int) -> tuple[Any, str]:
 
 def _read_anyway(source: str, first_line: int, error: ItemError) -> tuple[Any, str]:
     """Read what strict YAML refuses: with quotes around patterns of files, with a key twice, or line by line."""
-    quoted = _PATTERN.sub(lambda match: match[1] + "'" + match[2].rstrip().replace("'", "''") + "'", source)
+    quoted = _PATTERNS.sub(lambda entry: _PATTERN.sub(_quoted, entry[0]), source)
     if quoted != source:
         return _values(quoted, first_line)
     try:
@@ -127,6 +126,11 @@ def _read_anyway(source: str, first_line: int, error: ItemError) -> tuple[Any, s
         if values is None:
             raise
         return values, f"{_NOT_YAML}{error.message}"
+
+
+def _quoted(pattern: re.Match[str]) -> str:
+    text = pattern[2].rstrip().replace("'", "''")
+    return f"{pattern[1]}'{text}'"
 
 
 def _note_on_cut_values(source: str, first_line: int) -> str:

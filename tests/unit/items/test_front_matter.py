@@ -237,6 +237,7 @@ def test_a_no_break_space_behind_a_colon_is_a_space(space: str) -> None:
         (["globs: *'s.json  "], "*'s.json"),
         (["globs:", "  - *.json", "  - **/*.ts"], ["*.json", "**/*.ts"]),
         (["globs:"], None),
+        (["globs:", "- *.json"], ["*.json"]),
         (['globs: ["*.json", "*.ts"]'], ["*.json", "*.ts"]),
     ],
 )
@@ -247,6 +248,12 @@ def test_a_pattern_of_files_is_text(lines: list[str], value: object) -> None:
     other = skill("description: Rules: of JSON", *lines)
     assert (other.metadata["globs"], other.description) == (value, "Rules: of JSON")
     assert "was read line by line: line 2: " in other.note
+
+
+def test_a_list_in_a_text_gets_no_quotes() -> None:
+    """Only entries that name files are patterns."""
+    item = skill("description: |", "  - **Forms**", "license: a: b", "globs: *.pdf")
+    assert (item.metadata["description"], item.metadata["globs"]) == ("- **Forms**\n", "*.pdf")
 
 
 def test_an_alias_is_no_pattern() -> None:
