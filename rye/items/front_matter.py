@@ -99,33 +99,31 @@ def _read_unclosed(text: str, begin: int) -> FrontMatter | None:
 
 def _values(source: str, first_line: int) -> tuple[Any, str]:
     """Return what a metadata block says, and a note where clients may read it in another way."""
-    if space := _ODD_SPACE.search(source):
-        line = first_line + source.count("\n", 0, space.start())
-        values, _ = _values(_ODD_SPACE.sub(r"\1 ", source), first_line)
-        return values, f"line {line}: a no-break space follows {space[1]!r}; write a plain space"
     try:
         values = yaml.load(source, as_text=STATED_KEYS, first_line=first_line, unambiguous=True)
+        if isinstance(values, dict):
+            return values, _note_on_cut_values(source, first_line) if _CUT.search(source) else ""
+        refusal = None
     except ItemError as error:
         if error.code != "unparsable":
             raise
-        return _read_anyway(source, first_line, error)
-    if values is None and not source.strip():
-        return {}, ""
-    return values, _note_on_cut_values(source, first_line) if _CUT.search(source) else ""
-
-
-def _read_anyway(source: str, first_line: int, error: ItemError) -> tuple[Any, str]:
-    """Read what strict YAML refuses: with quotes around patterns of files, with a key twice, or line by line."""
-    quoted = _PATTERNS.sub(lambda entry: _PATTERN.sub(_quoted, entry[0]), source)
-    if quoted != source:
-        return _values(quoted, first_line)
+        refusal = error
+    spaced = _ODD_SPACE.search(source)
+    repaired = _ODD_SPACE.sub(r"\1 ", source)
+    repaired = _PATTERNS.sub(lambda entry: _PATTERN.sub(_quoted, entry[0]), repaired)
+    if repaired != source:
+        values, note = _values(repaired, first_line)
+        line = first_line + source.count("\n", 0, spaced.start()) if spaced else 0
+        return values, f"line {line}: a no-break space follows {spaced[1]!r}; write a plain space" if spaced else note
+    if refusal is None:
+        return values if source.strip() else {}, ""
     try:
-        return yaml.load(source, as_text=STATED_KEYS, first_line=first_line), error.message
-    except ItemError as refusal:
-        values = load_lines(source, as_text=STATED_KEYS) if refusal.code == "unparsable" else None
-        if values is None:
+        return yaml.load(source, as_text=STATED_KEYS, first_line=first_line), refusal.message  # such as a key twice
+    except ItemError as error:
+        lines = load_lines(source, as_text=STATED_KEYS) if error.code == "unparsable" else None
+        if lines is None:
             raise
-        return values, f"{_NOT_YAML}{error.message}"
+        return lines, f"{_NOT_YAML}{refusal.message}"
 
 
 def _quoted(pattern: re.Match[str]) -> str:
