@@ -24,7 +24,8 @@ LAYERS: Mapping[str, int] = {
         (
             "errors",
             "_files _process _report _resources _text parameters",
-            "embedding items query trust",
+            "embedding items query",
+            "trust",
             "spaces",
             "index",
             "keyring search",

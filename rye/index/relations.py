@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from rye.index.references import Lookup, import_lookups, lookups, mentions
 from rye.index.schema import TYPE_NAMES
 from rye.items.model import Item, ItemType
+from rye.items.values import NO_WORDS
 
 KINDS = (
     *("references", "executor", "requires", "extends", "supersedes", "superseded_by"),
@@ -62,7 +63,7 @@ _TAGGED = re.compile(
 )
 _HEAD = 1 << 16
 _TOKEN = re.compile(r"[^\s<>()\[\]{},;\"'`=]+")
-_NOTHING = frozenset({"", "null", "none", "~", "true", "false", "n/a", "-"})
+_NOTHING = frozenset({*NO_WORDS, "on", "true", "yes"})
 
 
 class Edge(NamedTuple):

@@ -19,6 +19,7 @@ import numpy as np
 
 from rye.index.arrays import Ints
 from rye.items.model import Item, ItemType
+from rye.items.values import says_no
 
 TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "headings", "symbols", "id")
 """Analyzed fields; the position in this tuple is the field's number in a segment."""
@@ -111,11 +112,8 @@ def hidden_states(item: Item) -> set[str]:
     """Return which of :data:`HIDDEN_STATES` the metadata of an item states."""
     metadata = item.metadata
     found = {str(metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
-    if metadata.get("superseded_by"):
-        found.add("superseded")
-    return found.union(
-        state for state in ("deprecated", "yanked") if metadata.get(state) not in (None, False, "", "false", "False")
-    )
+    keys = {"superseded_by": "superseded", "deprecated": "deprecated", "yanked": "yanked"}
+    return found.union(state for key, state in keys.items() if not says_no(metadata.get(key)))
 
 
 def keyword_columns(

@@ -149,7 +149,6 @@ _SCRIPT_IMPORTS = """
     (export_statement source: (string) @taken)
     (call_expression function: [(import) (identifier)] @by arguments: (arguments . [(string) (template_string)] @taken))
 """
-_DYNAMIC_IMPORT = re.compile(rb"\b(?:import|require)\s*+\(")
 
 
 @cache
@@ -162,14 +161,6 @@ def _import_query(suffix: str) -> Query:
 
 def _taken(root: Node, source: bytes, suffix: str) -> Iterator[Node]:
     """Yield the import statements of Python, else the string of each import."""
-    statements = [child for child in root.named_children if child.type.startswith(("import_", "export_"))]
-    if suffix == ".py":
-        if source.count(b"import") <= len(statements):  # each has the word once, so there are none within other code
-            yield from statements
-            return
-    elif not root.has_error and not _DYNAMIC_IMPORT.search(source):
-        yield from filter(None, (child.child_by_field_name("source") for child in statements))
-        return
     from tree_sitter import QueryCursor
 
     matches = [groups for _, groups in QueryCursor(_import_query(suffix)).matches(root)]

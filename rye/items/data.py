@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from dataclasses import replace
 from typing import Any
 
 from rye.errors import ItemError
 from rye.items import yaml
+from rye.items.guarded import load_json, load_toml
 from rye.items.model import STATED_KEYS, Draft, Symbol
-from rye.items.values import (
-    DESCRIPTION_CHARS,
-    MAX_DEPTH,
-    cut_blank_head,
-    integer,
-    jsonable,
-    line_of,
-    one_line,
-    too_deep,
-)
+from rye.items.values import DESCRIPTION_CHARS, cut_blank_head, jsonable, one_line
 
-_KEY = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
-_TOML_LONG_KEY = re.compile(rf"(?<![\w.-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{MAX_DEPTH}}}")
-"""A dotted key over which tomllib takes quadratic time; it is deeper than metadata may nest anyway."""
-_TOML_LINE = re.compile(r" \(at line (\d++), column \d++\)$")
 _STRING = r'"(?:[^"\\]++|\\.)*+"?+'  # to the end of the text where it is not closed, so that none is read twice
 _JSON_STRING = re.compile(rf"({_STRING})(\s*+:)?+", re.DOTALL)
 _JSON_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+", re.DOTALL)
@@ -43,20 +29,7 @@ def read_yaml(text: str) -> Draft:
 
 def read_toml(text: str) -> Draft:
     """Read a ``.toml`` item."""
-    if text.count(".") >= MAX_DEPTH and (long_key := _TOML_LONG_KEY.search(text)):
-        raise too_deep(line_of(text, long_key.start()))
-    try:
-        value = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        message = str(error)
-        place = _TOML_LINE.search(message)
-        line = int(place[1]) if place else line_of(text, len(text))
-        raise _unparsable("TOML", line, _TOML_LINE.sub("", message)) from None
-    except RecursionError:
-        raise too_deep() from None
-    except ValueError as error:  # an integer too long to read, or a date that does not exist
-        raise _unparsable("TOML", 1, str(error)) from None
-    return _draft(text, jsonable(value))
+    return _draft(text, jsonable(load_toml(text)))
 
 
 def read_json(text: str) -> Draft:
@@ -67,28 +40,19 @@ def read_json(text: str) -> Draft:
     """
     note = ""
     try:
-        value = _load_json(text)
+        value = load_json(text)
     except ItemError as error:
         if error.code != "unparsable" or '"mcpServers"' not in text:
             raise
         text = _without_comments(text)
         try:
-            value = _load_json(text)
+            value = load_json(text)
         except ItemError:
             raise error from None
         note = f"comments or trailing commas, for which some clients refuse the file: {error.message}"
     value = jsonable(value)
     servers = value.get("mcpServers") if isinstance(value, dict) else None
     return replace(_draft_of_servers(text, servers) if isinstance(servers, dict) else _draft(text, value), note=note)
-
-
-def _load_json(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=lambda _: None, parse_int=integer)
-    except json.JSONDecodeError as error:
-        raise _unparsable("JSON", error.lineno, error.msg) from None
-    except RecursionError:
-        raise too_deep() from None
 
 
 def _without_comments(text: str) -> str:
@@ -149,7 +113,3 @@ def _draft(text: str, value: Any) -> Draft:
     body, line = cut_blank_head(text)
     stated = value if isinstance(value, dict) else {}
     return Draft(metadata=stated, body=body, body_line=line, paragraph=lambda: header(text, "#")[1])
-
-
-def _unparsable(language: str, line: int, problem: str) -> ItemError:
-    return ItemError("unparsable", f"line {line}: {problem}", hint=f"fix the {language} there", line=line)

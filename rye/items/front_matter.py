@@ -15,12 +15,24 @@ from typing import Any, NamedTuple
 
 from rye.errors import ItemError
 from rye.items import yaml
+from rye.items.guarded import MAX_CHARS
 from rye.items.model import STATED_KEYS
 from rye.items.values import clean, line_of
 
 _OPENING = re.compile(r"(?<![ \t])[ \t]*+(?:---|(`{3,}+|~{3,}+)[ \t]*+ya?ml)[ \t]*+\n", re.IGNORECASE)
 _FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*+$", re.MULTILINE)
 _CUT = re.compile(r"(?<![ \t])[ \t]++#[^\s#!]")
+_BLANK_LINE = re.compile(r"[ \t]*+\n")
+_BELOW = re.compile(r"^(?:[ \t]*+$|#{1,6}[ \t])", re.MULTILINE)
+_HEADING = re.compile(r"\n[ \t]*+\n#{1,6}[ \t]")
+_ODD_SPACE = re.compile(r"^([^\W\d][\w.-]*+:)[^\S\x00-\x7f]++", re.MULTILINE)
+_PATTERNS = re.compile(r"^(?:applyTo|globs|paths):[^\n]*+(?:\n[ \t]*+-[ \t][^\n]*+)*+", re.MULTILINE)
+"""An entry with patterns of files such as ``*.json``, which clients read as text."""
+_PATTERN = re.compile(r"^(\w++:[ \t]++|[ \t]*+-[ \t]++)([!%&*@{][^\n]*+)", re.MULTILINE)
+
+_NOT_YAML = "the metadata is not YAML, and was read line by line: "
+STATED_ABOVE = frozenset({"name", "title", "description", "category", "version"})
+"""Keys of which metadata states one where nothing else marks it as metadata."""
 
 
 class FrontMatter(NamedTuple):
@@ -60,23 +72,63 @@ def read_block(text: str, start: int = 0) -> FrontMatter | None:
     end_of_fence = fence and rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$"
     closing = (re.compile(end_of_fence, re.MULTILINE) if fence else _FRONT_MATTER_END).search(text, begin)
     if closing is None:
-        return None
-    values, note = _values(text[begin : closing.start()], line_of(text, begin))
+        return None if fence else _read_unclosed(text, begin)
+    source = text[begin : closing.start()]
+    values, note = _values(source, line_of(text, begin))
+    heading = _HEADING.search(source) if note.startswith(_NOT_YAML) and not fence else None
+    if heading and not _KEY.search(source, heading.end()):  # the line of --- is a rule in the text
+        return _read_unclosed(text, begin) or FrontMatter(values, closing.end(), note)
     return FrontMatter(values, closing.end(), note) if isinstance(values, dict) else None
 
 
-def _values(source: str, first_line: int) -> tuple[Any, str]:
-    """Return what a metadata block says, and a note where that is not all that its author wrote."""
+def _read_unclosed(text: str, begin: int) -> FrontMatter | None:
+    """Read front matter that no line closes, up to a blank line or a heading; None unless it states what a file is."""
+    blank = _BLANK_LINE.match(text, begin)
+    start = blank.end() if blank else begin
+    below = _BELOW.search(text, start)
+    end = below.start() if below else len(text)
     try:
-        values = yaml.load(source, as_text=STATED_KEYS, first_line=first_line)
+        values, _ = _values(text[start:end], 1)
+    except ItemError:
+        return None
+    if not isinstance(values, dict) or STATED_ABOVE.isdisjoint(values):
+        return None
+    line = line_of(text, begin) - 1
+    return FrontMatter(values, end, f"line {line}: the front matter is never closed; write a line of --- below it")
+
+
+def _values(source: str, first_line: int) -> tuple[Any, str]:
+    """Return what a metadata block says, and a note where clients may read it in another way."""
+    try:
+        values = yaml.load(source, as_text=STATED_KEYS, first_line=first_line, unambiguous=True)
+        if isinstance(values, dict):
+            return values, _note_on_cut_values(source, first_line) if _CUT.search(source) else ""
+        refusal = None
     except ItemError as error:
-        values = load_lines(source, as_text=STATED_KEYS) if error.code == "unparsable" else None
-        if values is None:
+        if error.code != "unparsable":
             raise
-        return values, f"the metadata is not YAML, and was read line by line: {error.message}"
-    if values is None and not source.strip():
-        return {}, ""
-    return values, _note_on_cut_values(source, first_line) if _CUT.search(source) else ""
+        refusal = error
+    spaced = _ODD_SPACE.search(source)
+    repaired = _ODD_SPACE.sub(r"\1 ", source)
+    repaired = _PATTERNS.sub(lambda entry: _PATTERN.sub(_quoted, entry[0]), repaired)
+    if repaired != source:
+        values, note = _values(repaired, first_line)
+        line = first_line + source.count("\n", 0, spaced.start()) if spaced else 0
+        return values, f"line {line}: a no-break space follows {spaced[1]!r}; write a plain space" if spaced else note
+    if refusal is None:
+        return values if source.strip() else {}, ""
+    try:
+        return yaml.load(source, as_text=STATED_KEYS, first_line=first_line), refusal.message  # such as a key twice
+    except ItemError as error:
+        lines = load_lines(source, as_text=STATED_KEYS) if error.code == "unparsable" else None
+        if lines is None:
+            raise
+        return lines, f"{_NOT_YAML}{refusal.message}"
+
+
+def _quoted(pattern: re.Match[str]) -> str:
+    text = pattern[2].rstrip().replace("'", "''")
+    return f"{pattern[1]}'{text}'"
 
 
 def _note_on_cut_values(source: str, first_line: int) -> str:
@@ -127,7 +179,7 @@ def load_lines(text: str, *, as_text: frozenset[str] = frozenset(), level: int =
     list or a table. Of duplicate keys the last wins. Comments are left out where they are not indented.
     """
     lines = text.split("\n")
-    if len(lines) > _MOST_LINES or len(text) > yaml.MAX_CHARS:
+    if len(lines) > _MOST_LINES or len(text) > MAX_CHARS:
         return None
     entries: list[tuple[str, list[str]]] = []
     for line in lines:

@@ -13,30 +13,20 @@ from typing import Any, NamedTuple, TypeVar, cast
 import pyromark
 
 from rye.errors import ItemError
-from rye.items.front_matter import FrontMatter, read_block, skip_comments
+from rye.items.front_matter import STATED_ABOVE, FrontMatter, read_block, skip_comments
 from rye.items.model import Deferred, Draft, Import, ItemType, Section
 from rye.items.values import cut_blank_head
 
 MAX_HEADINGS = 10_000
 """Most headings of one file that open a section; what follows the last of them belongs to it."""
-_MAX_LINES = 40_000
-"""Most lines that are looked at as headings, those in code among them."""
 _MAX_IMPORTS = 10_000
 _MAX_EVENTS = 5_000
 """Events within which the first paragraph ends."""
 
-_LINE = re.compile(
-    r"\n([ \t]*+)(?=[-#=*+\d])"
-    r"(?:((?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(#{1,6}+)(?![^ \t\n])|(?:=++|-++)[ \t]*+(?![^\n]))"
-)
-"""A line that may be a heading, or underline one, with the newline before it."""
 _TO_ASCII = bytes(range(0x80)) + b"x" * 0x80
-_NOT_UNDERLINED = re.compile(r"(?: {0,3}(?:```[^`\n]*+|~~~[^\n]*+)|[ \t]*+)(?![^\n])")
-"""A line below which ``---`` underlines nothing: it opens or closes a fence, or is blank."""
 _INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
 _METADATA_BLOCK = {"Start": {"MetadataBlock": "YamlStyle"}}
 
-_STATED_IN_FENCE = frozenset({"name", "title", "description", "category", "version"})
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
 _DIRECTIVE = re.compile(rb"^[ \t]*+(<directive)(?=[\s>/])", re.MULTILINE)
 _AT_PATH = re.compile(rb"@(?<![^\s(\[\"']@)([^\s@`]++)")
@@ -109,7 +99,7 @@ def _read_later_fence(text: str, start: int) -> tuple[str, FrontMatter] | None:
         block = read_block(text, begin)
     except ItemError:
         return None  # an example
-    if block is None or _STATED_IN_FENCE.isdisjoint(block.values):
+    if block is None or STATED_ABOVE.isdisjoint(block.values):
         return None
     return text[:begin] + _blank(text[begin : block.end]) + text[block.end :], block._replace(end=start)
 
@@ -167,38 +157,6 @@ def _holding(places: Sequence[T], at: int) -> T | None:
 def _flat(data: bytes) -> str:
     """Return the text of UTF-8 with a letter for each byte that is not ASCII: places in it are places in the bytes."""
     return data.translate(_TO_ASCII).decode("ascii")
-
-
-def _headings(flat: str) -> list[_Heading]:
-    """Find the headings outside of quotes.
-
-    Nearly every heading is a line of ``#``. Such a line is a heading unless it lies in code or in HTML, and there a
-    link is not defined either. So above each such line a rule and a definition of a link are set, and the definitions
-    that the parser then finds tell which of the lines are headings. For 5,000 skills (38 MB) that takes 0.65 s of
-    processor time, all events 1.56 s. A text that may have underlined headings, or headings in the line of a list item,
-    is read by its events.
-    """
-    if flat.startswith("---"):
-        return _blocks(flat).headings
-    source = f"\n{flat}"
-    pieces, done, found = list[str](), 0, list[tuple[int, int]]()
-    for match in islice(_LINE.finditer(source), _MAX_LINES):
-        indent, markers, marks = match.groups()
-        if not marks:
-            above = source.rfind("\n", 0, match.start()) + 1
-            if not _NOT_UNDERLINED.match(source, above):
-                return _blocks(flat).headings
-            continue
-        if markers:
-            return _blocks(flat).headings
-        at = match.start(3)
-        pieces.append(f"{source[done:at]}_ _ _\n{indent}[\x01{len(found)}]: x\n{indent}")
-        found.append((len(marks), at - 1))
-        done = at
-    pieces.append(source[done:])
-    definitions = pyromark.reference_definitions("".join(pieces), options=_tables(flat)) if found else ()
-    shown = [found[int(label[1:])] for label in definitions if label[0] == "\x01"]
-    return [(level, at, _line_end(flat, at)) for level, at in shown[:MAX_HEADINGS]]
 
 
 def _line_end(flat: str, at: int) -> int:
@@ -272,14 +230,14 @@ def _title(text: str) -> str:
     if text.startswith("# "):
         return _heading_text(text.partition("\n")[0])
     data = text.encode()
-    headings = _headings(_flat(data))
+    headings = _blocks(_flat(data)).headings
     return next((_heading_text(str(data[start:end], "utf-8")) for level, start, end in headings if level == 1), "")
 
 
 def _sections(text: str, body_line: int) -> Iterator[Section]:
     data = text.encode()
     flat = _flat(data)
-    headings = _headings(flat)
+    headings = _blocks(flat).headings
     starts = [flat.rfind("\n", 0, start) + 1 for _, start, _ in headings] + [len(flat)]
     first = str(data[: starts[0]], "utf-8")
     if first.strip():

@@ -256,3 +256,18 @@ def tags_of(value: Any) -> tuple[str, ...]:
     else:
         parts = [text_of(value)]
     return tuple(dict.fromkeys(part for part in parts if part))
+
+
+NO_WORDS = frozenset({"", "-", "0", "~", "false", "n", "n/a", "never", "nil", "no", "none", "not", "null", "off"})
+"""Texts, in lower case, by which metadata says no."""
+
+
+def says_no(value: Any) -> bool:
+    """Return whether a metadata value says no: none is there, it is empty, false or zero, or a word for it.
+
+    >>> [says_no(value) for value in ("no", "Off", [], 0, "yes", "knowledge:new")]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(value, str):
+        return value.strip().casefold() in NO_WORDS
+    return all(map(says_no, value)) if isinstance(value, list) else not value

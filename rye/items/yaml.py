@@ -18,10 +18,11 @@ from typing import Any
 import yaml
 
 from rye.errors import ItemError
+from rye.items.guarded import MAX_CHARS, refuse_long, unparsable
 from rye.items.values import MAX_DEPTH, MAX_VALUES, clean, integer, iso, key_text, too_deep, too_many
 
-MAX_CHARS = 1 << 20
-"""Longest YAML text that is read."""
+_MAX_TAGS = 100
+"""Most ``%TAG`` directives; libyaml takes quadratic time for them."""
 
 _FEW = 500
 """Signs that open a collection, or columns of indentation, that need no look at how deep they nest."""
@@ -63,7 +64,7 @@ def load(
     """Return the first document of ``text`` as dicts with string keys, lists and scalars; None when it is empty.
 
     Args:
-        text: YAML of at most :data:`MAX_CHARS` characters.
+        text: YAML of at most :data:`rye.items.guarded.MAX_CHARS` characters.
         as_text: Top-level keys whose plain scalars stay as written, so that ``version: 1.10`` is not a number.
         first_line: The line of the file on which ``text`` begins, for messages.
         unambiguous: Refuse duplicate keys, keys that are not scalars, and a second document.
@@ -78,8 +79,9 @@ def load(
 
 def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
     """Return the root node of the first document; None when there is none."""
-    if len(text) > MAX_CHARS:
-        raise ItemError("too-large", f"YAML of {len(text):,} characters", hint=f"keep it below {MAX_CHARS:,}")
+    refuse_long(text, "YAML", MAX_CHARS)
+    if text.count("%TAG") > _MAX_TAGS:
+        raise unparsable(first_line, f"there are more than {_MAX_TAGS} %TAG directives", "remove them")
     try:
         if len(text) > MAX_VALUES or sum(map(text.count, "[{?-")) > _FEW or f"\n{' ' * _FEW}" in text:
             _check_budgets(text, first_line)
@@ -122,11 +124,6 @@ def _refusal(error: yaml.YAMLError, first_line: int) -> ItemError:
     if problem == "exceeded maximum nesting depth":  # libyaml's own limit, which it meets while it composes
         return too_deep(line)
     return unparsable(line, clean(str(problem)), "fix the YAML there; text with ': ' or ' #' in it needs quotes")
-
-
-def unparsable(line: int, problem: str, hint: str) -> ItemError:
-    """Return the error for text that cannot be read, with its line in the file."""
-    return ItemError("unparsable", f"line {line}: {problem}", hint=hint, line=line)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,9 @@ from rye.errors import EnvironmentFault, RyeError, SigningError
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_store import read_trust_bytes
 
+_LONGEST_KEPT = 1 << 20
+"""Bytes of the longest file that is put back when a later write fails."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrustChange(Report):
@@ -127,7 +130,7 @@ def _contents(changes: Sequence[TrustChange]) -> dict[Path, bytes | None]:
 
 
 def _content(path: Path) -> bytes | None:
-    return read_trust_bytes(path) if path.is_file() else None
+    return read_trust_bytes(path, _LONGEST_KEPT) if path.is_file() else None
 
 
 def write_file(path: Path, data: bytes | None) -> None:

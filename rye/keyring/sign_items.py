@@ -26,7 +26,7 @@ from rye.spaces.lists import keys_of_list
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
-from rye.spaces.state import SETTINGS, judge_settings, settings_place
+from rye.spaces.state import MAX_SETTINGS, SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
 from rye.spaces.tree import PLAIN, is_listable
 from rye.spaces.uncovered import named_files
@@ -276,7 +276,10 @@ def sign_bundle(
         job.judge(load.trust)
     fingerprint = trust_file = ""
     rows = [job.row(changed=False) for job in jobs]
-    settings = read_trust_bytes(home / SETTINGS) if (home / SETTINGS).is_file() else b""
+    settings = read_trust_bytes(home / SETTINGS, MAX_SETTINGS) if (home / SETTINGS).is_file() else b""
+    if len(settings) > MAX_SETTINGS:
+        message = f"{home / SETTINGS} has more than {MAX_SETTINGS:,} bytes"
+        raise SigningError("invalid-items", message, hint="shorten it and sign again; nothing was written")
     known = judge_settings(bundle, settings, trust=load.trust, now=system_clock())
     stale = bool(settings) and (force or known.verdict is not Verdict.TRUSTED)
     if force or stale or any(job.code for job in jobs):

@@ -65,7 +65,6 @@ def load_item(
             *reading(name, f"{kind}:{item_id}"),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
-            *filter(None, [found_item.item.note]),
             *(warn_beside(part.root, paths[0]) if runs else ()),
         ),
     )

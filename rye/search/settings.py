@@ -32,12 +32,11 @@ from rye.parameters import BoostParts, Parameter, ParameterError, check_all, par
 from rye.search.fields import TEXT_FIELDS, Overrides
 from rye.spaces.bundles import is_own
 from rye.spaces.model import Root
-from rye.spaces.state import SETTINGS, judge_settings
+from rye.spaces.state import MAX_SETTINGS, SETTINGS, judge_settings
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 
 MAX_WEIGHT = 100.0
-_MAX_BYTES = 1 << 16
 _SHOWN_CHARS = 80
 _EVERYONES = ("weights",)
 _USERS = ("weights", "source_boosts", "semantic", "index")
@@ -219,7 +218,7 @@ def _parsed(path: Path, data: bytes, known: Sequence[str]) -> tuple[Mapping[str,
     except (ItemError, UnicodeDecodeError) as error:
         return {}, f"{path} is left out: {error}"
     table = {} if table is None else table
-    fault = f"it has more than {_MAX_BYTES:,} bytes" if len(data) > _MAX_BYTES else ""
+    fault = f"it has more than {MAX_SETTINGS:,} bytes" if len(data) > MAX_SETTINGS else ""
     if not fault and (not isinstance(table, Mapping) or table.keys() - set(known)):
         fault = f"it may hold only {', '.join(map(repr, known))}"
     return ({}, f"{path} is left out: {fault}") if fault else (table, "")
@@ -238,7 +237,7 @@ def _bytes(path: Path) -> bytes:
     if not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file")
     with path.open("rb") as handle:
-        return handle.read(_MAX_BYTES + 1)
+        return handle.read(MAX_SETTINGS + 1)
 
 
 def _weights_fault(weights: Any) -> str:

@@ -8,22 +8,21 @@ SHA-256 over path and content of every regular file, in the order that JavaScrip
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rye._text import inline
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
+from rye.items.guarded import load_json
 from rye.spaces.model import MODULES, Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.signed import scan_skill
 from rye.spaces.tree import LINK
 
 LOCK_FILE: Final = "skills-lock.json"
-_MAX_BYTES: Final = 1 << 22
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _ORDER: Final = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
 """The order of the root collation of CLDR for ASCII; of letters that differ in case alone, the small one is first."""
@@ -58,10 +57,10 @@ def read_lock(project: Path) -> dict[str, LockedSkill]:
     except OSError:
         return {}
     try:
-        table: Any = json.loads(data) if len(data) <= _MAX_BYTES else {}
+        table = load_json(data.decode("utf-8-sig"))
         skills = table["skills"].items() if table["version"] == 1 else [("", {})]
         rows = [(name, row["source"], row.get("ref", ""), row["computedHash"]) for name, row in skills]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ItemError, UnicodeDecodeError, TypeError, KeyError, AttributeError):
         rows = [(None, "", "", "")]
     if not all(isinstance(text, str) for row in rows for text in row):
         message = f"{LOCK_FILE} is not a lock file of version 1"

@@ -48,6 +48,9 @@ MAX_RECORD: Final = 1 << 26
 SETTINGS: Final = Path("config", "search.yaml")
 """Where the settings of a space stand below its root."""
 
+MAX_SETTINGS: Final = 1 << 16
+"""Bytes of the longest file of settings."""
+
 
 def settings_place(bundle: str) -> Origin:
     """Return what the signature of a bundle's settings names, so that it holds for no other bundle."""

@@ -11,15 +11,19 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from rye.errors import SigningError
+from rye.errors import ItemError, SigningError
+from rye.items.guarded import load_toml
 from rye.trust.evidence import inspect
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import sign_bytes, signed_message
 from rye.trust.model import EnvelopeFormat, Origin, as_utc
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 
-MAX_TRUST_FILE: Final = 65_536
-"""A longer trust file is refused."""
+MAX_TRUST_FILE: Final = 8_192
+"""Bytes of the longest trust file that is read or written."""
+
+_SIGNATURE_BYTES: Final = 512
+"""Bytes left free for the signature line of an endorsement."""
 
 _ITEMS: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
 _BUNDLE: Final = re.compile(r"[\w.+-]+(?:#\d+)?")
@@ -56,14 +60,12 @@ def parse_trust_file(
         SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another
             fingerprint than its key has, ``weak-key`` when the key cannot bind a message.
     """
-    import tomllib
-
     if len(data) > MAX_TRUST_FILE:
-        _refuse(source, f"is longer than {MAX_TRUST_FILE} bytes")
+        _refuse(source, f"is longer than {MAX_TRUST_FILE:,} bytes")
     try:
-        table: dict[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as fault:
-        _refuse(source, f"is not TOML: {fault}")
+        table = load_toml(data.decode("utf-8-sig"))
+    except (ItemError, UnicodeDecodeError) as fault:
+        _refuse(source, f"is not TOML: {getattr(fault, 'message', fault)}")
     _refuse_unknown(table, source)
     public = _public_key(table, source)
     stated = table.get("fingerprint")
@@ -104,7 +106,8 @@ def trust_file_bytes(
     not take a new one for a renamed one, which would conflict where two branches add one and remove the same.
 
     Raises:
-        SigningError: ``trust-file`` when the owner, a pattern or the revocation cannot be written.
+        SigningError: ``trust-file`` when the owner, a pattern or the revocation cannot be written, or the file would
+            be longer than :data:`MAX_TRUST_FILE`.
     """
     lines = [
         'version = "1.0.0"',
@@ -123,7 +126,10 @@ def trust_file_bytes(
     if revoked is not None:
         reason, day = _quoted(revoked.reason, "revoked.reason"), _quoted(revoked.date, "revoked.date")
         lines += ["[revoked]", f"reason = {reason}", f"date = {day}", ""]
-    return "\n".join(lines).encode()
+    data = "\n".join(lines).encode()
+    if len(data) > MAX_TRUST_FILE - _SIGNATURE_BYTES:
+        _refuse("", f"would be longer than {MAX_TRUST_FILE:,} bytes; name fewer items in for")
+    return data
 
 
 def restate(entry: TrustEntry) -> bytes:

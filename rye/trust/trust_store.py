@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,6 +28,9 @@ from rye.trust.trust_set import TrustSet
 
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 
+MAX_TRUST_FILES: Final = 256
+"""Trust files of one folder that are read: the first by name."""
+
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
 
@@ -41,7 +45,7 @@ class UnreadTrust(NamedTuple):
 
     Attributes:
         path: The file or folder.
-        message: The sentence that warns of it.
+        message: The sentence that warns of it; empty where that of the folder does.
         scope: As that of its entry would be; so are ``bundle`` and ``signed_by``.
         fault: Why it cannot be read.
         name: The fingerprint that is its name, else empty.
@@ -55,19 +59,17 @@ class UnreadTrust(NamedTuple):
     signed_by: str = ""
     name: str = ""
 
-    def entries(self, known: Iterable[TrustEntry]) -> Iterator[TrustEntry]:
-        """Yield the entries that stand for the file in a trust set, if its key is among those that are known."""
-        for public in dict.fromkeys(entry.public for entry in known):
-            if self.name in public.names:
-                yield TrustEntry(
-                    public,
-                    "",
-                    self.scope,
-                    bundle=self.bundle,
-                    signed_by=self.signed_by,
-                    source=str(self.path),
-                    unread=self.fault.message,
-                )
+    def entry(self, public: PublicKey) -> TrustEntry:
+        """Return the entry that stands for the file in a trust set, where its name is that of this key."""
+        return TrustEntry(
+            public,
+            "",
+            self.scope,
+            bundle=self.bundle,
+            signed_by=self.signed_by,
+            source=str(self.path),
+            unread=self.fault.message,
+        )
 
 
 class TrustLoad(NamedTuple):
@@ -162,8 +164,12 @@ class _Found:
 
     def load(self) -> TrustLoad:
         """Return the trust set and the warnings."""
-        barring = [entry for each in self._unread if each.name for entry in each.entries(self.entries)]
-        warnings = [each.message for each in self._unread]
+        named = {(name, entry.public) for entry in self.entries for name in entry.public.names}
+        keys = defaultdict[str, list[PublicKey]](list)
+        for name, public in named:
+            keys[name].append(public)
+        barring = [each.entry(public) for each in self._unread if each.name for public in keys.get(each.name, ())]
+        warnings = [each.message for each in self._unread if each.message]
         unreadable = tuple(each for each in self._unread if each.scope.is_users and not each.name)
         return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), unreadable)
 
@@ -203,7 +209,7 @@ class _Found:
             if fault is not None:
                 raise fault
             _refuse_leading_out(folder, root)
-            paths = trust_paths(folder)
+            paths = self._first(trust_paths(folder), folder, scope, bundle)
         except NotADirectoryError:
             pass
         except OSError as error:
@@ -234,11 +240,26 @@ class _Found:
                     source=str(path),
                 )
             except (SigningError, EnvironmentFault) as error:
-                message, stem = f"trust file {path} is left out: {error.message}", path.stem.casefold()
-                name = stem if _FINGERPRINT.fullmatch(stem) else ""
-                self._unread.append(UnreadTrust(path, message, scope, error, bundle, signed_by, name))
+                message = f"trust file {path} is left out: {error.message}"
+                self._unread.append(UnreadTrust(path, message, scope, error, bundle, signed_by, _key_name(path)))
             else:
                 self.entries.append(entry)
+
+    def _first(self, paths: list[Path], folder: Path, scope: TrustScope, bundle: str) -> list[Path]:
+        """Return the first :data:`MAX_TRUST_FILES`; warn once of the others, and bar the keys in their names."""
+        if len(paths) > MAX_TRUST_FILES:
+            message = f"{folder} holds {len(paths):,} trust files; rye reads the first {MAX_TRUST_FILES} by name"
+            fault = SigningError("trust-file", message, hint="remove the trust files that you do not need")
+            self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
+            others = ((path, _key_name(path)) for path in paths[MAX_TRUST_FILES:])
+            self._unread += [UnreadTrust(path, "", scope, fault, bundle, name=name) for path, name in others if name]
+        return paths[:MAX_TRUST_FILES]
+
+
+def _key_name(path: Path) -> str:
+    """Return the fingerprint that a trust file is named after, else empty."""
+    stem = path.stem.casefold()
+    return stem if _FINGERPRINT.fullmatch(stem) else ""
 
 
 def _refuse_leading_out(path: Path, root: Path | None) -> None:
@@ -262,8 +283,8 @@ def trust_paths(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".toml" and path.name[0] not in "._")
 
 
-def read_trust_bytes(path: Path) -> bytes:
-    """Return the bytes of a trust file or public key, at most one more than allowed; a pipe is not waited for.
+def read_trust_bytes(path: Path, limit: int = MAX_TRUST_FILE) -> bytes:
+    """Return the bytes of a trust file or public key, at most one more than ``limit``; a pipe is not waited for.
 
     Raises:
         SigningError: ``not-a-file``.
@@ -273,7 +294,7 @@ def read_trust_bytes(path: Path) -> bytes:
         if not path.is_file():
             raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
         with path.open("rb") as stream:
-            return stream.read(MAX_TRUST_FILE + 1)
+            return stream.read(limit + 1)
     except OSError as fault:
         raise EnvironmentFault(
             "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"

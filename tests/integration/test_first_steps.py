@@ -284,3 +284,36 @@ def test_a_repository_of_skills_is_verified_without_a_word_about_its_plugin(rye:
     assert "directive:pdf" in said
     assert ".claude-plugin" not in said
     assert "those of packages: .x" in said
+
+
+HEADS = {
+    "colon": "---\nname: colon\ndescription: Clean spreadsheets: duplicates, dates\n---\n",
+    "open": "---\nname: open\ndescription: Never closed.\n",
+    "twice": "---\nname: twice\ndescription: One.\ndescription: Two.\n---\n",
+    "space": "---\nname:\u00a0space\ndescription:\u00a0Beta.\n---\n",
+    "globs": "---\nname: globs\ndescription: Rules.\nglobs: *.json\n---\n",
+}
+"""Name of a skill → front matter that YAML refuses, or reads in another way than its author."""
+
+
+def test_a_fault_of_front_matter_is_said_by_init_and_sign_alone(rye: Newcomer) -> None:
+    """With the file and the line; searches and all other commands read what the author meant, and are silent."""
+    rye.write(**{f".claude/skills/{name}/SKILL.md": f"{head}\n# Body\n\nText.\n" for name, head in HEADS.items()})
+    noted = (
+        "mapping values are not allowed in this context: 1 file, colon/SKILL.md (line 3)",
+        "the front matter is never closed; write a line of --- below it: 1 file, open/SKILL.md (line 1)",
+        "'description' is there twice: 1 file, twice/SKILL.md (line 4)",
+        "a no-break space follows 'name:'; write a plain space: 1 file, space/SKILL.md (line 2)",
+    )
+    said = [rye("sign", "--all", "--dry-run"), rye("init", "--yes")]
+    for output in said:
+        assert [output.count(note) for note in noted] == [1, 1, 1, 1], output
+        assert "globs/SKILL.md (" not in output
+    silent = [rye("search", "spreadsheets"), rye("list"), rye("verify", "--space", "project"), rye("show", "twice")]
+    silent += [rye("show", f"directive:{name}") for name in HEADS]
+    assert "directive:colon" in silent[0]
+    for description in ("Clean spreadsheets: duplicates, dates", "Never closed.", "Two.", "Beta.", "Rules."):
+        assert description in silent[1]
+    for output in silent:
+        assert "line by line" not in output
+        assert "warning" not in output

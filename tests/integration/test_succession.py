@@ -113,3 +113,25 @@ def test_nothing_succeeds_itself(sim: SpaceSim) -> None:
     registry = sim.registry()
     names = [successor(registry, f"old/{name}") for name in ("self", "a", "b")]
     assert names == ["", "knowledge:old/b", "knowledge:old/a"]
+
+
+@pytest.mark.parametrize(
+    "word", ["no", "No", "off", "none", "false", "never", "n/a", "~", "", "0", "'no'", "[]", "[none]"]
+)
+@pytest.mark.parametrize("key", ["deprecated", "yanked", "superseded_by"])
+def test_words_that_mean_no_are_no(sim: SpaceSim, key: str, word: str) -> None:
+    """The item is found as any other, in no hidden state, and refers to nothing."""
+    sim.add("user", OLD, f"---\n{key}: {word}\n---\n\nA zebra.\n")
+    registry = sim.registry()
+    assert [hit.id for hit in registry.search("zebra").results] == ["old/zebra"]
+    assert registry.search("is:deprecated OR is:yanked OR is:superseded", include_superseded=True).total == 0
+    assert registry.refs("knowledge:old/zebra").relations == ()
+
+
+@pytest.mark.parametrize("word", ["yes", "on", "true", "since 2.0", "knowledge:new/zebra"])
+@pytest.mark.parametrize("key", ["deprecated", "yanked"])
+def test_any_other_word_hides_the_item(sim: SpaceSim, key: str, word: str) -> None:
+    """Whatever is no word for no says why, since when, or what to use instead."""
+    sim.add("user", OLD, f"---\n{key}: {word}\n---\n\nA zebra.\n")
+    assert sim.registry().search("zebra").total == 0
+    assert sim.registry().search("zebra", include_superseded=True).total == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from rye.errors import ItemError
 from rye.items import yaml
 from rye.items.front_matter import load_lines
+from rye.items.guarded import load_toml
 from rye.items.markdown import read_markdown
 from rye.items.model import STATED_KEYS, ItemType
 from rye.items.reader import EXTENSIONS, parse
@@ -187,3 +189,40 @@ def test_text_without_quotes_is_what_stands_there(table: dict[str, str]) -> None
     found = load_lines(text + "broken: a: b\n")
     assert found is not None
     assert {*table, "broken"} == set(found)
+
+
+TOML_PIECES = (
+    '"',
+    '"""',
+    "'",
+    "'''",
+    "#",
+    "\n",
+    "a",
+    "b=",
+    "\\",
+    '\\"',
+    'x="',
+    "y='",
+    '""',
+    "1",
+    "[",
+    "]",
+    " ",
+    ",",
+    "\r\n",
+    "=",
+)
+toml_text = st.lists(st.sampled_from(TOML_PIECES), max_size=5).map("".join)
+
+
+@given(st.sampled_from(('"""', "'''", '"', "'")), toml_text, st.sampled_from(("", '"', '""', "'", "''")), toml_text)
+def test_no_string_or_comment_hides_a_long_key_of_toml(quote: str, inside: str, more: str, behind: str) -> None:
+    """Where tomllib reads what stands above it, a key that is too long is found."""
+    above = f"k = {quote}{inside}{quote}{more}{behind}\n"
+    try:
+        tomllib.loads(above)
+    except ValueError:
+        return
+    with pytest.raises(ItemError, match="nests deeper"):
+        load_toml(f"{above}{'z.' * 100}z = 1\n")

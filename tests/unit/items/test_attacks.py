@@ -76,9 +76,9 @@ def test_python_tool_is_not_run(tmp_path: Path) -> None:
         ("tools/a.yaml", "[" * 500_000, "too-deep"),
         ("tools/a.json", "[" * 500_000, "too-deep"),
         ("tools/a.json", "[" * 70 + "]" * 70, "too-deep"),
-        ("tools/a.toml", "a=" + "[" * 500_000, "too-deep"),
-        ("tools/a.toml", "a." * 400_000 + "a=1", "too-deep"),
-        ("tools/a.toml", "[" + "a ." * 300_000 + "a]", "too-deep"),
+        ("tools/a.toml", "a=" + "[" * 200_000, "too-deep"),
+        ("tools/a.toml", "a." * 100_000 + "a=1", "too-deep"),
+        ("tools/a.toml", "[" + "a ." * 80_000 + "a]", "too-deep"),
         (
             "tools/a.yaml",
             "a: &a [x,x,x,x,x,x,x,x,x]\n"

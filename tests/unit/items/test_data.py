@@ -9,6 +9,7 @@ import pytest
 
 from rye.errors import ItemError
 from rye.items import yaml
+from rye.items.guarded import MAX_CHARS
 from tests.support.files import read
 
 
@@ -125,7 +126,7 @@ def test_yaml_keys_kept_as_text_are_so_to_any_depth() -> None:
         ("[1] x", "unparsable"),
         ("a: 1\n}", "unparsable"),
         ("\t\t- a\n b: c\n", "unparsable"),
-        ("x" * (yaml.MAX_CHARS + 1), "too-large"),
+        ("x" * (MAX_CHARS + 1), "too-large"),
     ],
 )
 def test_hostile_yaml_is_refused(text: str, code: str) -> None:

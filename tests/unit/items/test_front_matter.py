@@ -169,3 +169,93 @@ def test_a_value_that_yaml_cuts_has_a_note(line: str, name: str) -> None:
 def test_a_comment_has_no_note(line: str) -> None:
     """A comment has a space behind its mark, or stands where no plain value is cut."""
     assert skill("name: pdf", *line.split("\n")).note == ""
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "body"),
+    [
+        ("---\nname: pdf\ndescription: Fill in forms.\n\n# PDF\n\nText.\n", 1, "# PDF\n\nText."),
+        ("---\nname: pdf\ndescription: Fill in forms.\n# PDF\n\nText.\n", 1, "# PDF\n\nText."),
+        ("\n---\nname: pdf\ndescription: Fill in forms.\n\nText.\n", 2, "Text."),
+        ("---\nname: pdf\ndescription: Fill in forms.", 1, ""),
+        ("---\n\nname: pdf\ndescription: Fill in forms.\n\nText.\n", 1, "Text."),
+        ("---\nname: pdf\ndescription: Fill in forms.\n\n# PDF\n\nText.\n\n---\n\nMore.\n", 1, None),
+        ("---\nname: pdf\ndescription: >\n  Fill in\n  forms.\n\n# PDF\n\nText.\n", 1, "# PDF\n\nText."),
+    ],
+)
+def test_front_matter_that_never_closes_is_read_up_to_the_text(head: str, line: int, body: str | None) -> None:
+    """The note names the line of ``---``; the body begins with the first blank line or heading below the keys."""
+    item = read("directives/pdf/SKILL.md", head)
+    assert item.description == "Fill in forms."
+    assert item.metadata["name"] == "pdf"
+    assert item.note == f"line {line}: the front matter is never closed; write a line of --- below it"
+    assert body is None or item.body == body
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\n\nname: pdf\n",
+        "---\nNote: this is prose.\n\nMore.\n",
+        "---\nSome prose\nname: pdf\n",
+        "---\n# Title\n\nname: pdf\n",
+        "---\n",
+        "---",
+        "```yaml\nname: pdf\n",
+    ],
+)
+def test_a_rule_above_prose_is_no_front_matter(text: str) -> None:
+    """Without a key that says what a file is, a line of ``---`` is part of the text."""
+    item = read("knowledge/a.md", text)
+    assert (dict(item.metadata), item.note) == ({}, "")
+
+
+def test_a_key_that_is_there_twice_has_a_note() -> None:
+    """The last one counts, in a table as well; the note names the line."""
+    item = skill("name: pdf", "description: one", "description: two")
+    assert (item.description, item.note) == ("two", "line 4: 'description' is there twice")
+    assert skill("name: pdf", "metadata:", "  author: ann", "  author: bea").note == "line 5: 'author' is there twice"
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000", "\u00a0 "])
+def test_a_no_break_space_behind_a_colon_is_a_space(space: str) -> None:
+    """The value is what stands behind it; the note names the first line. In the text of a value it stays."""
+    item = read("directives/pdf/SKILL.md", f"---\nname:{space}pdf\ndescription:{space}beta\n---\nBody.\n")
+    assert (item.metadata["name"], item.description, item.body) == ("pdf", "beta", "Body.")
+    assert item.note == "line 2: a no-break space follows 'name:'; write a plain space"
+    kept = skill("name: pdf", "description: |", f"  Note:{space}beta")
+    assert (kept.metadata["description"], kept.note) == (f"Note:{space}beta\n", "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "value"),
+    [
+        (["globs: *.json"], "*.json"),
+        (["globs: **/*.ts,**/*.tsx"], "**/*.ts,**/*.tsx"),
+        (["globs: *"], "*"),
+        (["globs: {src,test}/*.ts"], "{src,test}/*.ts"),
+        (["globs: *'s.json  "], "*'s.json"),
+        (["globs:", "  - *.json", "  - **/*.ts"], ["*.json", "**/*.ts"]),
+        (["globs:"], None),
+        (["globs:", "- *.json"], ["*.json"]),
+        (['globs: ["*.json", "*.ts"]'], ["*.json", "*.ts"]),
+    ],
+)
+def test_a_pattern_of_files_is_text(lines: list[str], value: object) -> None:
+    """As Cursor documents it, without quotes; no note is made of it."""
+    item = skill("description: Rules", *lines, "alwaysApply: false")
+    assert (item.metadata["globs"], item.metadata["alwaysApply"], item.note) == (value, False, "")
+    other = skill("description: Rules: of JSON", *lines)
+    assert (other.metadata["globs"], other.description) == (value, "Rules: of JSON")
+    assert "was read line by line: line 2: " in other.note
+
+
+def test_a_list_in_a_text_gets_no_quotes() -> None:
+    """Only entries that name files are patterns."""
+    item = skill("description: |", "  - **Forms**", "license: a: b", "globs: *.pdf")
+    assert (item.metadata["description"], item.metadata["globs"]) == ("- **Forms**\n", "*.pdf")
+
+
+def test_an_alias_is_no_pattern() -> None:
+    """``*name`` stands for the value of ``&name``, and is text where there is no such value."""
+    assert skill("globs: &x [a]", "paths: *x").metadata["paths"] == ["a"]

@@ -15,7 +15,7 @@ from rye.trust.keys import SigningKey
 from rye.trust.model import Verdict
 from rye.trust.trust_entry import TrustScope
 from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
-from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
+from rye.trust.trust_store import MAX_TRUST_FILES, TRUSTED_FOLDER, load_trust
 from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT, TOOL, sign, verdict
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
@@ -112,6 +112,28 @@ def test_attack_a_revocation_named_in_capitals(tmp_path: Path, suffix: str) -> N
         revoking.write_bytes(data)
         for load in (load_trust(user=tmp_path), load_trust(named=[path.parent])):
             assert verdict(sign(TOOL), trust=load.trust).code == code
+
+
+def test_attack_thousands_of_trust_files_in_a_folder(tmp_path: Path) -> None:
+    """The first 256 by name are read, one warning says so, and keys that later files are named after are barred."""
+    folder = tmp_path / "project" / TRUSTED_FOLDER
+    folder.mkdir(parents=True)
+    for number in range(2_000):
+        (folder / f"{number:04}.toml").write_text("a.b", encoding="utf-8")
+    assert len(load_trust(project=tmp_path / "project").warnings) == MAX_TRUST_FILES + 1
+    user = tmp_path / "user"
+    put_trust(user, ANN, "ann")
+    fingerprint = ANN.public.fingerprint
+    trusted = user / TRUSTED_FOLDER
+    for number in range(MAX_TRUST_FILES):
+        (trusted / f"{'0' * 40}{number:04}.toml").write_bytes(trust_file_bytes(EVE.public, owner="eve"))
+    (trusted / f"{fingerprint}.toml").rename(trusted / "+.toml")
+    (trusted / f"{fingerprint}.toml").write_bytes(b"revoked = true\n" + trust_file_bytes(ANN.public, owner="ann"))
+    load = load_trust(user=user)
+    (warning,) = load.warnings
+    assert "holds 258 trust files; rye reads the first 256 by name" in warning
+    assert [each.path for each in load.unreadable] == [trusted]
+    assert verdict(sign(TOOL), trust=load.trust).code == "trust-unread"
 
 
 @POSIX

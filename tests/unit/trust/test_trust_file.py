@@ -194,3 +194,13 @@ def test_a_limit_appended_to_the_file_is_not_lost_in_the_table_of_the_key(limit:
     text = trust_file_bytes(ANN.public, owner="Ann").decode()
     with pytest.raises(SigningError, match=r"stands in the table \[public_key\]"):
         parse_trust_file(f"{text}{limit}\n".encode(), scope=TrustScope.USER)
+
+
+def test_a_trust_file_too_long_to_be_read_is_not_written() -> None:
+    """A list of items longer than 8 KB is refused with what to do, not written and then left out."""
+    patterns = [f"tool:team/{number}/*" for number in range(1_000)]
+    with pytest.raises(SigningError) as caught:
+        trust_file_bytes(PUBLIC, owner="ann", patterns=patterns)
+    assert caught.value.code == "trust-file"
+    assert "8,192 bytes; name fewer items in for" in caught.value.message
+    assert parsed(trust_file_bytes(PUBLIC, owner="ann", patterns=patterns[:300]).decode()).patterns is not None
