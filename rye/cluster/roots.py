@@ -18,7 +18,7 @@ from rye._text import may_name_item
 from rye.items.clients import FIXED_FILES, OF_BUNDLES, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS, ClientFolder
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, parse_item
-from rye.trust.list import ListedFile, Skill, read_rows
+from rye.trust.list import ListedFile, Skill, SkillFolder, read_rows
 from rye.trust.model import Coverage, Origin
 
 NOWHERE: Final = Path(os.devnull) / "cluster"
@@ -150,7 +150,8 @@ def read_document(
         if not (root.has_skills and path.startswith(f"{skill}/") and proof is not None):
             message = f"{path[:80]!r} is no file of a skill"
             raise ValueError(message)
-        detached = Skill(skill, path[len(skill) + 1 :], proof, _listed_files(proof, path[len(skill) + 1 :]))
+        inner = path[len(skill) + 1 :]
+        detached = Skill(SkillFolder(skill, proof, _listed_files(proof, inner)), inner)
     read = parse_item(data, root.origin(*named), path, detached=detached)
     evidence = read.evidence
     is_alone = root.has_skills and not skill and path.rpartition("/")[2] == SKILL_FILE

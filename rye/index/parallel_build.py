@@ -35,7 +35,7 @@ from rye.index.store import RUNS
 from rye.spaces.model import Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item
-from rye.trust.list import ListedFile
+from rye.trust.list import SkillFolder
 
 R = TypeVar("R")
 
@@ -180,7 +180,7 @@ def _read(
     """Add the items of a piece to a builder; return the files that are indexed already, and those that are no items."""
     same: list[str] = []
     problems: list[Problem] = []
-    skills: dict[str, tuple[ListedFile, ...]] = {}
+    skills: dict[str, SkillFolder] = {}
     for done, path in enumerate(piece.paths):
         check_cancelled()
         if report is not None:

@@ -120,7 +120,7 @@ class _Job:
         """The bytes of that file as they stand."""
         found = self.read.detached
         if self.skill:
-            return found.data if isinstance(found, Skill) else None
+            return found.folder.data if isinstance(found, Skill) else None
         return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
 
     def take(self, inside: Mapping[str, bytes]) -> bool:

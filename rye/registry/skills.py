@@ -187,11 +187,12 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
         front = front_matter_of(item_id, data)
         folder = path.rpartition("/")[0]
         inside = _read_folder(root, folder, item_id)
-        whole = read.detached if isinstance(read.detached, Skill) and read.detached.data is not None else None
+        skill = read.detached.folder if isinstance(read.detached, Skill) else None
+        whole = skill if skill and skill.data is not None else None
         inside.pop(SKILL_FILE, None)
         for name, each in inside.items():
             if whole:  # verified with these very bytes
-                here = whole._replace(path=f"{folder}/{name}"[len(whole.id) + 1 :])
+                here = Skill(whole, f"{folder}/{name}"[len(whole.id) + 1 :])
                 evidence = inspect(each, origin=read.origin, declared={}, detached=here)
                 is_same = name != SKILL_SIGNATURE or each == whole.data
                 files[name] = ServedFile(each, judged(evidence, origin=read.origin) if is_same else None)

@@ -1,15 +1,12 @@
 """Reads an item with its signature: the line in it, the file beside it, or that of the skill that it belongs to.
 
-A skill is verified as a whole: each of its items with every file in its folder. The bytes of the item are always read;
-of the other files, those that this process has read before and whose status is the same since are not read again.
+A skill is verified as a whole: each of its items with every file in its folder.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
-from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -23,60 +20,62 @@ from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of,
 from rye.spaces.tree import PLAIN, PROGRAM, mode_of, tree
 from rye.trust.evidence import inspect
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_SIGNATURE, ListedFile, Skill
+from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_SIGNATURE, ListedFile, Skill, SkillFolder
 from rye.trust.model import Evidence, Origin
 
 _ATTEMPTS = 5
-
-_SETTLED = 2_100_000_000
-"""Nanoseconds after which the times of a file say whether it was changed again, on any file system."""
-
-_KEPT_DIGESTS = 1 << 14
 
 Detached = bytes | Skill | None
 """What holds for an item beside its own bytes: a detached signature, the skill that it belongs to, or neither."""
 
 
 def read_signed(
-    root: Root, rel_path: str, read: Read = read_file, *, skills: dict[str, tuple[ListedFile, ...]] | None = None
+    root: Root, rel_path: str, read: Read = read_file, *, skills: dict[str, SkillFolder] | None = None
 ) -> tuple[bytes, Detached]:
     """Return the bytes of an item, and its detached signature or its skill, if that is what it is verified by.
 
-    All are as they were at one moment, if no other process changes the signature again and again.
+    Both are as they were at one moment, if no other process changes the signature again and again.
 
     Args:
         root: The root of the item.
         rel_path: Its path below that.
         read: Reads its bytes.
-        skills: A mapping that a caller keeps who reads the items of a skill one after the other: each skill is listed
+        skills: A mapping that a caller keeps who reads the items of a skill one after the other: each skill is read
             once. The bytes of the item itself are read in any case.
 
     Raises:
         ItemError: As :func:`read_file`, of any of the files; ``not-a-file`` when the signature is a link.
     """
     folder = skill_of(root, rel_path) if root.client else ""
-    if not (folder or is_detached(rel_path)):
+    if folder:
+        skill = _skill_at(root, folder, {} if skills is None else skills)
+        data = read(root, rel_path)
+        return data, Skill(skill, rel_path[len(folder) + 1 :]) if skill.data is not None else None
+    if not is_detached(rel_path):
         data = read(root, rel_path)
         return data, _without_signature(root, rel_path, data) if root.client and root.has_skills else None
-    place = f"{folder}/{SKILL_SIGNATURE}" if folder else f"{rel_path}{DETACHED_SUFFIX}"
-    signature = _read_signature(root, place, read_file if folder else read)
+    place = f"{rel_path}{DETACHED_SUFFIX}"
+    signature = _read_signature(root, place, read)
     for _ in range(_ATTEMPTS):
         before, data = signature, read(root, rel_path)
-        files = _files_of(root, folder, skills) if folder else ()
-        signature = _read_signature(root, place, read_file if folder else read)
+        signature = _read_signature(root, place, read)
         if signature == before:
             break
-    if not folder or signature is None:  # which has just gone
-        return data, signature
-    return data, Skill(folder, rel_path[len(folder) + 1 :], signature, files)
+    return data, signature
 
 
-def _files_of(root: Root, folder: str, skills: dict[str, tuple[ListedFile, ...]] | None) -> tuple[ListedFile, ...]:
-    if skills is None:
-        return skill_files(root, folder)
+def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillFolder:
+    """Return a skill with its signature and all of its files as they were at one moment."""
     if folder not in skills:
         skills.clear()  # items of one skill come one after the other
-        skills[folder] = skill_files(root, folder)
+        place = f"{folder}/{SKILL_SIGNATURE}"
+        signature = _read_signature(root, place, read_file)
+        for _ in range(_ATTEMPTS):
+            before, files = signature, skill_files(root, folder)
+            signature = _read_signature(root, place, read_file)
+            if signature == before:
+                break
+        skills[folder] = SkillFolder(folder, signature, files)
     return skills[folder]
 
 
@@ -86,7 +85,7 @@ def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
     if name != SKILL_FILE or find_envelope(data, ".md") is None:
         return None
     files = tuple(ListedFile(each.path, each.mode, "") for each in scan_skill(root, folder))
-    return Skill(folder, name, None, files)
+    return Skill(SkillFolder(folder, None, files), name)
 
 
 class ScannedFile(NamedTuple):
@@ -152,13 +151,6 @@ _REGULAR = (PLAIN, PROGRAM)
 
 
 def _digest(root: Root, rel_path: str, status: FileStat) -> str:
-    """Return the SHA-256 of a file, remembered once its times prove that it is unchanged."""
-    is_settled = time.time_ns() - max(status[1], status[2]) > _SETTLED
-    return (_known_digest if is_settled else _known_digest.__wrapped__)(root, rel_path, status)
-
-
-@lru_cache(_KEPT_DIGESTS)
-def _known_digest(root: Root, rel_path: str, status: FileStat) -> str:
     digest = sha256()
     try:
         for chunk in read_chunks(root, rel_path, expected=status):
@@ -197,7 +189,7 @@ def read_item(
     item_id: str,
     *,
     read: Read = read_file,
-    skills: dict[str, tuple[ListedFile, ...]] | None = None,
+    skills: dict[str, SkillFolder] | None = None,
 ) -> ReadItem:
     """Read, parse and inspect one file.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from rye._text import RawEnvelope, composed, find_envelope
@@ -25,7 +26,7 @@ from rye.trust.line import (
     placement_of,
     read_detached,
 )
-from rye.trust.list import Skill, difference, uncovered
+from rye.trust.list import Skill, SkillFolder, difference, uncovered
 from rye.trust.model import Coverage, EnvelopeFormat, Evidence, Origin, Placement
 
 _OPEN: Final = b"<directive"
@@ -176,35 +177,46 @@ def _in_skill(
     data: bytes, skill: Skill, *, origin: Origin, declared: Mapping[str, str], suffix: str, content: str
 ) -> Evidence:
     """Return the evidence of a file in a skill: that of the whole, or else of its own line, which covers it alone."""
-    if skill.data is not None:
-        return with_declared(_of_skill(data, content, skill, skill.data), declared, origin)
+    if skill.folder.data is not None:
+        return with_declared(_of_skill(data, content, skill), declared, origin)
     alone = inspect(data, origin=origin, declared=declared, suffix=suffix, content_digest=content)
     left_out = "" if alone.code or alone.coverage is not Coverage.WHOLE else uncovered(skill)
     return alone._replace(coverage=Coverage.SKILL_FILE, detail=left_out) if left_out else alone
 
 
-def _of_skill(data: bytes, content: str, skill: Skill, signature_file: bytes) -> Evidence:
+def _of_skill(data: bytes, content: str, skill: Skill) -> Evidence:
     """Return the evidence of a whole skill for one of its files: sound if every file is as it was signed."""
-    first, _, listed = signature_file.partition(b"\n")
+    proof, folder = _of_folder(skill.folder)._replace(content_digest=content), skill.folder
+    # of the file at hand, the very bytes that are judged
+    known, here = folder.digests.get(skill.path, ""), hashlib.sha256(data).hexdigest()
+    if known in {"", here} or proof.code not in {"", "skill-changed"}:
+        return proof
+    files = [each._replace(sha256=here) if each.path == skill.path else each for each in folder.files]
+    words = difference((folder.data or b"").partition(b"\n")[2], files)
+    return proof._replace(code="skill-changed", detail=words) if words else proof
+
+
+@lru_cache(8)
+def _of_folder(folder: SkillFolder) -> Evidence:
+    """Return the evidence of the folder of a skill, the same for each of its files."""
+    first, _, listed = (folder.data or b"").partition(b"\n")
     # 1. The line: its form, and its signature.
     envelope = read_detached(first + b"\n")
     line = parse_line(envelope.line)
     if line is None:
-        return Evidence(content, "malformed", "SKILL.sig does not begin with a line rye:signed:v2:…")
+        return Evidence("", "malformed", "SKILL.sig does not begin with a line rye:signed:v2:…")
     signature = decode_signature(line.signature, line.format)
     if signature is None:
-        return _fault(content, line, "encoding")
+        return _fault("", line, "encoding")
     # 2. The list is the one that was signed.
     if not _matches(listed, line.digest):
-        return _fault(content, line, "skill-changed", "the list in SKILL.sig was altered")
-    # 3. The folder has the listed files and no others; of the file at hand, the very bytes that are judged.
-    here = hashlib.sha256(data).hexdigest()
-    files = [each._replace(sha256=here) if each.path == skill.path else each for each in skill.files]
-    if wrong := difference(listed, files):
-        return _fault(content, line, "skill-changed", wrong)
+        return _fault("", line, "skill-changed", "the list in SKILL.sig was altered")
+    # 3. The folder has the listed files and no others.
+    if folder.change:
+        return _fault("", line, "skill-changed", folder.change)
     form, signed_at, digest, _, key, _, audience = line  # no extension is signed for a skill
     found = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, "", audience)
-    return Evidence(content, "", "", *found, Placement.SKILL, skill.id)
+    return Evidence("", "", "", *found, Placement.SKILL, folder.id)
 
 
 def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:

@@ -15,7 +15,9 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final, NamedTuple, Unpack
 
@@ -71,20 +73,41 @@ class ListedFile(NamedTuple):
     sha256: str
 
 
-class Skill(NamedTuple):
-    """A skill as it is on disk, to verify one of its items by.
+@dataclass(frozen=True, eq=False)
+class SkillFolder:
+    """The folder of a skill as it was at one moment; what follows from its files is worked out once for all of them.
 
     Attributes:
         id: Of its directive.
-        path: The file of the item to verify, below the folder of the skill.
         data: The bytes of ``SKILL.sig``; None without one, where the item has a line of its own.
         files: All files in the folder but that one, each with its digest if there is a ``SKILL.sig``.
     """
 
     id: str
-    path: str
     data: bytes | None
     files: tuple[ListedFile, ...]
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """Path → SHA-256 hex of each file."""
+        return {file.path: file.sha256 for file in self.files}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 hex of the list of the files."""
+        return hashlib.sha256(write_rows(self.files)).hexdigest()
+
+    @cached_property
+    def change(self) -> str:
+        """How the files differ from the list in ``SKILL.sig``, as :func:`difference` says it."""
+        return difference((self.data or b"").partition(b"\n")[2], self.files)
+
+
+class Skill(NamedTuple):
+    """A file in the folder of a skill, by its path below that."""
+
+    folder: SkillFolder
+    path: str
 
 
 class SpaceList(NamedTuple):
@@ -346,7 +369,7 @@ def _unlistable_names(files: Iterable[ListedFile]) -> str:
 
 def uncovered(skill: Skill) -> str:
     """Return in words which files the signature of one file of a skill leaves out; empty where it is the only one."""
-    others = sorted(file.path for file in skill.files if file.path != skill.path)
+    others = sorted(file.path for file in skill.folder.files if file.path != skill.path)
     count = "1 file of the skill is" if len(others) == 1 else f"{len(others)} files of the skill are"
     return f"{count} not covered: {_named(others)}" if others else ""
 

@@ -23,8 +23,8 @@ class VerifiedItem(NamedTuple):
         file: Its path below the root, with the type and id that the path stands for.
         signature: The verdict.
         line: The line on which its signature stands or belongs.
-        digest: SHA-256 hex of the bytes that were judged; in a skill, of their number, a line feed, these and the list
-            of its files.
+        digest: SHA-256 hex of the bytes that were judged; in a skill, of the digest of the list of its files in hex, a
+            line feed and these.
         length: How many bytes were judged.
     """
 

@@ -29,13 +29,13 @@ from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces.signed import Detached, read_signed
 from rye.trust.evidence import inspect, with_declared
 from rye.trust.judge import judge
-from rye.trust.list import ListedFile, Skill, write_rows
+from rye.trust.list import Skill, SkillFolder
 from rye.trust.model import EnvelopeFormat, Evidence, Origin, Placement, Signature, Verdict
 from rye.trust.trust_set import TrustSet
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 
-_Inspected = tuple[Root, ItemFile, bytes, Origin, Evidence, bytes]
-"""The root of a file, its place, its bytes, where these count, what they prove, the list of its skill."""
+_Inspected = tuple[Root, ItemFile, bytes, Origin, Evidence, str]
+"""The root of a file, its place, its bytes, where these count, what they prove, the digest of the list of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
@@ -69,7 +69,7 @@ class Verifier:
         All are read, then all inspected, before the first signature is checked: going from the one to the other for
         every file would empty the processor's caches of both, and takes a tenth longer.
         """
-        skills: dict[str, tuple[ListedFile, ...]] = {}
+        skills: dict[str, SkillFolder] = {}
         contents = [(file, _content(root, file, read, skills)) for file in files]
         inspected = [_inspect(root, file, content) for file, content in contents]
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
@@ -86,7 +86,7 @@ class Verifier:
             signature = judge(evidence, origin=origin, trust=trust, now=now)
         digest = ""
         if self.digests or signature.verdict is not _TRUSTED:
-            digest = sha256(b"%d\n%b%b" % (len(data), data, listed) if listed else data).hexdigest()
+            digest = sha256(f"{listed}\n".encode() + data if listed else data).hexdigest()
         line = _line(data, file.suffix, evidence)
         return VerifiedItem(root, file, signature, line, digest, len(data))
 
@@ -95,7 +95,7 @@ _Content = tuple[bytes, Detached] | ItemError
 """What :func:`read_signed` returns, or why it cannot be read."""
 
 
-def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, tuple[ListedFile, ...]]) -> _Content:
+def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, SkillFolder]) -> _Content:
     try:
         return read_signed(root, file.rel_path, read, skills=skills)
     except ItemError as error:
@@ -114,13 +114,8 @@ def _inspect(root: Root, file: ItemFile, content: _Content) -> _Inspected | Unch
             evidence = _with_declared(evidence, data, file, origin)
         except ItemError as error:
             return _unchecked(error, root, file)
-    listed = _listed(detached.files) if isinstance(detached, Skill) else b""
+    listed = detached.folder.digest if isinstance(detached, Skill) else ""
     return root, file, data, origin, evidence, listed
-
-
-@lru_cache(4)
-def _listed(files: tuple[ListedFile, ...]) -> bytes:
-    return write_rows(files)  # the items of one skill come one after the other
 
 
 def _unchecked(error: ItemError, root: Root, file: ItemFile) -> Unchecked:

@@ -21,6 +21,7 @@ from rye.trust.line import sign_detached
 from rye.trust.list import (
     ListedFile,
     Skill,
+    SkillFolder,
     difference,
     sign_skill,
     unlistable,
@@ -65,7 +66,7 @@ def verdicts(
     for path, usual in PLACES.items():
         if path in contents:
             origin = usual._replace(item_id=usual.item_id.replace("pdf", item_id, 1))
-            skill = Skill(item_id, path, data, listed(contents))
+            skill = Skill(SkillFolder(item_id, data, listed(contents)), path)
             evidence = inspect(contents[path][1], origin=origin, declared={}, detached=skill)
             assert Evidence.from_record(evidence.to_record()) == evidence
             found.append(judge(evidence, origin=origin, trust=replace(trust, audience=wanted), now=NOW))
@@ -130,7 +131,8 @@ def test_what_no_skill_may_hold_is_named_even_where_it_is_listed(name: str) -> N
     files = (*listed(FILES), odd)
     assert words in unlistable(files)
     data = sign_skill(files, origin=place("pdf", "directive"), key=ANN, now=SIGNED_AT)
-    evidence = inspect(TEXT, origin=PLACES["SKILL.md"], declared={}, detached=Skill("pdf", "SKILL.md", data, files))
+    skill = Skill(SkillFolder("pdf", data, files), "SKILL.md")
+    evidence = inspect(TEXT, origin=PLACES["SKILL.md"], declared={}, detached=skill)
     assert (evidence.code, words in evidence.detail) == ("skill-changed", True)
 
 
@@ -142,7 +144,7 @@ def test_a_signature_belongs_to_one_skill() -> None:
         TEXT,
         origin=place("doc", "directive"),
         declared={"name": "pdf"},
-        detached=Skill("doc", "SKILL.md", signature(), listed(FILES)),
+        detached=Skill(SkillFolder("doc", signature(), listed(FILES)), "SKILL.md"),
     )
     assert judge(moved, origin=place("doc", "directive"), trust=TRUST, now=NOW).code == "signed-elsewhere"
     rows = write_rows(listed(FILES))
@@ -167,7 +169,7 @@ def test_a_key_must_be_allowed_to_sign_the_skill_and_the_item() -> None:
         assert [each.code for each in verdicts(signature(who=NARROW), trust=trust)] == codes
     data = signature(who=NARROW, item_id="demo/pdf")
     for path, origin in inside.items():
-        skill = Skill("demo/pdf", path, data, listed(FILES))
+        skill = Skill(SkillFolder("demo/pdf", data, listed(FILES)), path)
         evidence = inspect(FILES[path][1], origin=origin, declared={}, detached=skill)
         assert judge(evidence, origin=origin, trust=TRUST, now=NOW).code == "limited"
 
@@ -185,7 +187,7 @@ def test_no_mutant_of_a_signature_is_trusted_and_an_independent_reader_agrees() 
     pems, seen = [ANN.public.pem], set()
     rows = listed(FILES)
     for data in _mutants(signature(audience="acme/ops")):
-        skill = Skill("pdf", "SKILL.md", data, rows)
+        skill = Skill(SkillFolder("pdf", data, rows), "SKILL.md")
         found = judge(
             inspect(TEXT, origin=PLACES["SKILL.md"], declared={}, detached=skill),
             origin=PLACES["SKILL.md"],
