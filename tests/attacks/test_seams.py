@@ -688,20 +688,16 @@ def commit_of_few_objects_and_many_names(arena: Arena) -> bool:
 
 
 _FAILING = {
-    "exit 0: a link to a signed file is taken for a second name of it, wherever it lies": """
-        agents-md-links-to-a-signed-one-elsewhere claude-md-links-to-a-signed-agents-md-elsewhere
-        gemini-md-is-new-and-links-elsewhere mcp-json-links-to-one-elsewhere command-links-to-another
-        command-is-new-and-links-to-another skill-is-new-and-links-to-another command-links-to-that-of-another-client
-        skill-file-links-to-that-of-another-client skill-folder-links-to-that-of-another-client""",
-    "exit 0: the target counts as listed by its own path, and nothing lists it": """
-        claude-md-links-below-an-excluded-folder folder-links-to-a-hidden-one""",
+    "exit 0: the target counts as listed by its own path, and nothing lists it": "folder-links-to-a-hidden-one",
     "exit 0: the id that is signed is the same in both places": """
         servers-move-to-the-folder-of-cursor claude-md-moves-to-the-folder-of-claude
-        claude-md-moves-out-of-the-folder-of-claude agents-md-moves-to-the-folder-of-junie skill-moves-to-another-client
-        skill-signed-as-a-whole-moves-to-another-client directive-is-used-as-a-skill""",
+        claude-md-moves-out-of-the-folder-of-claude agents-md-moves-to-the-folder-of-junie
+        skill-moves-to-another-client skill-signed-as-a-whole-moves-to-another-client
+        directive-is-used-as-a-skill""",
     "exit 0: ids, and the name of a list, begin at a folder that the attacker chooses": """
         instructions-of-the-top-count-below-a-nested-repository items-move-down-a-folder-with-their-list
-        instructions-of-the-top-count-in-a-nested-repository-verified-alone items-move-to-the-top-with-their-list""",
+        instructions-of-the-top-count-in-a-nested-repository-verified-alone
+        items-move-to-the-top-with-their-list""",
     "exit 0: no finding names this file of a plugin": """
         plugin-names-hooks plugin-names-servers plugin-names-other-folders plugin-with-output-styles
         plugin-with-settings plugin-named-by-its-folder-with-settings""",
@@ -716,32 +712,12 @@ _FAILING = {
     "exit 0: only names of known clients are looked for": """
         rules-of-an-unknown-client rules-of-an-unknown-client-deep-down hints-of-an-unknown-client
         name-that-folds-to-a-dot-name""",
-    "exit 0: lines are counted, not keys for this audience": """
-        second-signer-is-the-first-one-again second-signer-is-of-another-audience""",
-    "the list is reported, and the tool on it is trusted": "limited-key-signs-a-whole-list",
     "exit 0: nothing is compared with the signature of an unknown key": "signature-is-any-64-bytes",
-    "what was added is signed, and nobody is asked": """
-        list-is-damaged-and-signed-unasked list-is-removed-and-signed-unasked""",
-    "what was added is signed, and not shown": """
-        list-is-damaged-and-signed-unseen list-is-removed-and-signed-unseen""",
-    "the name is kept, whoever wrote it": "name-of-a-strangers-list-is-taken-over",
-    "the next number has ten digits, and the new list cannot be read": "number-of-a-strangers-list-leaves-none",
     "twelve items are named, the rest is counted": "init-folds-away-what-it-signs",
-    "exit 0: an accepted finding about a list has an empty digest": "accepted-list-is-replaced",
-    "exit 0: the digest joins text and rows without their lengths": "accepted-text-becomes-a-row-for-a-file",
-    "the key is trusted again once that of its endorser is not": """
-        endorser-of-a-revocation-rotates-her-key endorser-of-a-revocation-expires""",
-    "the verdict is unsigned": "listed-file-changes-and-gets-a-line",
-    "exit 0: 4,000 bytes of text pass": "suffix-of-an-older-line-is-a-text",
     "list-changed: the digest of the file is compared with that of the link's target": "link-is-on-the-list",
-    "the verdict stays trusted": "file-of-a-skill-changes-through-a-shared-map",
-    "the error names them": "error-names-files-of-one-id error-names-an-unreadable-file",
+    "the error names them": """
+        error-names-files-of-one-id error-names-an-unreadable-file""",
     "only the part before the space is cut out": "error-names-part-of-a-path-with-spaces",
-    "the page says that SKILL.sig covers it": "page-claims-that-a-skill-covers-a-tool",
-    "0.7 s, growing with the square of the parts": "trust-file-with-one-key-of-many-parts",
-    "0.4 s, growing with the square of the files": "trust-files-that-cannot-be-read",
-    "0.3 s, growing with files times items": "trust-files-of-one-key",
-    "0.5 s, growing with the square of the files of the skill": "skill-of-many-files-that-changed",
     "0.6 s, growing with the parts of the query": "query-with-many-conditions-of-nearness",
     "0.4 s, growing with the names in the commit": "commit-of-few-objects-and-many-names",
 }
