@@ -124,21 +124,17 @@ def _close(stack: list[_Element], name: str, token: re.Match[str]) -> _Element |
     return element
 
 
-def _value(element: _Element, text: str) -> Any:
-    if element.children and element.name not in STATED_KEYS:
-        return _attributes(element.attributes) | _grouped(element.children, text)
-    inner = _unwrap(text[element.inner : element.inner_end]).strip()
-    attributes = _attributes(element.attributes)
-    if not attributes:
-        return inner
-    return attributes | {"text": inner} if inner else attributes
-
-
 def _grouped(elements: list[_Element], text: str) -> dict[str, Any]:
     """Return values by element name, those of a repeated name as a list."""
     groups: dict[str, list[Any]] = {}
     for element in elements:
-        groups.setdefault(element.name, []).append(_value(element, text))
+        attributes = _attributes(element.attributes)
+        if element.children and element.name not in STATED_KEYS:
+            value: Any = attributes | _grouped(element.children, text)
+        else:
+            inner = _unwrap(text[element.inner : element.inner_end]).strip()
+            value = attributes | ({"text": inner} if inner else {}) if attributes else inner
+        groups.setdefault(element.name, []).append(value)
     return {name: values[0] if len(values) == 1 else values for name, values in groups.items()}
 
 

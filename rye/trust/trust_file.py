@@ -64,8 +64,10 @@ def parse_trust_file(
         _refuse(source, f"is longer than {MAX_TRUST_FILE:,} bytes")
     try:
         table = load_toml(data.decode("utf-8-sig"))
-    except (ItemError, UnicodeDecodeError) as fault:
-        _refuse(source, f"is not TOML: {getattr(fault, 'message', fault)}")
+    except UnicodeDecodeError:
+        _refuse(source, "is not UTF-8")
+    except ItemError as fault:
+        _refuse(source, f"is not TOML: {fault.message}" if fault.code == "unparsable" else fault.message)
     _refuse_unknown(table, source)
     public = _public_key(table, source)
     stated = table.get("fingerprint")

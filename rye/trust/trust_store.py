@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -30,6 +30,9 @@ _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 
 MAX_TRUST_FILES: Final = 256
 """Trust files of one folder that are read: the first by name."""
+
+_SHOWN: Final = 5
+"""Unreadable files of one folder of which each has a warning of its own."""
 
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
@@ -73,7 +76,7 @@ class UnreadTrust(NamedTuple):
 
 
 class TrustLoad(NamedTuple):
-    """The trust set of a run, with a warning for each trust file that was left out.
+    """The trust set of a run, with warnings about the trust files that were left out.
 
     Attributes:
         trust: The set.
@@ -169,9 +172,19 @@ class _Found:
         for name, public in named:
             keys[name].append(public)
         barring = [each.entry(public) for each in self._unread if each.name for public in keys.get(each.name, ())]
-        warnings = [each.message for each in self._unread if each.message]
         unreadable = tuple(each for each in self._unread if each.scope.is_users and not each.name)
-        return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), unreadable)
+        return TrustLoad(TrustSet((*self.entries, *barring)), (*self._warnings(), *self._empty), unreadable)
+
+    def _warnings(self) -> Iterator[str]:
+        """Yield the messages on the first few files of each folder, and how many more there are."""
+        counts = Counter[Path]()
+        for each in self._unread:
+            counts[each.path.parent] += bool(each.message)
+            if each.message and counts[each.path.parent] <= _SHOWN:
+                yield each.message
+        for folder, count in counts.items():
+            if count > _SHOWN:
+                yield f"{count - _SHOWN} more trust files in {folder} are left out"
 
     def add_named(self, path: Path) -> None:
         """Read a file, or a folder of files, that the caller names."""
