@@ -19,6 +19,9 @@ from rye.items.values import MAX_DEPTH, MAX_VALUES
 from rye.trust.trust_entry import TrustScope
 from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file
 
+SECONDS = 3.0
+"""Processor time: many times what a guarded text takes, and far less than an unguarded one."""
+
 LONG = ".".join("b" * MAX_DEPTH)
 """A dotted key as long as a key may be."""
 
@@ -73,7 +76,7 @@ def test_attack_the_worst_text_of_each_parser(load: Callable[[str], Any], text: 
     start = time.process_time()
     with pytest.raises(ItemError) as caught:
         load(text)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < SECONDS
     assert caught.value.code == code
     assert caught.value.hint
 
@@ -99,7 +102,7 @@ def test_the_largest_text_that_is_read_takes_no_longer(load: Callable[[str], Any
     """What the limits let through is parsed in under a second; marks inside strings and comments do not count."""
     start = time.process_time()
     load(text)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < SECONDS
 
 
 def test_what_people_write_is_read() -> None:
@@ -129,7 +132,7 @@ def test_attack_a_trust_file_that_takes_gigabytes(unit: str) -> None:
         with pytest.raises(SigningError) as caught:
             parse_trust_file(f"{filled(unit, size - 8)}a=1".encode(), scope=TrustScope.USER, source="ann.toml")
         assert caught.value.code == "trust-file"
-        assert time.process_time() - start < 1
+        assert time.process_time() - start < SECONDS
 
 
 PARSERS = {
