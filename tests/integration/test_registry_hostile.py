@@ -51,12 +51,12 @@ STRANGE: Mapping[str, bytes] = {
     "tools/odd/tags.yaml": b"description: deploy\nrun: !!python/object/apply:os.system ['exit 1']\n",
     "tools/odd/keys.yaml": b"? [a, b]\n: deploy\n? {c: d}\n: deploy\n",
     "tools/odd/dates.yaml": b"description: deploy\ncreated: 0000-99-99\nupdated: 9999-12-31T23:59:59+99:99\n",
-    "knowledge/odd/open.md": b"---\ntitle: deploy\n" + b"a: b\n" * 20_000,
+    "knowledge/odd/open.md": b"---\ntitle: deploy\n" + b"a: b\n" * 5_000,
     "knowledge/odd/rlo.md": "# \u202edeploy\u202c \ud7ff\ufffe\U0010ffff\u0000\x1b[2J\n".encode(),
     "knowledge/odd/marks.md": ("deploy " + "e\u0301" * 20_000 + "\n").encode(),
     "knowledge/odd/hash.md": b"#" * 500_000 + b" deploy\n",
     "knowledge/odd/brackets.md": b"[" * 200_000 + b"](deploy)\n",
-    "knowledge/odd/fences.md": b"```\n" * 100_000 + b"deploy\n",
+    "knowledge/odd/fences.md": b"```\n" * 40_000 + b"deploy\n",
     "knowledge/odd/entities.yaml": b"description: '&lol; deploy'\n",
     "directives/odd/entities.md": b"```xml\n<!DOCTYPE x [<!ENTITY a 'deploy'>"
     + b"".join(b"<!ENTITY a%d '%s'>" % (n, b"&a%d;" % (n - 1) * 10 if n else b"&a;" * 10) for n in range(12))

@@ -140,3 +140,17 @@ def words(text: str) -> list[str]:
 def test_fixed_queries(text: str, canonical: str) -> None:
     """What can be understood is kept."""
     assert str(parse(text, lenient=True).ast) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("What is this?", ["What", "is", "this"]),
+        ('Find books with "mystery" (2nd ed.): what\'s new?', "Find books with mystery 2nd ed. : what's new".split()),
+        ("C++? .net?", ["C++", ".net"]),
+    ],
+)
+def test_running_text_is_read_as_its_words(text: str, words: list[str]) -> None:
+    """Punctuation stays with the words, where it means nothing; quotes make phrases, parentheses groups."""
+    found = loosen(parse(text, lenient=True).ast)
+    assert [word.text for word in found or ()] == words
