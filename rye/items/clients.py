@@ -10,7 +10,6 @@ The sources were looked up on 2026-11-25. A source that is not the client's own 
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from rye.items.model import ItemType
@@ -285,12 +284,13 @@ COVERED_IN_GITHUB: Final = frozenset(
 _OTHERS: Final = frozenset({".vscode", ".devcontainer"})
 """Folders of editors with tasks and settings that agents run; a folder is no project because of them."""
 
-_OBEYED_FILES: Final = (
-    *(".clinerules", ".clinerules-*", ".continuerc.json", ".continuerules", ".cursorrules", ".lsp.json", ".roomodes"),
-    *(".roorules", ".roorules-*", ".windsurfrules", "gemini-extension.json", "opencode.json", "opencode.jsonc"),
-    "qwen-extension.json",
+_OBEYED_FILES: Final = frozenset(
+    ".clinerules .continuerc.json .continuerules .cursorrules .lsp.json .roomodes .roorules .windsurfrules "
+    "gemini-extension.json opencode.json opencode.jsonc qwen-extension.json".split()
 )
 """Files that a client obeys in any folder of a project and that are no items: another format, settings or servers."""
+_OBEYED_STARTS: Final = (".clinerules-", ".roorules-")
+"""How the names of further such files begin."""
 
 MARKS: Final = COVERED.union(path.partition("/")[0] for path in (*_FIXED, *(each.place for each in OF_PROJECTS))) - {""}
 """Names in a folder without which it has no files of a client."""
@@ -298,7 +298,7 @@ MARKS: Final = COVERED.union(path.partition("/")[0] for path in (*_FIXED, *(each
 
 def is_obeyed(name: str) -> bool:
     """Return whether a client obeys a file of this name, given in the spelling of a system that ignores case."""
-    return name in _FOLDED_NAMES or any(fnmatchcase(name, pattern) for pattern in _OBEYED_FILES)
+    return name in _FOLDED_NAMES or name in _OBEYED_FILES or name.startswith(_OBEYED_STARTS)
 
 
 def is_covered(name: str) -> bool:

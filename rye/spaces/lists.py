@@ -224,7 +224,7 @@ class ListedItem(NamedTuple):
 
     Attributes:
         root, file: Where it lies.
-        sha256, mode: As of :class:`rye.trust.list.ListedFile`.
+        sha256, mode: As of :class:`rye.trust.list.ListedFile`; of a link to a listed file, the digest of that.
         is_detached: Whether its signature file is on the list: where that is taken away, the list stands not in for it.
     """
 
@@ -242,7 +242,19 @@ def rows_of(listed: SpaceList, folder: Path, roots: Iterable[Root]) -> Iterator[
         prefix = "" if inside == os.curdir else f"{inside}/"
         for path, row in listed.files.items():
             if path.startswith(prefix) and (file := root.find(path.removeprefix(prefix))):
-                yield ListedItem(root, file, row.sha256, row.mode, f"{path}{DETACHED_SUFFIX}" in listed.files)
+                digest = row.sha256 if row.mode != LINK else _digest_behind(listed, folder, row)
+                yield ListedItem(root, file, digest, row.mode, f"{path}{DETACHED_SUFFIX}" in listed.files)
+
+
+def _digest_behind(listed: SpaceList, folder: Path, link: ListedFile) -> str:
+    """Return the digest of the listed file that a listed link leads to; that of the link where it leads elsewhere."""
+    try:
+        target = os.readlink(folder / link.path)  # noqa: PTH115 - keeps "./"
+    except OSError:
+        return link.sha256
+    path = os.path.normpath(os.path.join(os.path.dirname(link.path), target))  # noqa: PTH118, PTH120 - as text
+    is_same = hashlib.sha256(os.fsencode(target)).hexdigest() == link.sha256
+    return listed.files[path].sha256 if is_same and path in listed.files else link.sha256
 
 
 def check_list(root: Root, *, trust: TrustSet, required: bool = False, remember: bool = True) -> ListReport:

@@ -28,6 +28,8 @@ SUFFIXES = frozenset().union(*EXTENSIONS.values())
 
 def spelled_as(name: str) -> str:
     """Return the name that file systems take a name for that ignore case, invisible characters, or dots at its end."""
+    if name.isascii() and name.isprintable():  # as nearly every name is, and a search asks this of each
+        return name.lower().rstrip(". ")
     return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
 
 

@@ -32,7 +32,6 @@ MAX_FOLDERS = 100_000
 _READ = MARKS.union(FIXED_NAMES, [each.place for each in OF_PROJECTS]) - {"", SKILLS_FOLDER}
 _MEANT = {each.casefold(): each for each in _READ}
 """What clients of agents read below a project, by its spelling in lower case."""
-_FIRST_LETTERS = "".join({each[0] for each in _MEANT} | {each[0].upper() for each in _MEANT})
 
 
 class ProjectsBelow(NamedTuple):
@@ -266,7 +265,7 @@ def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
-            if name[0] in _FIRST_LETTERS and ((spelled := spelled_as(name)) in _MEANT or is_obeyed(spelled)):
+            if (spelled := spelled_as(name)) in _MEANT or is_obeyed(spelled):
                 marks.append(name)
             is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
             is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)

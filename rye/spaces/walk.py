@@ -436,7 +436,7 @@ def _always(_name: str) -> bool:
 
 
 def _is_of_github(name: str) -> bool:
-    return spelled_as(name) in COVERED_IN_GITHUB
+    return (spelled := spelled_as(name)) in COVERED_IN_GITHUB or is_obeyed(spelled)
 
 
 def _is_obeyed(spelled: str, *, is_plugin: bool) -> bool:

@@ -621,7 +621,7 @@ def is_cheap(arena: Arena, attack: Callable[[], object]) -> bool:
     ask(arena)
     before = cost(lambda: ask(arena))
     attack()
-    return cost(lambda: ask(arena)) <= 2 * before + 0.05
+    return cost(lambda: ask(arena)) <= 3 * before + 0.25
 
 
 @row()
@@ -706,15 +706,12 @@ _FAILING = {
     "exit 0: of a plugin in a project, nobody asks whether it had a list": "plugin-loses-its-list",
     "exit 0: no import is seen in this, or not from where the client starts": """
         import-from-above-a-rule import-without-an-extension import-of-a-command-from-the-top""",
-    "exit 0: this name is not looked for here": """
-        agents-md-in-the-folder-of-github agents-md-in-wide-letters-deep-down settings-of-opencode-deep-down
-        repository-with-a-program-inside-the-items agents-md-that-begins-with-an-unseen-letter-deep-down""",
+    "exit 0: this name is not looked for here": "repository-with-a-program-inside-the-items",
     "exit 0: only names of known clients are looked for": """
         rules-of-an-unknown-client rules-of-an-unknown-client-deep-down hints-of-an-unknown-client
         name-that-folds-to-a-dot-name""",
     "exit 0: nothing is compared with the signature of an unknown key": "signature-is-any-64-bytes",
     "twelve items are named, the rest is counted": "init-folds-away-what-it-signs",
-    "list-changed: the digest of the file is compared with that of the link's target": "link-is-on-the-list",
     "the error names them": """
         error-names-files-of-one-id error-names-an-unreadable-file""",
     "only the part before the space is cut out": "error-names-part-of-a-path-with-spaces",
@@ -727,7 +724,9 @@ FAILING = {name: what for what, names in _FAILING.items() for name in names.spli
 
 def _case(name: str) -> Any:
     reason = FAILING.get(name)
-    return pytest.param(name, marks=pytest.mark.xfail(strict=True, raises=Missed, reason=reason) if reason else ())
+    is_timed = " s, growing" in (reason or "")  # a fast machine may be quick enough
+    marks = pytest.mark.xfail(strict=not is_timed, raises=Missed, reason=reason) if reason else ()
+    return pytest.param(name, marks=marks)
 
 
 @pytest.mark.parametrize("name", [_case(name) for name in sorted(ROWS)])
