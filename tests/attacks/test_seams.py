@@ -711,7 +711,6 @@ _FAILING = {
         rules-of-an-unknown-client rules-of-an-unknown-client-deep-down hints-of-an-unknown-client
         name-that-folds-to-a-dot-name""",
     "exit 0: nothing is compared with the signature of an unknown key": "signature-is-any-64-bytes",
-    "twelve items are named, the rest is counted": "init-folds-away-what-it-signs",
     "the error names them": """
         error-names-files-of-one-id error-names-an-unreadable-file""",
     "only the part before the space is cut out": "error-names-part-of-a-path-with-spaces",

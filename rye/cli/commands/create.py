@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rye.registry.new_files import NewFiles
     from rye.registry.setup import Setup, SetupReport
 
-_LISTED = 12
-"""Files, and items to sign, that are named before the question; the others are counted."""
+_ON_LINES = 12
+"""Up to so many names stand on a line of their own."""
 
 _DOES = {"written": "write", "extended": "add to", "kept": "keep"}
 
@@ -51,11 +51,11 @@ def init(**options: Any) -> int:
         )
         progress.clear()
         if not as_json:
-            show(_plan(setup.plan, Terminal.of(sys.stdout), every=dry_run))
+            show(_plan(setup.plan, Terminal.of(sys.stdout)))
         report = setup.plan
         if not dry_run and not report.is_complete:
             if not options["yes"]:
-                require_yes("Do this?", hint="--yes does it without asking, --dry-run lists all of it")
+                require_yes("Do this?", hint="--yes does it without asking, --dry-run only shows it")
             report = setup.run(find_owner() if options["owner"] is None else options["owner"])
     if as_json:
         say_json(report.to_dict())
@@ -66,11 +66,10 @@ def init(**options: Any) -> int:
     return 0
 
 
-def _plan(plan: SetupReport, terminal: Terminal, *, every: bool) -> Iterator[str]:
+def _plan(plan: SetupReport, terminal: Terminal) -> Iterator[str]:
     """Yield what there is and what would be done."""
     from rye.cli.render.parts import shown_path
 
-    limit = sys.maxsize if every else _LISTED
     yield f"{terminal.style('project', bold=True)}  {inline(plan.project)}"
     found = ", ".join(f"{count} in {inline(source)}" for source, count in plan.found.items())
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in plan.verdicts.items())
@@ -79,7 +78,7 @@ def _plan(plan: SetupReport, terminal: Terminal, *, every: bool) -> Iterator[str
     texts = [each for each in plan.files if each.ref]
     if texts:
         yield f"copy     {plural(len(texts), 'text')} into .ai:"
-        yield from _rows([shown_path(each.path) for each in texts], limit)
+        yield from _rows([shown_path(each.path) for each in texts], terminal)
     yield from (f"{_DOES[each.action]:<8} {inline(shown_path(each.path))}" for each in plan.files if not each.ref)
     if plan.new_key:
         yield "make     a key of your own, and the trust file by which it counts for you"
@@ -87,15 +86,18 @@ def _plan(plan: SetupReport, terminal: Terminal, *, every: bool) -> Iterator[str
         those = "the copies" if texts else f"{plural(len(plan.signs), 'item')}, skills with all of their files"
         yield f"sign     {those}:"
         yield f"         you answer for what they say{'' if texts else ', so read them first:'}"
-        yield from () if texts else _rows(plan.signs, limit)
+        yield from () if texts else _rows(plan.signs, terminal)
     if plan.is_complete:
         yield "nothing left to do"
 
 
-def _rows(names: Sequence[str], limit: int) -> Iterator[str]:
-    yield from (f"           {inline(name)}" for name in names[:limit])
-    if len(names) > limit:
-        yield f"           and {len(names) - limit} more; --dry-run lists all"
+def _rows(names: Sequence[str], terminal: Terminal) -> Iterator[str]:
+    """Yield every name, for what is signed must be seen: each on a line, or many in running lines."""
+    indent = " " * 11
+    if len(names) > _ON_LINES:
+        yield indent + folded(", ".join(map(inline, names)), terminal, first=indent, others=indent)
+    else:
+        yield from (f"{indent}{inline(name)}" for name in names)
 
 
 def _finish(setup: Setup, report: SetupReport) -> None:
