@@ -270,7 +270,18 @@ def _heading_text(block: str) -> str:
 
 
 def _imports(text: str, body_line: int) -> Iterator[Import]:
-    """Yield the files that ``@path`` names outside code, and those in commands that a client runs as it reads."""
+    return (each for each in imports_in(text, body_line) if "/" in each.path[2:] or _EXTENSION.search(each.path))
+
+
+def imports_in(text: str, body_line: int) -> Iterator[Import]:
+    """Yield the files that ``@path`` names outside code, and those in commands that a client runs as it reads.
+
+    A bare word such as ``@README`` is one of them, though it may be somebody's name.
+
+    Args:
+        text: Markdown.
+        body_line: The 1-based line of its file on which it begins.
+    """
     data = text.encode()
     paths = [match for match in islice(_AT_PATH.finditer(data), _MAX_IMPORTS) if _path_in(match[1])]
     commands = list(islice(_COMMAND.finditer(data), _MAX_IMPORTS))
@@ -295,6 +306,6 @@ def _imports(text: str, body_line: int) -> Iterator[Import]:
 def _path_in(word: bytes) -> str:
     """Return the path that a word spells, with ``./`` before a relative one; empty where it spells none."""
     path = str(word, "utf-8").lstrip("\"'([<").rstrip("\"')]>.,;:!?")
-    if not _PATH.fullmatch(path) or not ("/" in path or _EXTENSION.search(path)):
+    if not _PATH.fullmatch(path):
         return ""
     return path if path.startswith(("./", "../", "/", "~/")) else f"./{path}"

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rye.errors import ItemError
 from rye.items.clients import CODE, OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
+from rye.items.markdown import imports_in
 from rye.items.model import ItemType
 from rye.items.reader import PLAIN_EXTENSIONS, is_item_file, parse
 from rye.spaces.model import CACHE, FOLDER, MODULES, ItemFile, Root, Space, is_within, spelled_as
@@ -40,6 +41,9 @@ _INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "package.json")
 
 _NAMED = 5
 """Files that one warning names."""
+
+_FROM_TOP = frozenset({"command", "agent", "mode", "prompt"})
+"""Formats whose imports begin at the project; those of instructions and rules begin at their file."""
 
 _FRESH = 10
 """Seconds for which what lies in the folders of a folder that has not changed itself is not looked at again."""
@@ -207,8 +211,10 @@ def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
         item = parse(read_file(root, file.rel_path), item_type=file.item_type, item_id=file.item_id, suffix=".md")
     except ItemError:  # which verification reports
         return []
-    base, around = os.path.dirname(root.path / file.rel_path), os.fspath(root.around)
-    places = [os.path.normpath(os.path.join(base, each.path)) for each in item.imports if each.path[0] == "."]
+    around = os.fspath(root.around)
+    base = around if root.client.format in _FROM_TOP else os.path.dirname(root.path / file.rel_path)
+    imports = imports_in(item.body, item.body_line)
+    places = [os.path.normpath(os.path.join(base, each.path)) for each in imports if each.path[0] == "."]
     inside = [place for place in places if is_within(place, around) and os.path.isfile(place)]
     return [os.path.relpath(place, root.path) for place in inside if not _is_item(os.path.relpath(place, around))]
 

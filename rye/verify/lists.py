@@ -198,7 +198,11 @@ class ListChecks:
             yield Unchecked(message, "too-many-files", "keep other files elsewhere", str(root.path))
 
     def _name(self, root: Root, file: FileMode) -> Iterator[tuple[Violation, Change] | Unchecked]:
-        path = str(root.path / file.path)
+        path = os.path.normpath(root.path / file.path)
+        if file.path.startswith("../"):  # an import from above the folder of a client
+            above = FileMode(os.path.relpath(path, root.around), file.mode)
+            yield from self._name(Root(root.space, root.around, root.bundle), above)
+            return
         try:
             code, words = "uncovered", f"no signature and no list covers {file.path}"
             if file.mode == LINK and is_within(real_path(path), real_path(root.around)):

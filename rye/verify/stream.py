@@ -169,7 +169,7 @@ class OutcomeStream:
     def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
         """Return what lies in a strict root and is no item, and whether that is all; known at the end."""
         seen = self._seen.get(root, _Seen())
-        imports = [FileMode(path, PLAIN) for path in sorted({*seen.imports}) if not path.startswith("..")]
+        imports = [FileMode(path, PLAIN) for path in sorted({*seen.imports})]
         return seen.others + imports, seen.is_complete
 
 

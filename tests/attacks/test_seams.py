@@ -704,8 +704,6 @@ _FAILING = {
     "exit 0: strict looks at the items of a bundle alone": """
         plugin-named-as-a-bundle-with-hooks plugin-named-as-a-bundle-with-programs""",
     "exit 0: of a plugin in a project, nobody asks whether it had a list": "plugin-loses-its-list",
-    "exit 0: no import is seen in this, or not from where the client starts": """
-        import-from-above-a-rule import-without-an-extension import-of-a-command-from-the-top""",
     "exit 0: this name is not looked for here": "repository-with-a-program-inside-the-items",
     "exit 0: only names of known clients are looked for": """
         rules-of-an-unknown-client rules-of-an-unknown-client-deep-down hints-of-an-unknown-client
