@@ -66,7 +66,8 @@ def read_signed(
 
 def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillFolder:
     """Return a skill with its signature and all of its files as they were at one moment."""
-    if folder not in skills:
+    name = f"{root.path}/{folder}"
+    if name not in skills:
         skills.clear()  # items of one skill come one after the other
         place = f"{folder}/{SKILL_SIGNATURE}"
         signature = _read_signature(root, place, read_file)
@@ -75,8 +76,8 @@ def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillF
             signature = _read_signature(root, place, read_file)
             if signature == before:
                 break
-        skills[folder] = SkillFolder(folder, signature, files)
-    return skills[folder]
+        skills[name] = SkillFolder(folder, signature, files)
+    return skills[name]
 
 
 def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Final
 
@@ -50,7 +51,8 @@ def judge(
         now: The moment of judging, which decides what has expired.
         verify: Returns whether the signature by a key over a message holds, given these as (key, signature, message).
     """
-    evidence = by_list(evidence, origin, trust)
+    if evidence.code:
+        evidence = by_list(evidence, origin, trust)
     # 1. A fault in the bytes, or no signature: no key can change that.
     if evidence.code:
         return _found(evidence.code, evidence, origin, detail=evidence.detail)
@@ -217,4 +219,11 @@ def _holds(
         audience=evidence.audience,
         placement=evidence.placement,
     )
-    return next((name for key, name in keys.items() if verify(key, evidence.signature, message)), "")
+    check = partial(_verified, verify) if evidence.skill else verify
+    return next((name for key, name in keys.items() if check(key, evidence.signature, message)), "")
+
+
+@lru_cache(16)
+def _verified(verify: Verify, key: PublicKey, signature: bytes, message: bytes) -> bool:
+    """Check the signature of a skill, which is the same for each of its items."""
+    return verify(key, signature, message)

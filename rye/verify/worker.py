@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -58,6 +58,8 @@ class Verifier:
     trust: TrustSet
     now: datetime
     digests: bool = True
+    _skills: dict[str, SkillFolder] = field(default_factory=dict, repr=False, compare=False)
+    """The skill that was read last: in a run each is read once for all of its items."""
 
     def check(self, root: Root, file: ItemFile, read: Read = read_file) -> Outcome:
         """Read one file and return the verdict on exactly these bytes, or why there is none."""
@@ -69,8 +71,7 @@ class Verifier:
         All are read, then all inspected, before the first signature is checked: going from the one to the other for
         every file would empty the processor's caches of both, and takes a tenth longer.
         """
-        skills: dict[str, SkillFolder] = {}
-        contents = [(file, _content(root, file, read, skills)) for file in files]
+        contents = [(file, _content(root, file, read, self._skills)) for file in files]
         inspected = [_inspect(root, file, content) for file, content in contents]
         return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
