@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -86,12 +87,18 @@ class ListReport(Report):
 def list_folder(root: Root) -> Path | None:
     """Return the folder whose list covers a root; None for a client's folder where there is none.
 
-    That of a client's folder is the folder of the bundle, or of a project that has a list at its top.
+    That of a client's folder is the folder of the bundle, or of a project or plugin that has or had a list at its top.
     """
     if root.client is None:
         return root.path
-    is_listed = root.space is Space.SYSTEM or os.path.lexists(root.around / LIST_FILE)
+    is_listed = root.space is Space.SYSTEM or os.path.lexists(root.around / LIST_FILE) or _had_list(root.around)
     return root.around if is_listed else None
+
+
+def _had_list(folder: Path) -> bool:
+    with suppress(EnvironmentFault):  # the check of a list says what is wrong with the record
+        return last_seen(folder) is not None
+    return False
 
 
 def read_list(folder: Path) -> bytes | None:

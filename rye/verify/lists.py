@@ -11,13 +11,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye._files import real_path
 from rye.errors import EnvironmentFault, ItemError
+from rye.items.clients import FIXED_FILES, OF_BUNDLES, PLUGIN
 from rye.spaces.discover import project_root
-from rye.spaces.lists import NOTES, ListReport, check_list, file_digest, has_list, is_private, list_digest, list_folder
-from rye.spaces.model import Root, Space, is_within
+from rye.spaces.lists import (
+    NOTES,
+    ListReport,
+    check_list,
+    file_digest,
+    files_below,
+    has_list,
+    is_private,
+    list_digest,
+    list_folder,
+)
+from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
 from rye.spaces.tree import LINK, MAX_FILES, FileMode
 from rye.spaces.uncovered import beside_warning
+from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import LIST_FILE, Change
 from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.policy import NO_DEMAND, ListDemand
@@ -33,6 +45,9 @@ class Remedy(NamedTuple):
     words: str
     command: str = ""
 
+
+_ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(each.place for each in OF_BUNDLES)})
+"""Folders of a plugin that are roots of their own."""
 
 _SIGN: Final = "rye sign --list"
 _NEWEST: Final = "get the newest version of all files from their owner, and compare"
@@ -88,6 +103,7 @@ class ListChecks:
     found: list[Change] = field(default_factory=list)
     finished: bool = False
     _failed: set[str] = field(default_factory=set)
+    _named: set[str] = field(default_factory=set)
     _notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -131,7 +147,7 @@ class ListChecks:
 
     def _look(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
         self.finished = True
-        checked = dict[Path, bool]()
+        checked, plugins = dict[Path, bool](), set[Path]()
         require = self.require or self.demand.required
         for root in self.stream.roots if require or self.strict else self.stream.whole:
             folder = list_folder(root)
@@ -142,6 +158,9 @@ class ListChecks:
                     yield from self._check(root, folder, required=required)
             if root in self.stream.strict_roots and not (folder and checked[folder]):
                 yield from self._uncovered(root)
+                if root.around not in plugins and root.client is not None and (root.around / PLUGIN).is_dir():
+                    plugins.add(root.around)
+                    yield from self._rest_of_plugin(root)
 
         if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole):
             yield from self._check_lock(self.stream.layout.project or Path())
@@ -197,6 +216,19 @@ class ListChecks:
             message = f"{root.source}: more than {MAX_FILES:,} files are below {root.path}"
             yield Unchecked(message, "too-many-files", "keep other files elsewhere", str(root.path))
 
+    def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
+        """Yield each file of a plugin outside the folders of its items: a client may run or obey any of them."""
+        folder = root.around
+        files, problems = files_below(folder, root)
+        for path, file in files.items():
+            is_item = root.space is not Space.SYSTEM and FIXED_FILES.identify(path.removesuffix(DETACHED_SUFFIX))
+            full = str(folder / path)
+            if path.partition("/")[0] not in _ITEMS_OF_PLUGIN and not is_item and full not in self._named:
+                change = Change("uncovered", path, f"no signature and no list covers {path}", file.sha256)
+                yield _violation(root, full, change), change
+        for problem in problems:
+            yield Unchecked(f"{root.source}: {problem.message}", problem.code, problem.hint, str(folder))
+
     def _name(self, root: Root, file: FileMode) -> Iterator[tuple[Violation, Change] | Unchecked]:
         path = os.path.normpath(root.path / file.path)
         if file.path.startswith("../"):  # an import from above the folder of a client
@@ -213,6 +245,7 @@ class ListChecks:
         except (OSError, ItemError) as error:
             yield Unchecked(f"{root.source}: {file.path}: {error}", "unreadable", "fix or remove it", path)
         else:
+            self._named.add(path)
             yield _violation(root, path, change), change
 
 

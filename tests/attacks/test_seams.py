@@ -698,12 +698,6 @@ _FAILING = {
         instructions-of-the-top-count-below-a-nested-repository items-move-down-a-folder-with-their-list
         instructions-of-the-top-count-in-a-nested-repository-verified-alone
         items-move-to-the-top-with-their-list""",
-    "exit 0: no finding names this file of a plugin": """
-        plugin-names-hooks plugin-names-servers plugin-names-other-folders plugin-with-output-styles
-        plugin-with-settings plugin-named-by-its-folder-with-settings""",
-    "exit 0: strict looks at the items of a bundle alone": """
-        plugin-named-as-a-bundle-with-hooks plugin-named-as-a-bundle-with-programs""",
-    "exit 0: of a plugin in a project, nobody asks whether it had a list": "plugin-loses-its-list",
     "exit 0: this name is not looked for here": "repository-with-a-program-inside-the-items",
     "exit 0: only names of known clients are looked for": """
         rules-of-an-unknown-client rules-of-an-unknown-client-deep-down hints-of-an-unknown-client
