@@ -21,6 +21,7 @@ from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.bundles import is_own
 from rye.spaces.model import CACHE, ItemFile, Root, Space
+from rye.spaces.model import FOLDER as AI_FOLDER
 from rye.spaces.read import read_chunks
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.tree import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
@@ -129,13 +130,15 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
     """Return every file below a folder by its path, and what could not be read.
 
     The list itself is left out, and so are ``.git`` in the folder itself, the user's private keys, and byte code of
-    rye's own tools, which installers make. A folder ``.git`` further down stands for what is in it.
+    rye's own tools, which installers make. A folder ``.git`` further down, or in the ``.ai`` of a project, where git
+    would run what it says, stands for what is in it.
 
     Args:
         folder: As :func:`list_folder` returns it.
         root: A root in it.
     """
     place, files, problems = Root(root.space, folder), dict[str, ListedFile](), list[ItemError]()
+    is_project = root.space is Space.PROJECT
     for found in tree(os.fspath(folder)):
         try:
             if isinstance(found, OSError):
@@ -143,7 +146,8 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
                 raise found
             path, entry = found
             file = FileMode(path, mode_of(entry))
-            if path in (LIST_FILE, ".git") or is_private(place, root, file):
+            is_repository = path == ".git" and not (file.mode == FOLDER and folder.name == AI_FOLDER and is_project)
+            if path == LIST_FILE or is_repository or is_private(place, root, file):
                 continue
             if len(files) == MAX_FILES:
                 message = f"more than {MAX_FILES:,} files are below {folder}"

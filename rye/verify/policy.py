@@ -94,13 +94,16 @@ class Demand:
     spaces: tuple[str, ...] = (str(Space.PROJECT),)
 
     def accepts_verdict(self, item: VerifiedItem) -> bool:
-        """Return whether the verdict meets ``require``; that of a revoked key never does."""
-        return item.verdict in WELL[self.require] and item.signature.code != "revoked"
+        """Return whether the verdict meets ``require``.
+
+        That of a revoked key never does, nor that of an unknown one, whose signature nobody can check.
+        """
+        return item.verdict in WELL[self.require] and item.signature.code not in {"revoked", "unknown-key"}
 
     def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
         """Return the first of the other demands that an item of an accepted verdict does not meet."""
         signature = item.signature
-        if self.signers and (signature.code == "unknown-key" or signature.signer not in self.signers):
+        if self.signers and signature.signer not in self.signers:
             short = signature.signer[:16]
             return PolicyFault("signer", f"signed with key {short}, not by one of the signers demanded")
         if self.formats and signature.format not in self.formats:

@@ -652,15 +652,11 @@ def trust_files_of_one_key(arena: Arena) -> bool:
 @row()
 def skill_of_many_files_that_changed(arena: Arena) -> bool:
     """Each of its items compares all of its files with the list again."""
-    skill, costs = arena.sim.project / ".claude/skills/pdf", []
-    ask(arena)  # what the first one loads does not count
-    for count in (50, 400):
-        lay(skill, {"SKILL.md": SKILL} | {f"scripts/x{number}.py": "import json\n" for number in range(count)})
-        assert run("sign", str(skill), "--project", str(arena.sim.project))[0] == 0
-        lay(skill, {"evil.txt": EVIL})
-        costs.append(cost(lambda: arena.sim.registry().verify(space="project")))
-        (skill / "evil.txt").unlink()
-    return costs[1] < 14 * costs[0]
+    skill = arena.sim.project / ".claude/skills/pdf"
+    lay(skill, {"SKILL.md": SKILL} | {f"scripts/x{number}.py": "import json\n" for number in range(1000)})
+    assert run("sign", str(skill), "--project", str(arena.sim.project))[0] == 0
+    lay(skill, {"evil.txt": EVIL})
+    return cost(lambda: arena.sim.registry().verify(space="project")) < 1.5
 
 
 @row()
@@ -698,11 +694,9 @@ _FAILING = {
         instructions-of-the-top-count-below-a-nested-repository items-move-down-a-folder-with-their-list
         instructions-of-the-top-count-in-a-nested-repository-verified-alone
         items-move-to-the-top-with-their-list""",
-    "exit 0: this name is not looked for here": "repository-with-a-program-inside-the-items",
     "exit 0: only names of known clients are looked for": """
         rules-of-an-unknown-client rules-of-an-unknown-client-deep-down hints-of-an-unknown-client
         name-that-folds-to-a-dot-name""",
-    "exit 0: nothing is compared with the signature of an unknown key": "signature-is-any-64-bytes",
     "the error names them": """
         error-names-files-of-one-id error-names-an-unreadable-file""",
     "only the part before the space is cut out": "error-names-part-of-a-path-with-spaces",

@@ -149,6 +149,11 @@ def test_a_policy_counts_only_where_it_is_named(clean: tuple[Workshop, str]) -> 
     policy.write_text("require: signed\n", encoding="utf-8")
     assert verify(clean).status == 1
     assert clean[0].run("verify", "--space", "project", "tool:demo/*").status == 1
+    unknown = clean[0].run("verify", "--space", "project", "tool:demo/*", "--policy", str(policy))
+    assert (unknown.status, "unknown-key" in unknown.out) == (1, True)  # whose signature nobody can check
+    named = clean[0].project / ".ai/config/keys/trusted" / Path(clean[1]).name
+    named.parent.mkdir(parents=True, exist_ok=True)
+    named.write_bytes(Path(clean[1]).read_bytes())
     assert clean[0].run("verify", "--space", "project", "tool:demo/*", "--policy", str(policy)).status == 0
     words = ("verify", "--space", "project", "tool:demo/*", "--policy", str(policy), "--require", "trusted")
     assert clean[0].run(*words).status == 1

@@ -113,7 +113,7 @@ sign: Sign items, or a whole bundle with a key of its own.
 verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project                             # every item of the project, for CI
     rye verify tool:demo/hello -v                          # one item, with its reason
-    rye verify --require signed --json                     # accept unknown keys; answer as JSON
+    rye verify --require signed --json                     # accept keys that are not trusted; answer as JSON
     rye verify --space project --format sarif > rye.sarif  # for a code scanner
     rye verify --policy policy.yaml                        # what a team demands, and the findings that it accepts
     rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail

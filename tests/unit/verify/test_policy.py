@@ -58,12 +58,13 @@ def codes(policy: Policy, *items: VerifiedItem) -> list[str]:
     [
         (Demand(), {}, ""),
         (Demand(), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
-        (Demand("signed"), {"verdict": "untrusted", "code": "unknown-key"}, ""),
+        (Demand("signed"), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
+        (Demand("signed"), {"verdict": "untrusted", "code": "project-key"}, ""),
         (Demand("signed"), {"verdict": "tampered", "code": "digest"}, "digest"),
         (Demand(signers=(KEY,)), {}, ""),
         (Demand(signers=(KEY[:16],)), {}, "signer"),
         (Demand(signers=("f" * 16,)), {}, "signer"),
-        (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "unknown-key"}, "signer"),
+        (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
         (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "expired"}, ""),
         (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "revoked"}, "revoked"),
         (Demand("signed"), {"verdict": "untrusted", "code": "revoked"}, "revoked"),
@@ -108,7 +109,7 @@ def test_what_the_caller_demands_comes_on_top(tmp_path: Path) -> None:
 @pytest.mark.parametrize("require", ["trusted", "signed"])
 def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> None:
     """Also of one whose key does not count, where that is accepted: its verdict says nothing of the audience."""
-    unknown = {"verdict": "untrusted", "code": "unknown-key"} if require == "signed" else {}
+    unknown = {"verdict": "untrusted", "code": "project-key"} if require == "signed" else {}
     items = (item(**unknown, audience="acme/ops"), item(**unknown, audience="acme/shop"), item(**unknown))
     elsewhere = tuple(each._replace(root=Root(Space.USER, each.root.path)) for each in items)
     run = verification(*items, *elsewhere, policy=Policy(Demand(require, spaces=EVERY_SPACE)), audience="acme/ops")
