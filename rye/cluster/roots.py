@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rye._text import may_name_item
-from rye.items.clients import FIXED_FILES, OF_BUNDLES, OF_PROJECTS, OF_USERS, SKILL_FILE, SKILLS, ClientFolder
+from rye.items.clients import (
+    FIXED_FILES,
+    OF_BUNDLES,
+    OF_PROJECTS,
+    OF_USERS,
+    SKILL_FILE,
+    SKILLS,
+    ClientFolder,
+    skills_of_another,
+)
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, parse_item
 from rye.trust.list import ListedFile, Skill, SkillFolder, read_rows
@@ -96,7 +105,9 @@ def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterR
             raise ValueError(message)
     client = None
     if facts.place or facts.format:
-        client = _FOLDERS.get((facts.place, facts.format))
+        client = _FOLDERS.get((facts.place, facts.format)) or skills_of_another(facts.place.partition("/")[0])
+        if client is not None and (client.place, client.format) != (facts.place, facts.format):
+            client = None
         if client is None:
             message = f"{facts.place[:80]!r} is no folder of a client"
             raise ValueError(message)

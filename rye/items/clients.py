@@ -10,6 +10,7 @@ The sources were looked up on 2026-11-25. A source that is not the client's own 
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from rye.items.model import ItemType
@@ -249,6 +250,22 @@ CLIENTS: Final = tuple(
     dict.fromkeys([*(each.client for each in OF_PROJECTS + OF_USERS), *(each.client for each in _FIXED.values())])
 )
 """The names of all clients; the folders of each can be left out."""
+
+_UNKNOWN: Final = re.compile(r"\.[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_KNOWN: Final = frozenset(place.partition("/")[0] for place, *_ in _FOLDERS)
+
+
+def skills_of_another(name: str) -> ClientFolder | None:
+    """Return where a client that the table does not have keeps skills, given its folder in a project or home folder.
+
+    Installers of skills write ``.NAME/skills`` for dozens of clients, and more come every month.
+
+        >>> skills_of_another(".trae")
+        ClientFolder(place='.trae/skills', format='skill', client='trae', depth=16)
+    """
+    is_unknown = name not in _KNOWN and _UNKNOWN.fullmatch(name)
+    return ClientFolder(f"{name}/{SKILLS_FOLDER}", "skill", name[1:]) if is_unknown else None
+
 
 OF_BUNDLES: Final = (
     ClientFolder(SKILLS_FOLDER, "skill", "agents"),

@@ -17,6 +17,7 @@ from rye.items.clients import (
     OBEYED_IN_PLUGINS,
     OF_BUNDLES,
     OF_PROJECTS,
+    OF_USERS,
     PLUGIN,
     SKILL_FILE,
     SKILLS_FOLDER,
@@ -24,6 +25,7 @@ from rye.items.clients import (
     is_covered,
     is_obeyed,
     is_weak_mark,
+    skills_of_another,
 )
 from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
 
@@ -100,14 +102,19 @@ def client_roots(
     found: dict[tuple[str, str], Root] = {}
     around = real_path(folder)
     prefix = _path_in_repository(folder) if space is Space.PROJECT else ""
-    for each in known:
-        if each.client not in clients or (each.place and each.place.partition("/")[0] not in names):
+    others: tuple[ClientFolder, ...] = ()
+    if OF_USERS[0] in known and len(clients) == len(CLIENTS):  # a plugin has no folders of clients
+        others = tuple(filter(None, map(skills_of_another, sorted(names))))
+    for each in (*known, *others):
+        if each not in others and (
+            each.client not in clients or (each.place and each.place.partition("/")[0] not in names)
+        ):
             continue
         path = Path(os.path.abspath(folder), each.place)  # noqa: PTH100 - links stay as they are
         real = real_path(path)
         if not each.place:
             there = has_files(path, names)
-        elif each.place == SKILLS_FOLDER:
+        elif each.place == SKILLS_FOLDER or each in others:
             there = os.path.isdir(path) and has_skills(path)
         else:  # a link out that leads nowhere here may lead somewhere on the machine of another
             there = os.path.isdir(path) or (space is not Space.USER and not is_within(real, around))

@@ -17,13 +17,23 @@ from typing import NamedTuple
 
 from rye._files import real_path
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items.clients import FIXED_FILES, FIXED_NAMES, MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS_FOLDER, is_obeyed
+from rye.items.clients import (
+    FIXED_FILES,
+    FIXED_NAMES,
+    MARKS,
+    OF_BUNDLES,
+    OF_PROJECTS,
+    PLUGIN,
+    SKILLS_FOLDER,
+    is_obeyed,
+    skills_of_another,
+)
 from rye.spaces.bundles import RootCollector, has_items, identify
 from rye.spaces.discover import check_project, client_roots
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_within, spelled_as
 from rye.spaces.uncovered import named_files
 
-# ruff: noqa: PTH116, PTH118, PTH119, PTH120 - paths are text here, for there may be many
+# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120 - paths are text here, for there may be many
 
 
 MAX_FOLDERS = 100_000
@@ -143,11 +153,12 @@ class _Search:
             message = f"{place.path!r} cannot be read, so its content is not known: {error.strerror}"
             self._report("unreadable", message, hint, place.path)
             return
-        for name in () if place.out else others:
+        with_skills = {name for name in others if _has_skills(place.path, name)}
+        for name in () if place.out else sorted({*others} - with_skills):
             self._pass_over(os.path.join(place.path, name), spelled_as(name))
         for name in () if place.out else marks:
             self._pass_over_misspelt(place.path, name)
-        if marks or any(name == SKILLS_FOLDER for name, _ in names) or PLUGIN in others:
+        if marks or with_skills or any(name == SKILLS_FOLDER for name, _ in names) or PLUGIN in others:
             self._add_clients(place)
         for name, is_link in names:
             path = os.path.join(place.path, name)
@@ -274,6 +285,11 @@ def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str]]:
             elif is_folder or is_link:
                 others.append(name)
     return sorted(names), sorted(others), sorted(marks)
+
+
+def _has_skills(folder: str, name: str) -> bool:
+    """Return whether a hidden folder is that of a client which the table does not have, with a folder of skills."""
+    return skills_of_another(name) is not None and os.path.isdir(os.path.join(folder, name, SKILLS_FOLDER))
 
 
 def _may_lead_to_folder(link: str) -> bool:

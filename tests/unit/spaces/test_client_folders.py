@@ -13,6 +13,7 @@ from rye.spaces.bundles import named_roots
 from rye.spaces.discover import client_roots, find_project
 from rye.spaces.layout import Layout
 from rye.spaces.model import ItemFile, Space
+from rye.spaces.nested import look_below
 from rye.spaces.walk import Walk, list_items, stat_items
 
 
@@ -120,3 +121,14 @@ def test_a_repository_of_skills_is_a_bundle_as_it_is(tmp_path: Path, paths: list
     assert sorted(file.item_id for root in roots for file in list_items(root)[0]) == expected
     assert len({root.source for root in roots}) == len(roots)
     assert len({root.bundle for root in roots}) <= 1
+
+
+def test_skills_of_clients_that_the_table_does_not_have_are_found(tmp_path: Path) -> None:
+    """Every ``.NAME/skills/*/SKILL.md`` is a skill, at any depth; a list of clients leaves these out."""
+    lay(tmp_path, ".trae/skills/pdf/SKILL.md", ".goose/skills/doc/SKILL.md", ".cache/skills/x.md")
+    lay(tmp_path / "a/b/c/d", ".factory/skills/x/SKILL.md")
+    assert sources(tmp_path, tmp_path / "home")[:3] == ["project", "project:.goose/skills", "project:.trae/skills"]
+    assert refs(tmp_path, ".trae/skills") == (["directive:pdf"], [])
+    assert not [each for each in sources(tmp_path, tmp_path / "home", ["claude"]) if "trae" in each]
+    found = [root.source for root in look_below(tmp_path).roots]
+    assert "project:d:.factory/skills" in found
