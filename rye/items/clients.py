@@ -313,6 +313,25 @@ MARKS: Final = COVERED.union(path.partition("/")[0] for path in (*_FIXED, *(each
 """Names in a folder without which it has no files of a client."""
 
 
+_OF_TOOLS: Final = frozenset(
+    ".ai .claude-plugin .dockerignore .editorconfig .git .git-blame-ignore-revs .gitattributes .github .gitignore "
+    ".gitkeep .gitmodules .mailmap .pre-commit-config.yaml .prettierignore .prettierrc".split()
+)
+"""Names that begin with a dot and are no client's: those of rye, git and tools that format text."""
+
+
+def is_unknown_dot_name(name: str, spelled: str) -> bool:
+    """Return whether a name begins with a dot and nobody knows whose it is: the next client may obey it.
+
+    Args:
+        name: As it is.
+        spelled: As for :func:`is_obeyed`.
+    """
+    if not spelled.startswith(".") or name in _OF_TOOLS or name in MARKS:
+        return False
+    return not (is_obeyed(spelled) or is_covered(spelled))
+
+
 def is_obeyed(name: str) -> bool:
     """Return whether a client obeys a file of this name, given in the spelling of a system that ignores case."""
     return name in _FOLDED_NAMES or name in _OBEYED_FILES or name.startswith(_OBEYED_STARTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections import Counter
@@ -30,6 +31,7 @@ from rye.registry.registry import Registry
 from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER, Root, Space
+from rye.spaces.nested import look_below
 from rye.spaces.signed import skill_files
 from rye.spaces.targets import files_to_sign
 from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, unlistable, write_rows
@@ -120,6 +122,7 @@ class Setup:
         unsigned = [each for each in verified.items if each.signature.code == "no-envelope"] if signs else []
         self._places = [place for each in unsigned if (place := _client_place(each, self.folder))]
         self._expected = dict[str, str]()
+        self._dot_names = [os.path.relpath(path, self.folder) for path in look_below(self.folder).dot_names]
         refs = self._review(layout, unsigned) if unsigned else []
         others = Counter(each.verdict for each in verified.items if each.verdict not in ("trusted", "unsigned"))
         self._warnings += [f"{count} {verdict}, left as they are: see rye verify" for verdict, count in others.items()]
@@ -180,6 +183,8 @@ class Setup:
     def _files(self, fingerprint: str) -> list[NewFile]:
         signer = f"signers: [{fingerprint}]\n" if fingerprint else ""
         policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nrequire: trusted\nformats: v2\n{signer}"
+        if self._dot_names:
+            policy += f"ignore: {json.dumps(self._dot_names)}  # hidden files that no client is known to read\n"
         return [*self._imported, NewFile(POLICY, policy.encode()), *self._jobs]
 
     def _extend(self, *, dry_run: bool) -> tuple[WrittenFile, ...]:

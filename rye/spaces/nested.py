@@ -26,12 +26,14 @@ from rye.items.clients import (
     PLUGIN,
     SKILLS_FOLDER,
     is_obeyed,
+    is_unknown_dot_name,
     skills_of_another,
 )
 from rye.spaces.bundles import RootCollector, has_items, identify
 from rye.spaces.discover import check_project, client_roots
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_within, spelled_as
 from rye.spaces.uncovered import named_files
+from rye.trust.line import DETACHED_SUFFIX
 
 # ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120 - paths are text here, for there may be many
 
@@ -51,11 +53,13 @@ class ProjectsBelow(NamedTuple):
         roots: The project or bundle that the folder itself is, then the projects in it.
         problems: Errors about folders that may be or hold a project and could not be read, each with its ``path``.
         unsearched: A sentence about the folders that were left out by their names; empty without any.
+        dot_names: Paths of files and folders whose names begin with a dot and that no table knows.
     """
 
     roots: tuple[Root, ...]
     problems: tuple[RyeError, ...] = ()
     unsearched: str = ""
+    dot_names: tuple[str, ...] = ()
 
 
 def look_below(
@@ -77,7 +81,9 @@ def look_below(
     search = _Search(Path(os.path.abspath(folder)), taken, most)  # noqa: PTH100 - links stay
     search.left_out = frozenset(map(os.path.abspath, without))
     search.run()
-    return ProjectsBelow(search.roots.result()[0], tuple(search.problems), search.unsearched())
+    return ProjectsBelow(
+        search.roots.result()[0], tuple(search.problems), search.unsearched(), tuple(sorted(search.dot_names))
+    )
 
 
 class _Place(NamedTuple):
@@ -103,6 +109,7 @@ class _Search:
         self._seen = {self._real}
         self._unsearched: list[str] = []
         self.problems: list[RyeError] = []
+        self.dot_names: list[str] = []
         self.left_out: Collection[str] = ()
         self._has_files = False
 
@@ -140,7 +147,7 @@ class _Search:
         if place.out in self._escaped:
             return
         try:
-            names, others, marks = _list(place.path)
+            names, others, marks, dots = _list(place.path)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
@@ -153,6 +160,8 @@ class _Search:
             message = f"{place.path!r} cannot be read, so its content is not known: {error.strerror}"
             self._report("unreadable", message, hint, place.path)
             return
+        paths = [] if place.out else [os.path.join(place.path, name) for name in dots]
+        self.dot_names += [path for path in paths if path not in self.left_out]
         with_skills = {name for name in others if _has_skills(place.path, name)}
         for name in () if place.out else sorted({*others} - with_skills):
             self._pass_over(os.path.join(place.path, name), spelled_as(name))
@@ -267,24 +276,27 @@ class _Search:
         self.roots.add(root)
 
 
-def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str]]:
+def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str], list[str]]:
     """Return the names of the folders to search in a folder, and whether they are links; and those of other folders.
 
-    Third come the names, however spelled, of what clients of agents read.
+    Third come the names, however spelled, of what clients of agents read, and last those that begin with a dot and that
+    no table knows.
     """
-    names, others, marks = [], [], []
+    names, others, marks, dots = [], [], [], []
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
             if (spelled := spelled_as(name)) in _MEANT or is_obeyed(spelled):
                 marks.append(name)
+            elif is_unknown_dot_name(name.removesuffix(DETACHED_SUFFIX), spelled):
+                dots.append(name)
             is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
             is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)
             if (is_folder or is_link) and (name == FOLDER or is_looked_into(name)):
                 names.append((name, is_link))
             elif is_folder or is_link:
                 others.append(name)
-    return sorted(names), sorted(others), sorted(marks)
+    return sorted(names), sorted(others), sorted(marks), dots
 
 
 def _has_skills(folder: str, name: str) -> bool:

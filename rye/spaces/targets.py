@@ -42,7 +42,8 @@ class Target:
 
     ``covers`` returns whether files that it names may be at or below a path of a root that could not be listed;
     ``problems`` are errors about folders, below the named one, that may be or hold a project, and ``unsearched`` says
-    in which none was looked for; ``whole`` are the roots that it names entirely; ``places`` are the only files
+    in which none was looked for; ``dot_names`` are paths with names that no table knows; ``whole`` are the roots that
+    it names entirely; ``places`` are the only files
     and folders that it may accept, where it is a path: whoever has many targets looks files up there.
     """
 
@@ -52,6 +53,7 @@ class Target:
     covers: Covers = lambda _root, _path: True
     problems: tuple[RyeError, ...] = ()
     unsearched: str = ""
+    dot_names: tuple[str, ...] = ()
     whole: tuple[Root, ...] = ()
     places: tuple[str, ...] = ()
 
@@ -300,8 +302,15 @@ def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
 
 def _of_projects(text: str, found: ProjectsBelow) -> Target:
     """Return the target of all projects that were found below a folder."""
-    roots, problems, unsearched = found.roots, found.problems, found.unsearched
-    return Target(text, roots, lambda _root, _file: True, problems=problems, unsearched=unsearched, whole=roots)
+    return Target(
+        text,
+        found.roots,
+        lambda _root, _file: True,
+        problems=found.problems,
+        unsearched=found.unsearched,
+        dot_names=found.dot_names,
+        whole=found.roots,
+    )
 
 
 def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -27,10 +29,10 @@ from rye.spaces.lists import (
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
 from rye.spaces.state import state_warning
-from rye.spaces.tree import LINK, MAX_FILES, FileMode
+from rye.spaces.tree import LINK, MAX_FILES, PLAIN, FileMode
 from rye.spaces.uncovered import beside_warning
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import LIST_FILE, Change
+from rye.trust.list import LIST_FILE, Change, write_rows
 from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.policy import NO_DEMAND, ListDemand
 from rye.verify.report import Unchecked, Violation
@@ -59,6 +61,9 @@ REMEDIES: Final = MappingProxyType(
         "file-changed": Remedy("put the listed file back, and compare the two", _SIGN),
         "file-mode": Remedy("give it the mode that is listed", _SIGN),
         "uncovered": Remedy("remove it, or have the space signed with a list", _SIGN),
+        "unknown-dot-name": Remedy(
+            "read it, as a client may obey it; remove it, or name it under ignore in the policy"
+        ),
         "link-elsewhere": Remedy("put a copy in its place and sign that, or remove the link"),
         "list-missing": Remedy("ask the owner of the space for a signed list", _SIGN),
         "list-gone": Remedy("put rye.list back; if its owner has given it up, forget it: rye sign --list --forget"),
@@ -91,6 +96,7 @@ class ListChecks:
             only a part was named, too.
         strict: Whether a file that is no item and that no list names is a finding.
         demand: What a policy demands of lists; it is not asked of bundles that were only found.
+        ignore: Names and patterns of paths that begin with a dot and are known to the policy.
         reports: How each folder with a list differs from it, once it was looked for.
         found: Every finding, once it was looked for.
     """
@@ -99,6 +105,7 @@ class ListChecks:
     require: bool = False
     strict: bool = False
     demand: ListDemand = NO_DEMAND
+    ignore: tuple[str, ...] = ()
     reports: tuple[ListReport, ...] = ()
     found: list[Change] = field(default_factory=list)
     finished: bool = False
@@ -162,6 +169,9 @@ class ListChecks:
                     plugins.add(root.around)
                     yield from self._rest_of_plugin(root)
 
+        if self.strict:
+            for path in dict.fromkeys(path for target in self.stream.targets for path in target.dot_names):
+                yield from self._unknown(Path(path))
         if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole):
             yield from self._check_lock(self.stream.layout.project or Path())
 
@@ -215,6 +225,25 @@ class ListChecks:
         if not is_complete:
             message = f"{root.source}: more than {MAX_FILES:,} files are below {root.path}"
             yield Unchecked(message, "too-many-files", "keep other files elsewhere", str(root.path))
+
+    def _unknown(self, path: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
+        """Yield a file or folder that begins with a dot and that neither a table nor the policy knows."""
+        top = self.stream.layout.project or Path.cwd()
+        shown = os.path.relpath(path, top)
+        if any(fnmatchcase(shown, each) or fnmatchcase(path.name, each) for each in self.ignore):
+            return
+        root = project_root(top)
+        try:
+            if path.is_dir() and not path.is_symlink():
+                digest = hashlib.sha256(write_rows(files_below(path, root)[0].values())).hexdigest()
+            else:
+                mode = LINK if path.is_symlink() else PLAIN
+                digest = file_digest(Root(Space.PROJECT, path.parent), FileMode(path.name, mode))
+        except (OSError, ItemError) as error:
+            yield Unchecked(f"project: {shown}: {error}", "unreadable", "fix or remove it", str(path))
+            return
+        change = Change("unknown-dot-name", shown, f"no client is known that reads {shown}, and one may", digest)
+        yield _violation(root, str(path), change), change
 
     def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a plugin outside the folders of its items: a client may run or obey any of them."""

@@ -154,6 +154,7 @@ class Policy:
         audience: The name for which the items and lists of projects must have been signed; empty for any and none.
         accepted: Findings that do not fail the verification.
         list: The demands on lists.
+        ignore: Names and patterns of paths of files that begin with a dot and are no client's.
     """
 
     default: Demand = Demand()
@@ -162,6 +163,7 @@ class Policy:
     audience: str = ""
     accepted: frozenset[Accepted] = frozenset()
     list: ListDemand = NO_DEMAND
+    ignore: tuple[str, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -298,7 +300,7 @@ def _policy(values: Any) -> Policy:
     """Return the policy that the values of a file state; whatever is not understood is an error."""
     if not isinstance(values, dict) or not values:
         raise _Misstated("", "it demands nothing; it must be a mapping such as 'require: trusted'")
-    default = _demand(Demand(), values, "scopes", "audience", "accepted", "list")
+    default = _demand(Demand(), values, "scopes", "audience", "accepted", "list", "ignore")
     scoped = []
     for entry in _mappings(values, "scopes"):
         if not isinstance(scope := entry.get("scope"), str):
@@ -313,7 +315,10 @@ def _policy(values: Any) -> Policy:
     audience = _audience(values["audience"]) if "audience" in values else ""
     accepted = frozenset(map(_accepted, _mappings(values, "accepted")))
     lists = _list_demand(values["list"]) if "list" in values else NO_DEMAND
-    return Policy(default, tuple(scoped), audience=audience, accepted=accepted, list=lists)
+    ignore = values.get("ignore", [])
+    if not isinstance(ignore, list) or not all(isinstance(each, str) and each for each in ignore):
+        raise _Misstated("ignore", "ignore must be a list of names or patterns of paths")
+    return Policy(default, tuple(scoped), audience=audience, accepted=accepted, list=lists, ignore=tuple(ignore))
 
 
 def _list_demand(value: Any) -> ListDemand:

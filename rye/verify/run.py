@@ -266,7 +266,7 @@ def start_verification(
     )
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
-    checks = ListChecks(outcomes, require_list, strict, demanded.list)
+    checks = ListChecks(outcomes, require_list, strict, demanded.list, demanded.ignore)
     fixes = Adviser.find(outcomes.named, layout.audience)
     base, named = layout.project or Path.cwd(), frozenset(root.source for root in outcomes.named)
     apart = () if texts or space != "all" else (root.source for root in outcomes.roots if is_own(root))

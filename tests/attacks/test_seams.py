@@ -694,9 +694,6 @@ _FAILING = {
         instructions-of-the-top-count-below-a-nested-repository items-move-down-a-folder-with-their-list
         instructions-of-the-top-count-in-a-nested-repository-verified-alone
         items-move-to-the-top-with-their-list""",
-    "exit 0: only names of known clients are looked for": """
-        rules-of-an-unknown-client rules-of-an-unknown-client-deep-down hints-of-an-unknown-client
-        name-that-folds-to-a-dot-name""",
     "the error names them": """
         error-names-files-of-one-id error-names-an-unreadable-file""",
     "only the part before the space is cut out": "error-names-part-of-a-path-with-spaces",

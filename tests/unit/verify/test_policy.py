@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rye.cli import main
 from rye.errors import ArgumentError, EnvironmentFault
 from rye.spaces.discover import project_root
 from rye.spaces.lists import files_below
@@ -167,6 +169,8 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
         ("not_before: 9999-12-31T23:59:59-14:00", ":1", "not_before is"),
         ("require: trusted\nspaces: mine\n", ":2", "spaces is 'mine'"),
         ("accepted: {}\n", ":1", "accepted must be a list"),
+        ("ignore: .env\n", ":1", "ignore must be a list of names"),
+        ("ignore: [1]\n", ":1", "ignore must be a list of names"),
         (
             "accepted:\n- {path: tools/a, mode: '100644', code: x}\n",
             ":2",
@@ -369,3 +373,24 @@ def test_attack_an_accepted_finding_about_a_list_hides_the_next_list(tmp_path: P
     assert codes_of() == []
     listed(listing, key=EVE, number=2)
     assert "list-signer" in codes_of()
+
+
+def test_hidden_names_that_nobody_knows_are_findings_unless_the_policy_names_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name or by a pattern of the path, at any depth; those of git and of known clients are none."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", "knowledge/a.md", "# A\n")
+    for path in (".gitignore", ".github/workflows/a.yml", ".env.example", "a/b/.kilocode/rules/x.md"):
+        (sim.project / path).parent.mkdir(parents=True, exist_ok=True)
+        (sim.project / path).write_text("x")
+
+    def named(text: str) -> set[str]:
+        words = ["--strict", "--policy", str(written(tmp_path, text)), "--project", str(sim.project), "--json"]
+        assert main(["verify", "--space", "project", *words]) > 0
+        items = json.loads(capsys.readouterr().out)["items"]
+        return {each["id"] for each in items if each["code"] == "unknown-dot-name"}
+
+    assert named("require: trusted\n") == {".env.example", "a/b/.kilocode"}
+    assert named('ignore: [.env.example, "a/*/.kilocode"]\n') == set()
+    assert named("ignore: [.kilocode]\n") == {".env.example"}
