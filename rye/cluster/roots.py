@@ -82,10 +82,9 @@ class ClusterRoot(Root):
         own = ":".join(filter(None, (str(self.space), self.bundle, self.folder)))
         return f"{own}@{self.owner}" if self.owner else own
 
-    def origin(self, item_type: str, item_id: str) -> Origin:
+    def origin(self, item_type: str, item_id: str, rel_path: str = "") -> Origin:
         """Return where an item counts as found: in a project called as the address, whatever the cluster says."""
-        said = super().origin(item_type, item_id)
-        return Origin(str(Space.PROJECT), self.address, item_type, item_id, said.signed_id, self.folder)
+        return super().origin(item_type, item_id, rel_path)._replace(space=str(Space.PROJECT), bundle=self.address)
 
 
 def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterRoot:
@@ -163,7 +162,7 @@ def read_document(
             raise ValueError(message)
         inner = path[len(skill) + 1 :]
         detached = Skill(SkillFolder(skill, proof, _listed_files(proof, inner)), inner)
-    read = parse_item(data, root.origin(*named), path, detached=detached)
+    read = parse_item(data, root.origin(*named, path), path, detached=detached)
     evidence = read.evidence
     is_alone = root.has_skills and not skill and path.rpartition("/")[2] == SKILL_FILE
     if is_alone and not evidence.code and evidence.coverage is Coverage.WHOLE:

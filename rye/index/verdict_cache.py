@@ -117,8 +117,8 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     """
     numbers: dict[str, int] = {}
 
-    def judged(evidence: Evidence, item_type: str = "", item_id: str = "") -> tuple[int, int]:
-        origin = root.origin(item_type, item_id)
+    def judged(evidence: Evidence, item_type: str = "", item_id: str = "", path: str = "") -> tuple[int, int]:
+        origin = root.origin(item_type, item_id, path)
         found = judge(evidence, origin=origin, trust=trust, now=now)
         return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
 
@@ -132,7 +132,7 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]
     types = segment.types
     for doc in np.flatnonzero(alone[kind_of]).tolist():
-        rows[doc] = judged(segment.evidence[doc], TYPE_NAMES[types[doc]], segment.ids[doc])
+        rows[doc] = judged(segment.evidence[doc], TYPE_NAMES[types[doc]], segment.ids[doc], segment.paths[doc])
     # signers were numbered as they were met; on disk they are sorted
     signers = sorted(numbers)
     place = {name: at for at, name in enumerate(signers)}

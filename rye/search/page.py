@@ -81,7 +81,7 @@ class ItemCache:
             if kept := self._kept.get(key):
                 self._kept.move_to_end(key)
                 return kept[0]
-        origin = root.origin(str(item_type), item_id)
+        origin = root.origin(str(item_type), item_id, path)
         found = parse_item(data, origin, path, content_digest=digest.hexdigest(), detached=detached)
         outline = tuple(section._replace(text="") for section in found.item.sections)
         found = found._replace(data=b"", item=replace(found.item, metadata={}, declared={}, sections=outline))

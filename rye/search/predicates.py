@@ -121,7 +121,7 @@ class States:
     def signature(self, part: Part, doc: int) -> Signature:
         """Return the judgement on a document of a segment."""
         segment, root = part.segment, part.root
-        origin = root.origin(TYPE_NAMES[segment.types[doc]], segment.ids[doc])
+        origin = root.origin(TYPE_NAMES[segment.types[doc]], segment.ids[doc], segment.paths[doc])
         evidence = segment.evidence[doc]
         return judge(evidence, origin=origin, trust=self._trust(), now=self._now, verify=remembering_verify)
 

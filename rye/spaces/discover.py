@@ -156,9 +156,14 @@ def _names(folder: Path) -> list[str]:
 
 
 def _path_in_repository(folder: Path) -> str:
-    """Return the path from the top of the repository that a folder lies in; empty at the top and outside of one."""
-    here = Path(os.path.abspath(folder))  # noqa: PTH100 - links stay as they are
-    top = next((each for each in (here, *here.parents) if os.path.lexists(each / ".git")), here)
+    """Return the path from the top of the outermost repository that a folder lies in; empty at the top and outside.
+
+    A repository inside another one is a part of that: else what is signed for the top would count in each folder with a
+    ``.git`` of its own. The home folder, which may be a repository of settings, and those above it are none.
+    """
+    here, home = Path(os.path.abspath(folder)), Path(os.path.expanduser("~"))  # noqa: PTH100 - links stay as they are
+    around = [each for each in (here, *here.parents) if each != home and each not in home.parents]
+    top = next((each for each in reversed(around) if os.path.lexists(each / ".git")), here)
     return "" if top == here else here.relative_to(top).as_posix()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye._text import visible
-from rye.items.clients import ClientFolder
+from rye.items.clients import ClientFolder, has_ambiguous_id
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS, is_item_file
 from rye.trust.model import Origin
@@ -139,12 +139,21 @@ class Root:
             raise ValueError(message)
         return found
 
-    def origin(self, item_type: str, item_id: str) -> Origin:
-        """Return where an item of this type and id was found."""
+    def origin(self, item_type: str, item_id: str, rel_path: str = "") -> Origin:
+        """Return where an item was found.
+
+        Args:
+            item_type: That the path stands for.
+            item_id: That the path stands for.
+            rel_path: Its path below the root, which a signature of a file with a name of its own binds.
+        """
         if self.client is None or self.has_skills:
             return Origin(str(self.space), self.bundle, item_type, item_id, folder=self.folder)
-        path = posixpath.join(self.prefix, posixpath.dirname(self.client.place), item_id)
-        return Origin(str(self.space), self.bundle, item_type, item_id, f"/{path}", self.folder)
+        by_id = f"/{posixpath.join(self.prefix, posixpath.dirname(self.client.place), item_id)}"
+        if not (self.client.is_fixed and rel_path):
+            return Origin(str(self.space), self.bundle, item_type, item_id, by_id, self.folder)
+        signed, former = f"/{posixpath.join(self.prefix, rel_path)}", "" if has_ambiguous_id(rel_path) else by_id
+        return Origin(str(self.space), self.bundle, item_type, item_id, signed, self.folder, former)
 
     def describe(self, rel_path: str) -> tuple[str, str]:
         """Return the format and the client of a file; both are empty outside the folders of clients."""

@@ -209,7 +209,7 @@ def read_item(
         code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
         raise ItemError(code, message, hint="rename the file", path=path)
     data, detached = read_signed(root, path, read, skills=skills)
-    return parse_item(data, root.origin(str(item_type), item_id), path, detached=detached)
+    return parse_item(data, root.origin(str(item_type), item_id, path), path, detached=detached)
 
 
 def parse_item(

@@ -197,6 +197,8 @@ def _signed_by(
         return next(iter(keys.values())), ""
     if key := _holds(keys, evidence, place.item_type, place.signed_id or place.item_id, verify=verify):
         return key, ""
+    if place.former_id and (key := _holds(keys, evidence, place.item_type, place.former_id, verify=verify)):
+        return key, ""
     if evidence.format == EnvelopeFormat.V2:
         for item_id in (place.item_id, *evidence.claims):
             for item_type in ITEM_TYPES:

@@ -86,6 +86,7 @@ class Origin(NamedTuple):
         signed_id: The id that a signature binds; empty if that is ``item_id``. Of a file of a client it is a
             slash and the path from the top of the repository: no other file becomes the instructions of a folder.
         folder: The folder of a client that it lies in, as in ``.claude/skills``; else empty.
+        former_id: What earlier signatures bind in place of ``signed_id``, and still may; else empty.
     """
 
     space: str
@@ -94,6 +95,7 @@ class Origin(NamedTuple):
     item_id: str
     signed_id: str = ""
     folder: str = ""
+    former_id: str = ""
 
 
 class Signature(NamedTuple):

@@ -108,7 +108,7 @@ def _inspect(root: Root, file: ItemFile, content: _Content) -> _Inspected | Unch
     if isinstance(content, ItemError):
         return _unchecked(content, root, file)
     data, detached = content
-    origin = root.origin(_TYPES[file.item_type], file.item_id)
+    origin = root.origin(_TYPES[file.item_type], file.item_id, file.rel_path)
     evidence = inspect(data, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="", detached=detached)
     if evidence.format != _V2 and not evidence.code:
         try:

@@ -686,13 +686,10 @@ def commit_of_few_objects_and_many_names(arena: Arena) -> bool:
 _FAILING = {
     "exit 0: the target counts as listed by its own path, and nothing lists it": "folder-links-to-a-hidden-one",
     "exit 0: the id that is signed is the same in both places": """
-        servers-move-to-the-folder-of-cursor claude-md-moves-to-the-folder-of-claude
-        claude-md-moves-out-of-the-folder-of-claude agents-md-moves-to-the-folder-of-junie
         skill-moves-to-another-client skill-signed-as-a-whole-moves-to-another-client
         directive-is-used-as-a-skill""",
     "exit 0: ids, and the name of a list, begin at a folder that the attacker chooses": """
-        instructions-of-the-top-count-below-a-nested-repository items-move-down-a-folder-with-their-list
-        instructions-of-the-top-count-in-a-nested-repository-verified-alone
+        items-move-down-a-folder-with-their-list
         items-move-to-the-top-with-their-list""",
     "the error names them": """
         error-names-files-of-one-id error-names-an-unreadable-file""",
