@@ -31,7 +31,7 @@ from rye.items.clients import (
 )
 from rye.spaces.bundles import RootCollector, has_items, identify
 from rye.spaces.discover import check_project, client_roots
-from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_within, spelled_as
+from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_skipped, is_within, spelled_as
 from rye.spaces.uncovered import named_files
 from rye.trust.line import DETACHED_SUFFIX
 
@@ -258,8 +258,9 @@ class _Search:
         """Add the folders of clients in a folder inside; files that the root of the top does not reach have one."""
         if place.out:
             return
-        above = len(Path(os.path.relpath(place.real, self._real)).parts)
-        deep = above > FIXED_FILES.depth or (above > 0 and not self._has_files)
+        parts = Path(os.path.relpath(place.real, self._real)).parts
+        above, is_hidden = len(parts), any(map(is_skipped, parts))  # which only a link leads into
+        deep = above > FIXED_FILES.depth or is_hidden or (above > 0 and not self._has_files)
         is_plugin = os.path.lexists(os.path.join(place.path, PLUGIN))
         for root in client_roots(Space.PROJECT, Path(place.path), OF_PROJECTS + (OF_BUNDLES if is_plugin else ())):
             fixed = root.client is not None and root.client.is_fixed

@@ -10,10 +10,13 @@ import os
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Timer
 
 from rye._process import find_program
 
 _TIMEOUT = 120
+_MAX_OUTPUT = 1 << 25
+"""Bytes that git may print: a few objects of a hostile repository name millions of files."""
 _SETTINGS = (
     "core.commitGraph=false",
     "core.fsmonitor=false",
@@ -95,20 +98,32 @@ class _Repository:
         return os.path.realpath(os.fsdecode(out.removesuffix(b"\n"))) if out else ""
 
     def run(self, *words: str) -> bytes | None:
-        """Return what git prints, None if it fails; without a shell, and without the caller's ``GIT_`` variables."""
+        """Return what git prints, None if it fails or prints too much.
+
+        Git runs without a shell and without the caller's ``GIT_`` variables.
+        """
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k == "GIT_CEILING_DIRECTORIES"}
         env |= _ENVIRONMENT | {"GIT_WORK_TREE": self.top} | ({"GIT_DIR": self.git_dir} if self.git_dir else {})
         try:
-            done = subprocess.run(  # noqa: S603 - no shell, and no word that begins with a dash comes from a file
+            process = subprocess.Popen(  # noqa: S603 - no shell, and no word that begins with a dash comes from a file
                 [self.git, *settings, *words],
                 cwd=self.folder,
                 env=env,
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_TIMEOUT,
-                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
             )
-        except (OSError, subprocess.TimeoutExpired):
+        except OSError:
             return None
-        return done.stdout if done.returncode == 0 else None
+        timer = Timer(_TIMEOUT, process.kill)
+        with process:
+            timer.start()
+            try:
+                out = process.stdout.read(_MAX_OUTPUT + 1) if process.stdout else b""
+                if len(out) > _MAX_OUTPUT:
+                    process.kill()
+                process.wait()
+            finally:
+                timer.cancel()
+        return out if len(out) <= _MAX_OUTPUT and process.returncode == 0 else None

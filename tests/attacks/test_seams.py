@@ -684,7 +684,6 @@ def commit_of_few_objects_and_many_names(arena: Arena) -> bool:
 
 
 _FAILING = {
-    "exit 0: the target counts as listed by its own path, and nothing lists it": "folder-links-to-a-hidden-one",
     "exit 0: the id that is signed is the same in both places": """
         skill-moves-to-another-client skill-signed-as-a-whole-moves-to-another-client
         directive-is-used-as-a-skill""",
