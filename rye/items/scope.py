@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn
 
+from rye._text import composed
 from rye.errors import ArgumentError
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS
@@ -54,7 +55,7 @@ def parse_scope(text: Any) -> tuple[Scope, ...]:
     hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
     if not isinstance(text, str) or not text.strip():
         refuse(("scope",), "is", repr(text), hint, valid=["*", *_TYPES])
-    scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in text.split(",")))
+    scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in composed(text).split(",")))
     return EVERY_SCOPE if Scope("") in scopes else scopes
 
 

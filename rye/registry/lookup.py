@@ -11,6 +11,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
 from typing import TYPE_CHECKING
 
+from rye._text import composed
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
@@ -47,6 +48,7 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several types have the id.
         NotFoundError: ``item-not-found``; the hint says where it is, or the nearest names.
     """
+    name = composed(name)
     try:
         return _find(reader, name, space)
     except (ArgumentError, NotFoundError) as error:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from rye._text import visible
+from rye._text import composed, visible
 from rye.items.clients import ClientFolder, has_ambiguous_id
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS, is_item_file
@@ -124,7 +124,7 @@ class Root:
         """Return the item that a path below the root stands for by its name, None if it stands for none."""
         if self.client is not None:
             found = self.client.identify(rel_path)
-            return ItemFile(rel_path, *found) if found else None
+            return ItemFile(rel_path, found[0], composed(found[1]), found[2]) if found else None
         kind = TYPE_OF_FOLDER.get(rel_path.partition("/")[0])
         name = rel_path.rpartition("/")[2]
         return ItemFile.at(rel_path) if kind and "/" in rel_path and is_item_file(kind, name) else None
@@ -173,7 +173,7 @@ class ItemFile(NamedTuple):
     Attributes:
         rel_path: Path below the root, slashes always.
         item_type: By the folder it lies in.
-        item_id: Path below that folder without extension.
+        item_id: Path below that folder without extension; letters are composed, as file systems may not keep them so.
         suffix: Extension with the dot, lower case.
     """
 
@@ -187,7 +187,7 @@ class ItemFile(NamedTuple):
         """Return the file that a path below a root with the three folders stands for."""
         folder, _, below = rel_path.partition("/")
         item_id, _, extension = below.rpartition(".")
-        return cls(rel_path, TYPE_OF_FOLDER[folder], item_id, f".{extension.lower()}")
+        return cls(rel_path, TYPE_OF_FOLDER[folder], composed(item_id), f".{extension.lower()}")
 
 
 FileStat = tuple[int, int, int, int]

@@ -9,12 +9,14 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePosixPath
 
 from rye._files import real_path
+from rye._text import composed
 from rye.errors import ArgumentError, ItemError, RyeError
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
@@ -88,7 +90,7 @@ def read_targets(
 def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     """Return the target of a text, and add the roots that it alone names to the known ones."""
     path = Path(text)
-    kind, separator, item_id = text.partition(":")
+    kind, separator, item_id = composed(text).partition(":")
     if not (separator and kind in TYPE_OF_FOLDER.values()):
         kind, item_id = "", text if "/" in text and "*" in text and not os.path.exists(path) else ""
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
@@ -141,7 +143,7 @@ def _may_lead_to(folder: str, prefix: str) -> bool:
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
     """Return the target of a path: inside a known root its items, else a bundle or project of its own."""
-    place = os.path.abspath(path)
+    place = _as_on_disk(os.path.abspath(path))
     if os.path.islink(place) and any(own_path(root, real_path(place)) for root in known):  # noqa: PTH114 - never raises
         place = real_path(place)
     if os.path.isfile(item := place.removesuffix(DETACHED_SUFFIX)):  # noqa: PTH113 - never raises
@@ -173,6 +175,18 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
         )
     known += [root for root in below.roots if root not in known]
     return _of_projects(text, below)
+
+
+def _as_on_disk(path: str) -> str:
+    """Return a path as its names are composed on disk; the path itself where nothing there has its names."""
+    if path.isascii() or os.path.lexists(path):
+        return path
+    folder, name = os.path.split(path)
+    folder = _as_on_disk(folder)
+    with suppress(OSError):
+        names = os.listdir(folder)  # noqa: PTH208 - names only
+        name = next((each for each in names if composed(each) == composed(name)), name)
+    return os.path.join(folder, name)  # noqa: PTH118 - text
 
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -139,3 +141,16 @@ def test_attack_a_file_that_instructions_import_is_changed(shop: Workshop) -> No
     done = shop.run("verify", "--strict", "--space", "project")
     assert (done.status, "docs/style.md" in done.out, "guide.md" in done.out) == (1, True, False)
     assert "directive:AGENTS" in shop.run("refs", "directive:CLAUDE").out
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_name_is_one_however_its_letters_are_composed(shop: Workshop, form: Literal["NFC", "NFD"]) -> None:
+    """As a file system of macOS keeps it, or as a keyboard types it: every command takes both."""
+    on_disk = unicodedata.normalize("NFD" if form == "NFC" else "NFC", "gr\u00f6\u00dfe")
+    typed = unicodedata.normalize(form, "gr\u00f6\u00dfe")
+    (shop.project / f".ai/knowledge/{on_disk}.md").write_text("# Sizes\n\nLarge.\n")
+    assert shop.run("sign", f"knowledge:{typed}").status == 0
+    for name in (f"knowledge:{typed}", f".ai/knowledge/{typed}.md"):
+        assert "1 item: 1 trusted" in shop.run("verify", name).out
+        assert "Sizes" in shop.run("show", name).out
+    assert shop.run("search", typed, "--space", "project", "--format=ids").status == 0
