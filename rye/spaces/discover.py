@@ -167,6 +167,21 @@ def _path_in_repository(folder: Path) -> str:
     return "" if top == here else here.relative_to(top).as_posix()
 
 
+def worktrees_of(folder: Path) -> frozenset[str]:
+    """Return the real paths of the other work trees that the repository at a folder has.
+
+    Each is named in the repository, and names the repository itself: a folder that only looks like one is none.
+    """
+    found = set[str]()
+    for place in (folder / ".git" / "worktrees").glob("*/gitdir"):
+        with suppress(OSError, ValueError):
+            link = Path(place.read_text(encoding="utf-8").strip())
+            named = link.read_text(encoding="utf-8").strip().removeprefix("gitdir: ")
+            if real_path(named) == real_path(place.parent):
+                found.add(real_path(link.parent))
+    return frozenset(found)
+
+
 def check_project(folder: Path, *, user: Path | None = None) -> Path:
     """Return a folder, unless its ``.ai`` cannot be that of a project.
 

@@ -30,7 +30,7 @@ from rye.items.clients import (
     skills_of_another,
 )
 from rye.spaces.bundles import RootCollector, has_items, identify
-from rye.spaces.discover import check_project, client_roots
+from rye.spaces.discover import check_project, client_roots, worktrees_of
 from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_skipped, is_within, spelled_as
 from rye.spaces.uncovered import named_files
 from rye.trust.line import DETACHED_SUFFIX
@@ -110,6 +110,7 @@ class _Search:
         self._unsearched: list[str] = []
         self.problems: list[RyeError] = []
         self.dot_names: list[str] = []
+        self._worktrees = worktrees_of(folder)
         self.left_out: Collection[str] = ()
         self._has_files = False
 
@@ -211,10 +212,12 @@ class _Search:
         projects = [path for path in self._unsearched if os.path.lexists(os.path.join(self._folder, path, FOLDER))]
         there = f"; there is a project in {named_files(projects)}" if projects else ""
         names = named_files(self._unsearched)
-        return f"no projects are looked for in hidden folders and those of packages: {names}{there}"
+        return f"no projects are looked for in hidden folders, other work trees and folders of packages: {names}{there}"
 
     def _enter(self, place: _Place) -> None:
-        if place.real not in self._seen:
+        if place.real in self._worktrees:
+            self._unsearched.append(os.path.relpath(place.path, self._folder))
+        elif place.real not in self._seen:
             self._seen.add(place.real)
             (self._outside if place.out else self._queue).append(place)
 

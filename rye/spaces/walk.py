@@ -45,7 +45,7 @@ from rye.items.clients import (
 )
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS, PLAIN_EXTENSIONS, is_item_file
-from rye.spaces.discover import files_warning, has_skills
+from rye.spaces.discover import files_warning, has_skills, worktrees_of
 from rye.spaces.model import FileStat, ItemFile, Root, Space, is_skipped, is_within, spelled_as, stat_of
 from rye.spaces.read import is_detached, linked_skill
 from rye.spaces.signed import skill_status
@@ -123,10 +123,12 @@ class Walk:
         problems: What could not be listed although it could be an item, so far: ``bad-name``, ``broken-link``,
             ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders`` or ``unreadable``, each with its
             ``path``.
+        worktrees: Folders that are other work trees of the same repository, so far; they are not looked into.
     """
 
     def __init__(self, root: Root, others: OtherFiles = "ignored") -> None:
         self.problems: list[ItemError] = []
+        self.worktrees: list[str] = []
         self._root, self._client, self._others = root, root.client, others
         self._is_fixed = root.client is not None and root.client.is_fixed
         self._real = real_path(root.path)
@@ -165,6 +167,10 @@ class Walk:
     @cached_property
     def _around(self) -> str:
         return real_path(self._root.around)
+
+    @cached_property
+    def _worktrees(self) -> frozenset[str]:
+        return worktrees_of(self._root.around)
 
     @cached_property
     def _alike(self) -> frozenset[str]:
@@ -234,8 +240,9 @@ class Walk:
                 if self._follow(place, entry, path, listing, named=is_item(name)):
                     continue
             elif entry.is_dir(follow_symlinks=False):
-                if inner := self._enter(place, entry, path):
-                    folders.append(inner)
+                inner = self._enter(place, entry, path)
+                folders += [inner] if inner else []
+                if inner or path in self.worktrees:
                     continue
             elif is_item(name):
                 self._report("not-a-file", path, "this is a pipe, socket or device", "items are regular files")
@@ -326,6 +333,9 @@ class Walk:
     def _enter_of_project(self, place: _Place, inner: _Place, name: str) -> _Place | None:
         """Return the same below the folder of a project, where folders of clients are looked into as wholes."""
         covered = f"{place.covered}/{name}" if place.covered else name
+        if self._worktrees and real_path(inner.full) in self._worktrees:
+            self.worktrees.append(inner.path)
+            return None
         ignores = self._others == "ignored"
         if place.covered:
             is_there = spelled_as(place.covered) != _GITHUB or _is_of_github(name)

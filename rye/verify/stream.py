@@ -165,6 +165,9 @@ class OutcomeStream:
             yield from walk.take_problems()
             seen.add(root, listing, is_strict=is_strict)
         yield from walk.take_problems()
+        if walk.worktrees:
+            named = named_files(walk.worktrees)
+            self.warnings += (f"{root.source}: other work trees of this repository are not looked at: {named}",)
 
     def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
         """Return what lies in a strict root and is no item, and whether that is all; known at the end."""

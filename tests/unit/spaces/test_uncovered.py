@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,23 @@ def test_attack_a_hidden_skill_with_a_signature_of_its_own(tmp_path: Path) -> No
     (root,) = client_roots(Space.PROJECT, tmp_path, OF_PROJECTS)
     others = [path for listing in Walk(root, "all") for path, _ in listing.others]
     assert others == [".b/SKILL.md", ".b/SKILL.sig"]
+
+
+def test_other_work_trees_of_a_repository_are_no_part_of_the_project(tmp_path: Path) -> None:
+    """What git lists is passed over with one note; a folder that only looks like a work tree stays a finding."""
+    shop = lay(tmp_path)
+    place = shop.project / ".claude/worktrees"
+    (shop.project / "AGENTS.md").write_text("# Agents\n\nBe kind.\n")
+    someone = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    for words in ("init -q", "add -A", "commit -qm x", f"worktree add -q {place / 'task'}", "worktree add -q beside"):
+        subprocess.run(["git", *someone, *words.split()], cwd=shop.project, check=True, capture_output=True)
+    assert shop.run("keys", "generate").status == 0
+    assert shop.run("sign", "--all").status == 0
+    done = shop.run("verify", "--strict", "--space", "project")
+    assert "worktrees" not in done.out
+    assert "beside" not in done.out
+    assert "other work trees of this repository are not looked at: beside, .claude/worktrees/task" in done.err
+    (place / "fake").mkdir()
+    (place / "fake/.git").write_bytes((place / "task/.git").read_bytes())
+    (place / "fake/evil.md").write_text("evil")
+    assert ".claude/worktrees/fake/evil.md" in shop.run("verify", "--strict", "--space", "project").out
