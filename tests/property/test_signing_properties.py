@@ -70,7 +70,7 @@ IDS = st.lists(st.text(min_size=1, max_size=8).filter(lambda part: "/" not in pa
     "/".join
 )
 TYPES = st.sampled_from(["directive", "tool", "knowledge"])
-PLACES = st.builds(Origin, st.just("project"), st.just(""), TYPES, IDS)
+PLACES = st.tuples(TYPES, IDS).map(lambda place: Origin("project", "", *place))
 FORMS = st.sampled_from([EnvelopeFormat.V1, EnvelopeFormat.V2])
 SUFFIXES = st.sampled_from([".py", ".md", ".ts", ".tsx", ".yaml", ".sh"])
 DECLARED = st.dictionaries(
