@@ -48,7 +48,7 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several types have the id.
         NotFoundError: ``item-not-found``; the hint says where it is, or the nearest names.
     """
-    name = composed(name)
+    name = composed(name) if isinstance(name, str) else name
     try:
         return _find(reader, name, space)
     except (ArgumentError, NotFoundError) as error:

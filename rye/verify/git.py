@@ -15,8 +15,8 @@ from threading import Timer
 from rye._process import find_program
 
 _TIMEOUT = 120
-_MAX_OUTPUT = 1 << 25
-"""Bytes that git may print: a few objects of a hostile repository name millions of files."""
+MAX_OUTPUT = 1 << 25
+"""Bytes that git may print, some 400,000 files: a few objects of a hostile repository name billions."""
 _SETTINGS = (
     "core.commitGraph=false",
     "core.fsmonitor=false",
@@ -40,18 +40,25 @@ _HASHES = {40: hashlib.sha1, 64: hashlib.sha256}
 """Number of hex digits → the hash that git names a content by."""
 
 
-def committed(folder: Path) -> dict[str, str]:
+def committed(folder: Path) -> dict[str, str] | None:
     """Return the regular files that the last commit has below a folder: path → the hash git names the content by.
 
-    Empty if there is no repository or git cannot read it.
+    Empty if there is no repository or git cannot read it; None if there are more than git may print.
     """
-    rows = (row.partition(b"\t") for row in _read(folder, "ls-tree", "-r", "-z", "HEAD").split(b"\0"))
+    try:
+        listed = _read(folder, "ls-tree", "-r", "-z", "HEAD")
+    except OverflowError:
+        return None
+    rows = (row.partition(b"\t") for row in listed.split(b"\0"))
     return {os.fsdecode(path): facts.split()[2].decode("ascii") for facts, _, path in rows if facts.startswith(b"100")}
 
 
 def read_blob(folder: Path, name: str) -> bytes:
     """Return the content that git names by a hash, in the repository around a folder; empty if git cannot read it."""
-    return _read(folder, "cat-file", "blob", name)
+    try:
+        return _read(folder, "cat-file", "blob", name)
+    except OverflowError:
+        return b""
 
 
 def is_blob(content: bytes, name: str) -> bool:
@@ -98,9 +105,10 @@ class _Repository:
         return os.path.realpath(os.fsdecode(out.removesuffix(b"\n"))) if out else ""
 
     def run(self, *words: str) -> bytes | None:
-        """Return what git prints, None if it fails or prints too much.
+        """Return what git prints, None if it fails; without a shell, and without the caller's ``GIT_`` variables.
 
-        Git runs without a shell and without the caller's ``GIT_`` variables.
+        Raises:
+            OverflowError: It prints more than :data:`MAX_OUTPUT`.
         """
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k == "GIT_CEILING_DIRECTORIES"}
@@ -120,10 +128,12 @@ class _Repository:
         with process:
             timer.start()
             try:
-                out = process.stdout.read(_MAX_OUTPUT + 1) if process.stdout else b""
-                if len(out) > _MAX_OUTPUT:
+                out = process.stdout.read(MAX_OUTPUT + 1) if process.stdout else b""
+                if len(out) > MAX_OUTPUT:
                     process.kill()
                 process.wait()
             finally:
                 timer.cancel()
-        return out if len(out) <= _MAX_OUTPUT and process.returncode == 0 else None
+        if len(out) > MAX_OUTPUT:
+            raise OverflowError
+        return out if process.returncode == 0 else None

@@ -34,7 +34,12 @@ class Originals:
         return bool(self.listed) and path not in self.listed
 
     def was_signed(self, path: str) -> bool:
-        """Return whether the last commit or the list has another version of a file, which is signed."""
+        """Return whether the last commit or the list has another version of a file, which is signed.
+
+        True as well where the commit names more files than can be looked at.
+        """
+        if self.committed is None:
+            return True
         if is_detached(path) and (path in self.listed or f"{path}{DETACHED_SUFFIX}" in self.committed):
             return True
         if any(f"{above}/{SKILL_SIGNATURE}" in self.committed for above in PurePosixPath(path).parents):

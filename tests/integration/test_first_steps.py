@@ -283,7 +283,7 @@ def test_a_repository_of_skills_is_verified_without_a_word_about_its_plugin(rye:
     said = rye("verify", ".", status=1)
     assert "directive:pdf" in said
     assert ".claude-plugin" not in said
-    assert "those of packages: .x" in said
+    assert "folders of packages: .x" in said
 
 
 HEADS = {

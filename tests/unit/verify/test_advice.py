@@ -22,8 +22,10 @@ from rye.trust.list import Change
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.trust.trust_set import TrustSet
+from rye.verify import git
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import REMEDIES
+from rye.verify.originals import Originals
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.report import VerifiedItem, Violation
 from tests.support.outcomes import HOLDER, judged
@@ -215,3 +217,21 @@ def test_advice_names_the_project_of_the_root_below_which_a_file_was_found(
     unsigned = VerifiedItem(root, file, signature("unsigned", code="no-envelope"))
     fix = held("/p", "/p").of_item(unsigned, "no-envelope")
     assert f"rye sign {told}" in f"{fix.command} {fix.words}"
+
+
+def test_attack_a_commit_that_names_too_many_files_leaves_nothing_to_be_signed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody can look whether a file was signed, it counts as one that was."""
+    lay_repository(tmp_path)
+    assert not Originals(tmp_path).was_signed("a.md")
+    monkeypatch.setattr(git, "MAX_OUTPUT", 10)
+    assert Originals(tmp_path).was_signed("a.md")
+
+
+def lay_repository(folder: Path) -> None:
+    """Make a repository with one commit of an unsigned file."""
+    (folder / "a.md").write_text("# A\n", encoding="utf-8")
+    someone = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    for words in ("init -q", "add -A", "commit -qm x"):
+        subprocess.run(["git", *someone, *words.split()], cwd=folder, check=True, capture_output=True)
