@@ -48,7 +48,6 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several types have the id.
         NotFoundError: ``item-not-found``; the hint says where it is, or the nearest names.
     """
-    name = composed(name) if isinstance(name, str) else name
     try:
         return _find(reader, name, space)
     except (ArgumentError, NotFoundError) as error:
@@ -86,6 +85,7 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
     given: object = name
     if not isinstance(given, str) or not given.strip():
         raise ArgumentError("bad-item", f"item is {name!r}", hint="name it as type:id, or by its id")
+    name = composed(name)
     prefix, colon, rest = name.partition(":")
     item_type, item_id = (prefix, rest) if colon else ("", name)
     if colon and item_type not in TYPE_NAMES:
