@@ -159,11 +159,14 @@ def _path_in_repository(folder: Path) -> str:
     """Return the path from the top of the outermost repository that a folder lies in; empty at the top and outside.
 
     A repository inside another one is a part of that: else what is signed for the top would count in each folder with a
-    ``.git`` of its own. The home folder, which may be a repository of settings, and those above it are none.
+    ``.git`` of its own. Another work tree of the outer repository is a top by itself. The home folder, which may be a
+    repository of settings, and those above it are none.
     """
     here, home = Path(os.path.abspath(folder)), Path(os.path.expanduser("~"))  # noqa: PTH100 - links stay as they are
     around = [each for each in (here, *here.parents) if each != home and each not in home.parents]
-    top = next((each for each in reversed(around) if os.path.lexists(each / ".git")), here)
+    tops = [each for each in around if os.path.lexists(each / ".git")] or [here]
+    trees = frozenset().union(*map(worktrees_of, tops[1:]))
+    top = next((each for each in tops if real_path(each) in trees), tops[-1])
     return "" if top == here else here.relative_to(top).as_posix()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -169,6 +170,10 @@ def test_other_work_trees_of_a_repository_are_no_part_of_the_project(tmp_path: P
     assert "worktrees" not in done.out
     assert "beside" not in done.out
     assert "other work trees of this repository are not looked at: beside, .claude/worktrees/task" in done.err
+    task = Workshop(place / "task", shop.env)
+    shutil.copytree(shop.project / ".ai", task.project / ".ai", dirs_exist_ok=True)
+    (task.project / "AGENTS.md").write_bytes((shop.project / "AGENTS.md").read_bytes())
+    assert task.run("verify", "--space", "project").status == 0  # in which a path begins at its own top
     (place / "fake").mkdir()
     (place / "fake/.git").write_bytes((place / "task/.git").read_bytes())
     (place / "fake/evil.md").write_text("evil")
