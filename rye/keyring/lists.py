@@ -16,8 +16,8 @@ from rye.parameters import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
-from rye.spaces.lists import files_below, last_seen, list_folder, read_list, save_seen
-from rye.spaces.model import Root, Space
+from rye.spaces.lists import files_below, last_seen, list_folder, list_place, read_list, save_seen
+from rye.spaces.model import Root
 from rye.spaces.signed import read_item
 from rye.spaces.tree import FOLDER, is_listable
 from rye.spaces.walk import list_items_of
@@ -155,7 +155,9 @@ class _Work:
     def write(self, days: int | None) -> tuple[ListSigned, bytes]:
         """Return what writing the next list does, and its bytes."""
         present = self._verified()
-        name = present.name if present and not self.root.bundle else _name(self.root)
+        name = _name(self.root)
+        if present and present.name.partition("/")[2] == name.partition("/")[2]:  # wherever it was checked out
+            name = present.name
         done = self._plan("write", name, present)
         if present and not done.changes and days is None and self.now < present.expires and self._is_mine(present):
             return replace(done, action="unchanged"), self.data
@@ -236,8 +238,11 @@ class _Work:
 
 
 def _name(root: Root) -> str:
-    """Return the name of a root in its list: that of the bundle or of the project's folder, or ``user``."""
-    return root.bundle or (root.path.absolute().parent.name if root.space is Space.PROJECT else str(root.space))
+    """Return the name of a root in its list: ``REPOSITORY/PATH`` of a project's ``.ai``, the bundle, or ``user``."""
+    if not (place := list_place(root)):
+        return root.bundle or str(root.space)
+    top = root.path.absolute().parents[place.count("/")]
+    return f"{top.name}/{place}"
 
 
 def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:

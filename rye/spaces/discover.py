@@ -101,7 +101,7 @@ def client_roots(
         return ()
     found: dict[tuple[str, str], Root] = {}
     around = real_path(folder)
-    prefix = _path_in_repository(folder) if space is Space.PROJECT else ""
+    prefix = path_in_repository(folder) if space is Space.PROJECT else ""
     others: tuple[ClientFolder, ...] = ()
     if OF_USERS[0] in known and len(clients) == len(CLIENTS):  # a plugin has no folders of clients
         others = tuple(filter(None, map(skills_of_another, sorted(names))))
@@ -155,7 +155,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _path_in_repository(folder: Path) -> str:
+def path_in_repository(folder: Path) -> str:
     """Return the path from the top of the outermost repository that a folder lies in; empty at the top and outside.
 
     A repository inside another one is a part of that: else what is signed for the top would count in each folder with a

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from rye._files import real_path
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.bundles import is_own
+from rye.spaces.discover import path_in_repository
 from rye.spaces.model import CACHE, ItemFile, Root, Space
 from rye.spaces.model import FOLDER as AI_FOLDER
 from rye.spaces.read import read_chunks
@@ -221,8 +223,15 @@ def _state(roots: Sequence[Root], trust: TrustSet, now: datetime) -> ListState |
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
         return ListState(None, code, error.message)
-    state = judge_list(listed, origin=roots[0].origin("list", ""), trust=trust, now=now, seen=seen)
+    origin, place = roots[0].origin("list", ""), list_place(roots[0])
+    state = judge_list(listed, origin=origin, trust=trust, now=now, seen=seen, place=place)
     return state._replace(items=items_of(row for row in rows_of(listed, folder, roots) if not row.is_detached))
+
+
+def list_place(root: Root) -> str:
+    """Return the path of a project's ``.ai`` from the top of its repository, for the name of its list; else nothing."""
+    is_ai = root.space is Space.PROJECT and root.client is None and root.path.name == AI_FOLDER
+    return posixpath.join(path_in_repository(root.around), AI_FOLDER) if is_ai else ""
 
 
 def items_of(rows: Iterable[ListedItem]) -> dict[tuple[str, str, str, str], str]:

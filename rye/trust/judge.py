@@ -122,7 +122,7 @@ def by_list(evidence: Evidence, origin: Origin, trust: TrustSet) -> Evidence:
 
 
 def judge_list(
-    listed: SpaceList, *, origin: Origin, trust: TrustSet, now: datetime, seen: Seen | None = None
+    listed: SpaceList, *, origin: Origin, trust: TrustSet, now: datetime, seen: Seen | None = None, place: str = ""
 ) -> ListState:
     """Return what a list proves: it counts if one of the keys that signed it may sign a list at its place.
 
@@ -132,8 +132,9 @@ def judge_list(
         trust: The keys of this run.
         now: The moment by which keys and the list expire.
         seen: The last good list that was seen here.
+        place: The path of a project's ``.ai`` from the top of its repository; empty where any name will do.
     """
-    place = origin._replace(item_type="list", item_id=listed.name)
+    signed = origin._replace(item_type="list", item_id=listed.name)
     demanded, older = trust.demanded(origin), seen.older(listed) if seen else ""
     counting, elsewhere, unknown = dict[str, ParsedLine](), list[ParsedLine](), list[str]()
     for line in listed.lines:
@@ -141,7 +142,7 @@ def judge_list(
         entry = next((each for each in publics.values() if listed.holds(line, each.public)), None)
         if publics and entry is None:
             return ListState(listed, "list-signature", f"key {line.fingerprint[:16]}", (), line, older)
-        if entry is None or not trust.may_sign(entry.fingerprint, place, now).counts:
+        if entry is None or not trust.may_sign(entry.fingerprint, signed, now).counts:
             unknown.append(line.fingerprint)
         elif demanded not in {"", line.audience}:
             elsewhere.append(line)
@@ -152,6 +153,9 @@ def judge_list(
     if origin.bundle and origin.space == "system" and listed.name != origin.bundle:
         words = f"the list is that of {listed.name!r}, this is {origin.bundle!r}"
         return state._replace(code="list-name", detail=words)
+    if place and not _is_called(listed.name, place):
+        words = f"the list is that of {listed.name!r}, this is {place!r}"
+        return state._replace(code="list-name", detail=words)
     if elsewhere and not counting:
         return state._replace(code="list-name", detail=audience_words(line.audience, demanded))
     if now > listed.expires:
@@ -159,6 +163,12 @@ def judge_list(
     if not counting:
         return state._replace(code="list-signer", detail=f"no key that may sign it: {', '.join(unknown)}")
     return state
+
+
+def _is_called(name: str, place: str) -> bool:
+    """Return whether a list is called after a place: ``REPOSITORY/PLACE``; earlier ones, at the top, ``REPOSITORY``."""
+    repository, slash, path = name.partition("/")
+    return bool(repository) and (path == place if slash else "/" not in place)
 
 
 def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin:

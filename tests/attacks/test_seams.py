@@ -687,9 +687,6 @@ _FAILING = {
     "exit 0: the id that is signed is the same in both places": """
         skill-moves-to-another-client skill-signed-as-a-whole-moves-to-another-client
         directive-is-used-as-a-skill""",
-    "exit 0: ids, and the name of a list, begin at a folder that the attacker chooses": """
-        items-move-down-a-folder-with-their-list
-        items-move-to-the-top-with-their-list""",
     "the error names them": """
         error-names-files-of-one-id error-names-an-unreadable-file""",
     "only the part before the space is cut out": "error-names-part-of-a-path-with-spaces",

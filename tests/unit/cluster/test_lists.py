@@ -211,7 +211,7 @@ def test_attack_on_a_cluster_the_list_of_another_project_is_known_by_its_name(sh
     (other.folder / "project").rename(other.folder / "second")
     other.project = other.folder / "second"
     swap(shelf, Shelf(other, shelf.fake).list_items())
-    assert "the list is that of 'second', this is 'project' [list-name]" in shelf.read()[1]
+    assert "the list is that of 'second/.ai', this is 'project/.ai' [list-name]" in shelf.read()[1]
 
 
 def test_attack_on_a_cluster_an_older_generation_is_found(shelf: Shelf) -> None:
