@@ -223,8 +223,7 @@ class CheckedLists:
         held, trust, counts = self.spaces.get(number, (None, None, False))
         if held is None or trust is None:
             return read, ""
-        if read.evidence.code and read.evidence.may_be_listed:
-            read = read._replace(evidence=by_list(read.evidence, read.origin, trust))
+        read = read._replace(evidence=by_list(read.evidence, read.origin, trust))
         row = held.rows.get((number, path))
         if not counts or _is_as(row, hashlib.sha256(read.data).hexdigest()):
             return read, ""

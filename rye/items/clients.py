@@ -276,7 +276,7 @@ def skills_of_another(name: str) -> ClientFolder | None:
         >>> skills_of_another(".trae")
         ClientFolder(place='.trae/skills', format='skill', client='trae', depth=16)
     """
-    is_unknown = name not in _KNOWN and _UNKNOWN.fullmatch(name)
+    is_unknown = name not in _KNOWN and name not in _OF_TOOLS and _UNKNOWN.fullmatch(name)
     return ClientFolder(f"{name}/{SKILLS_FOLDER}", "skill", name[1:]) if is_unknown else None
 
 

@@ -112,7 +112,8 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
             others[error.code] += 1
             continue
         signature = judge(read.evidence, origin=read.origin, trust=own, now=now)
-        if signature.code == read.evidence.code or signature.code in _UNPROVEN:
+        proven = signature.code not in {read.evidence.code, *_UNPROVEN} and own.named(signature.signer)
+        if not proven:  # such as by a list that cannot be read
             others[signature.code] += 1
         else:
             items.setdefault(signature.signer, Counter())[str(signature.verdict)] += 1

@@ -16,19 +16,18 @@ from rye.parameters import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
-from rye.spaces.lists import files_below, last_seen, list_folder, list_place, read_list, save_seen
+from rye.spaces.lists import files_below, last_seen, list_folder, list_place, read_list, save_seen, state_of
 from rye.spaces.model import Root
 from rye.spaces.signed import read_item
 from rye.spaces.tree import FOLDER, is_listable
 from rye.spaces.walk import list_items_of
-from rye.trust.judge import judge, judge_list
+from rye.trust.judge import judge
 from rye.trust.keys import SigningKey
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import (
     LIST_FILE,
     Change,
     ListedFile,
-    ListState,
     SpaceList,
     add_signature,
     compare,
@@ -36,6 +35,7 @@ from rye.trust.list import (
     write_list,
 )
 from rye.trust.model import Verdict
+from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
 
@@ -122,7 +122,7 @@ def sign_list(
         raise SigningError("changed-meanwhile", message, hint="look at them again")
     write_file(folder / LIST_FILE, content)
     listed = parse_list(content)
-    state = judge_list(listed, origin=root.origin("list", ""), trust=trust, now=now)
+    state = state_of(listed, root, trust=trust, now=now)
     if state.code:
         return replace(done, warnings=(f"the list does not count here: {state.detail} [{state.code}]",))
     with suppress(EnvironmentFault):  # the next check says what cannot be kept
@@ -173,7 +173,7 @@ class _Work:
             message = f"there is no {LIST_FILE} in {self.folder}"
             raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign --list")
         present = parse_list(self.data)
-        state = self._judged(present)
+        state = state_of(present, self.root, trust=self.trust, now=self.now)
         if state.code:
             message = f"the present list is not signed by a key that counts: {state.detail} [{state.code}]"
             raise SigningError("list-untrusted", message, hint="check whose list it is: rye verify")
@@ -197,7 +197,7 @@ class _Work:
             present.expires if present else self.now,
             len(self.files),
             str(self.key.public.fingerprint),
-            self._judged(present).signers if present else (),
+            state_of(present, self.root, trust=self.trust, now=self.now).signers if present else (),
             compare(present.files, self.files) if present else self._unsigned(),
         )
 
@@ -205,13 +205,13 @@ class _Work:
         """Return the present list if a key that may sign it did; it may have expired."""
         with suppress(SigningError):
             present = parse_list(self.data) if self.data else None
-            if present and self._judged(present).code in {"", "list-expired"}:
+            if present and state_of(present, self.root, trust=self.trust, now=self.now).code in {"", "list-expired"}:
                 return present
         return None
 
     def _unsigned(self) -> tuple[Change, ...]:
-        """Return every file that neither a signature of its own nor the user's trust vouches for."""
-        signed = {os.path.relpath(entry.source, self.folder) for entry in self.trust.entries if entry.signed_by}
+        """Return every file without a valid signature of its own; a trust file that counts has one."""
+        signed = {os.path.relpath(each.source, self.folder) for each in self.trust.entries if self._is_signed(each)}
         for root, file in list_items_of([self.root])[0]:
             with suppress(ItemError):
                 read = read_item(root, file.rel_path, file.item_type, file.item_id)
@@ -221,10 +221,8 @@ class _Work:
                     signed |= {path, f"{path}{DETACHED_SUFFIX}"}
         return tuple(each for each in compare({}, self.files) if each.path not in signed)
 
-    def _judged(self, present: SpaceList) -> ListState:
-        """Return what the present list proves."""
-        origin, seen = self.root.origin("list", ""), last_seen(self.folder)
-        return judge_list(present, origin=origin, trust=self.trust, now=self.now, seen=seen)
+    def _is_signed(self, entry: TrustEntry) -> bool:
+        return bool(entry.signed_by) and self.trust.in_effect(entry, self.now)
 
     def _is_mine(self, present: SpaceList) -> bool:
         """Return whether the key has signed a list for the audience that is demanded."""

@@ -8,7 +8,7 @@ from typing import Any
 from rye._report import Report, as_json
 from rye.index.vectors import VectorReport
 from rye.items.model import Item
-from rye.spaces.model import ItemFile, Root
+from rye.spaces.model import InSpace, ItemFile, Root
 from rye.trust.model import Signature
 
 _METADATA = (
@@ -17,13 +17,14 @@ _METADATA = (
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedItem(Report):
+class LoadedItem(InSpace, Report):
     """One item with its content and the verdict on exactly that content.
 
-    ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
-    ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is
-    hidden, and what of its successor is not trusted or not believed. ``installed_from`` is where ``skills-lock.json``
-    says that a skill came from; nobody has signed that.
+    ``root`` is the root below which it lies and ``file`` its path there. ``address`` is where a cluster has it; it is
+    empty for a file on this machine. ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``,
+    ``system:<bundle>``) of the same id. ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings``
+    say where a copy of another signer is hidden, and what of its successor is not trusted or not believed.
+    ``installed_from`` is where ``skills-lock.json`` says that a skill came from; nobody has signed that.
     """
 
     item: Item
@@ -43,16 +44,6 @@ class LoadedItem(Report):
     def ref(self) -> str:
         """``type:id``."""
         return f"{self.item.type}:{self.item.id}"
-
-    @property
-    def space(self) -> str:
-        """``project``, ``user`` or ``system``."""
-        return str(self.root.space)
-
-    @property
-    def bundle(self) -> str:
-        """The bundle, or the name of a project that the caller named; else empty."""
-        return self.root.bundle
 
     @property
     def folder(self) -> str:

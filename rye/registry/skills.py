@@ -191,11 +191,12 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
         whole = skill if skill and skill.data is not None else None
         inside.pop(SKILL_FILE, None)
         for name, each in inside.items():
-            if whole:  # verified with these very bytes
+            if whole and name == SKILL_SIGNATURE:
+                files[name] = ServedFile(each, signature if each == whole.data else None)
+            elif whole:  # verified with these very bytes
                 here = Skill(whole, f"{folder}/{name}"[len(whole.id) + 1 :])
                 evidence = inspect(each, origin=read.origin, declared={}, detached=here)
-                is_same = name != SKILL_SIGNATURE or each == whole.data
-                files[name] = ServedFile(each, judged(evidence, origin=read.origin) if is_same else None)
+                files[name] = ServedFile(each, judged(evidence, origin=read.origin))
             else:
                 found = _evidence(root, f"{folder}/{name}", each, inside.get(f"{name}{DETACHED_SUFFIX}"))
                 files[name] = ServedFile(each, found and judged(found[0], origin=found[1]))

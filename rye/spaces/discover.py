@@ -31,6 +31,9 @@ from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
 
 _PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
 
+_LONGEST_PATH = 8_192
+"""Characters of the longest path that git keeps in a file of its own."""
+
 NAMED_OTHERS = 3
 """Files of others that one warning names."""
 
@@ -178,11 +181,19 @@ def worktrees_of(folder: Path) -> frozenset[str]:
     found = set[str]()
     for place in (folder / ".git" / "worktrees").glob("*/gitdir"):
         with suppress(OSError, ValueError):
-            link = Path(place.read_text(encoding="utf-8").strip())
-            named = link.read_text(encoding="utf-8").strip().removeprefix("gitdir: ")
+            link = Path(_line_in(place))
+            named = _line_in(link).removeprefix("gitdir: ")
             if real_path(named) == real_path(place.parent):
                 found.add(real_path(link.parent))
     return frozenset(found)
+
+
+def _line_in(path: Path) -> str:
+    """Return the text of a file that git keeps a path in; no pipe is waited for."""
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    with path.open(encoding="utf-8") as file:
+        return file.read(_LONGEST_PATH).strip()
 
 
 def check_project(folder: Path, *, user: Path | None = None) -> Path:

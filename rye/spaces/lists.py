@@ -219,17 +219,26 @@ def _state(roots: Sequence[Root], trust: TrustSet, now: datetime) -> ListState |
         if data is None:
             return None
         listed = parse_list(data)
-        seen = None if is_own(roots[0]) else last_seen(folder)  # another version of rye brings another list
+        state = state_of(listed, roots[0], trust=trust, now=now)
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
         return ListState(None, code, error.message)
-    origin, place = roots[0].origin("list", ""), list_place(roots[0])
-    state = judge_list(listed, origin=origin, trust=trust, now=now, seen=seen, place=place)
     return state._replace(items=items_of(row for row in rows_of(listed, folder, roots) if not row.is_detached))
 
 
+def state_of(listed: SpaceList, root: Root, *, trust: TrustSet, now: datetime) -> ListState:
+    """Return what the list of a root proves at its place and beside the last one seen there; without its items.
+
+    Raises:
+        EnvironmentFault: The record of the last list cannot be read.
+    """
+    seen = None if is_own(root) else last_seen(list_folder(root) or root.path)  # another rye brings another list
+    origin, place = root.origin("list", ""), list_place(root)
+    return judge_list(listed, origin=origin, trust=trust, now=now, seen=seen, place=place)
+
+
 def list_place(root: Root) -> str:
-    """Return the path of a project's ``.ai`` from the top of its repository, for the name of its list; else nothing."""
+    """Return the path of a project's ``.ai`` from the top of its repository; empty for any other root."""
     is_ai = root.space is Space.PROJECT and root.client is None and root.path.name == AI_FOLDER
     return posixpath.join(path_in_repository(root.around), AI_FOLDER) if is_ai else ""
 
@@ -277,31 +286,30 @@ def _digest_behind(listed: SpaceList, folder: Path, link: ListedFile) -> str:
     return listed.files[path].sha256 if is_same and path in listed.files else link.sha256
 
 
-def check_list(root: Root, *, trust: TrustSet, required: bool = False, remember: bool = True) -> ListReport:
+def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListReport:
     """Compare a folder with its signed list.
 
     Args:
         root: A root in the folder.
         trust: The keys and lists of this run.
         required: Whether a folder without a list is a finding, and a record that cannot be kept one as well.
-        remember: Whether to look at the last list that was seen, and to keep the number of this one if it is good.
 
     Raises:
         EnvironmentFault: The list or the record of the last one cannot be read.
     """
     folder = list_folder(root) or root.path
     report = ListReport(root.source, str(folder))
-    remember = remember and not is_own(root)
+    remember = not is_own(root)
     seen = last_seen(folder) if remember else None
     state = trust.lists.get(place_of(root))
     if state is None:
         return replace(report, findings=tuple(_without_list(folder, seen, required=required)))
     if state.listed is None:
-        read_list(folder)
+        read_list(folder)  # raises where the disk is at fault, not the list
         return replace(report, findings=(Change(state.code, LIST_FILE, state.detail, list_digest(folder)),))
     listed, digest = state.listed, list_digest(folder) if not state.counts else ""
     faults = [Change(state.code, LIST_FILE, state.words, digest)] if state.code else []
-    faults += [Change("list-rollback", LIST_FILE, state.older, digest)] if state.older and remember else []
+    faults += [Change("list-rollback", LIST_FILE, state.older, digest)] if state.older else []
     files, problems = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
     changes = [each for each in compare(listed.files, files) if not _is_below(each.path, unread)]

@@ -143,9 +143,9 @@ class Root:
         """Return where an item was found.
 
         Args:
-            item_type: That the path stands for.
-            item_id: That the path stands for.
-            rel_path: Its path below the root, which a signature of a file with a name of its own binds.
+            item_type: The type of the item.
+            item_id: Its id.
+            rel_path: Its path below the root; the signature of ``AGENTS.md`` and the like binds it.
         """
         if self.client is None or self.has_skills:
             return Origin(str(self.space), self.bundle, item_type, item_id, folder=self.folder)
@@ -165,6 +165,33 @@ class Root:
             return self.client.folder_of(item_type, item_id)
         folder = item_id.rpartition("/")[0]
         return f"{item_type.folder}/{folder}" if folder else item_type.folder
+
+
+class InSpace:
+    """Mixin of what has a root: which space and bundle that is.
+
+    Attributes:
+        root: The root below which it lies.
+    """
+
+    __slots__ = ()
+
+    root: Root
+
+    @property
+    def space(self) -> str:
+        """``project``, ``user`` or ``system``."""
+        return str(self.root.space)
+
+    @property
+    def bundle(self) -> str:
+        """The bundle, or the name of a project that the caller named; else empty."""
+        return self.root.bundle
+
+    @property
+    def source(self) -> str:
+        """``project``, ``user`` or ``system:<bundle>``."""
+        return f"{self.space}:{self.bundle}" if self.bundle else self.space
 
 
 class ItemFile(NamedTuple):

@@ -6,9 +6,9 @@ A skill is verified as a whole: each of its items with every file in its folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
@@ -22,6 +22,8 @@ from rye.trust.evidence import inspect
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_SIGNATURE, ListedFile, Skill, SkillFolder
 from rye.trust.model import Evidence, Origin
+
+T = TypeVar("T")
 
 _ATTEMPTS = 5
 
@@ -54,13 +56,7 @@ def read_signed(
     if not is_detached(rel_path):
         data = read(root, rel_path)
         return data, _without_signature(root, rel_path, data) if root.client and root.has_skills else None
-    place = f"{rel_path}{DETACHED_SUFFIX}"
-    signature = _read_signature(root, place, read)
-    for _ in range(_ATTEMPTS):
-        before, data = signature, read(root, rel_path)
-        signature = _read_signature(root, place, read)
-        if signature == before:
-            break
+    signature, data = _read_with(root, f"{rel_path}{DETACHED_SUFFIX}", read, lambda: read(root, rel_path))
     return data, signature
 
 
@@ -70,14 +66,19 @@ def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillF
     if name not in skills:
         skills.clear()  # items of one skill come one after the other
         place = f"{folder}/{SKILL_SIGNATURE}"
-        signature = _read_signature(root, place, read_file)
-        for _ in range(_ATTEMPTS):
-            before, files = signature, skill_files(root, folder)
-            signature = _read_signature(root, place, read_file)
-            if signature == before:
-                break
-        skills[name] = SkillFolder(folder, signature, files)
+        skills[name] = SkillFolder(folder, *_read_with(root, place, read_file, lambda: skill_files(root, folder)))
     return skills[name]
+
+
+def _read_with(root: Root, place: str, read: Read, rest: Callable[[], T]) -> tuple[bytes | None, T]:
+    """Return a signature file, and what was read while it stayed the same; the last attempt if it never does."""
+    signature = _read_signature(root, place, read)
+    for _ in range(_ATTEMPTS):
+        before, content = signature, rest()
+        signature = _read_signature(root, place, read)
+        if signature == before:
+            break
+    return signature, content
 
 
 def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:

@@ -26,7 +26,7 @@ from rye.trust.line import (
     placement_of,
     read_detached,
 )
-from rye.trust.list import Skill, SkillFolder, difference, uncovered
+from rye.trust.list import Skill, SkillFolder, shown_names, uncovered
 from rye.trust.model import Coverage, EnvelopeFormat, Evidence, Origin, Placement
 
 _OPEN: Final = b"<directive"
@@ -187,13 +187,14 @@ def _in_skill(
 def _of_skill(data: bytes, content: str, skill: Skill) -> Evidence:
     """Return the evidence of a whole skill for one of its files: sound if every file is as it was signed."""
     proof, folder = _of_folder(skill.folder)._replace(content_digest=content), skill.folder
-    # of the file at hand, the very bytes that are judged
-    known, here = folder.digests.get(skill.path, ""), hashlib.sha256(data).hexdigest()
-    if known in {"", here} or proof.code not in {"", "skill-changed"}:
+    if proof.code:
         return proof
-    files = [each._replace(sha256=here) if each.path == skill.path else each for each in folder.files]
-    words = difference((folder.data or b"").partition(b"\n")[2], files)
-    return proof._replace(code="skill-changed", detail=words) if words else proof
+    # of the file at hand, the very bytes that are judged
+    known, here = folder.digests.get(skill.path), hashlib.sha256(data).hexdigest()
+    if known == here:
+        return proof
+    what = "added" if known is None else "changed"
+    return proof._replace(code="skill-changed", detail=f"{what}: {shown_names([skill.path])}")
 
 
 @lru_cache(8)

@@ -245,7 +245,7 @@ def write_list(name: str, number: int, expires: datetime, files: Sequence[Listed
         else f"the name {name!r} cannot be written"
     )
     if why or (unread := [file.path for file in files if file.mode not in MODES]):
-        why = why or f"pipes, sockets and devices cannot be listed: {_named(unread)}"
+        why = why or f"pipes, sockets and devices cannot be listed: {shown_names(unread)}"
         raise SigningError("unlistable", why, hint="rename or remove them, and sign again")
     header = f"name: {name}\nnumber: {number}\nexpires: {as_utc(expires).strftime(_TIME)}\n"
     return header.encode() + write_rows(files)
@@ -309,7 +309,7 @@ def compare(listed: Mapping[str, ListedFile], found: Mapping[str, ListedFile]) -
 
 
 def _change(path: str, listed: ListedFile | None, found: ListedFile | None) -> Change | None:
-    shown = _named([path])
+    shown = shown_names([path])
     if listed is None:
         return Change("file-added", path, f"{shown} is not on the list", found.sha256 if found else "")
     if found is None:
@@ -338,7 +338,7 @@ def difference(rows: bytes, files: Sequence[ListedFile]) -> str:
         return ""
     changes = compare(read_rows(rows), {file.path: file for file in files})
     groups = {word: [each.path for each in changes if each.code == code] for code, word in _WORDS.items()}
-    words = "; ".join(f"{word}: {_named(paths)}" for word, paths in groups.items() if paths)
+    words = "; ".join(f"{word}: {shown_names(paths)}" for word, paths in groups.items() if paths)
     return words or "the list of its files is not in canonical form"
 
 
@@ -349,7 +349,7 @@ def unlistable(files: Sequence[ListedFile]) -> str:
     if len(write_rows(files)) > MAX_LIST_BYTES:
         return f"the list of its files has more than {MAX_LIST_BYTES:,} bytes"
     if others := [file.path for file in files if file.mode not in _REGULAR]:
-        return f"links and other things that are no regular files cannot be signed: {_named(others)}"
+        return f"links and other things that are no regular files cannot be signed: {shown_names(others)}"
     if not all(file.sha256 for file in files):
         return f"its files have more than {MAX_SKILL_BYTES:,} bytes"
     return _unlistable_names([*files, ListedFile(SKILL_SIGNATURE, "100644", "")])
@@ -359,11 +359,11 @@ def _unlistable_names(files: Iterable[ListedFile]) -> str:
     """Return which names cannot stand in a list: those that deceive, and those that are one where case is ignored."""
     paths = [file.path for file in files]
     if unclear := [path for path in paths if not _is_clear(path)]:
-        return f"names have characters that nobody sees, or a backslash: {_named(unclear)}"
+        return f"names have characters that nobody sees, or a backslash: {shown_names(unclear)}"
     seen: dict[str, str] = {}
     for path in paths:
         if (other := seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)) != path:
-            return f"where case is ignored, these names are one: {_named([other, path])}"
+            return f"where case is ignored, these names are one: {shown_names([other, path])}"
     return ""
 
 
@@ -371,14 +371,14 @@ def uncovered(skill: Skill) -> str:
     """Return in words which files the signature of one file of a skill leaves out; empty where it is the only one."""
     others = sorted(file.path for file in skill.folder.files if file.path != skill.path)
     count = "1 file of the skill is" if len(others) == 1 else f"{len(others)} files of the skill are"
-    return f"{count} not covered: {_named(others)}" if others else ""
+    return f"{count} not covered: {shown_names(others)}" if others else ""
 
 
 def _is_clear(path: str) -> bool:
     return path.isprintable() and "\\" not in path and not has_invisible(path)
 
 
-def _named(paths: Sequence[str]) -> str:
+def shown_names(paths: Sequence[str]) -> str:
     """Return the first few paths, in escapes where their letters may deceive, and how many more there are."""
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     return ", ".join(path if path.isascii() and path.isprintable() else ascii(path) for path in paths[:_NAMED]) + more

@@ -242,7 +242,7 @@ class ListChecks:
         except (OSError, ItemError) as error:
             yield Unchecked(f"project: {shown}: {error}", "unreadable", "fix or remove it", str(path))
             return
-        change = Change("unknown-dot-name", shown, f"no client is known that reads {shown}, and one may", digest)
+        change = Change("unknown-dot-name", shown, f"rye knows no client that reads {shown}, but one may", digest)
         yield _violation(root, str(path), change), change
 
     def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
@@ -253,6 +253,7 @@ class ListChecks:
             is_item = root.space is not Space.SYSTEM and FIXED_FILES.identify(path.removesuffix(DETACHED_SUFFIX))
             full = str(folder / path)
             if path.partition("/")[0] not in _ITEMS_OF_PLUGIN and not is_item and full not in self._named:
+                self._named.add(full)
                 change = Change("uncovered", path, f"no signature and no list covers {path}", file.sha256)
                 yield _violation(root, full, change), change
         for problem in problems:
@@ -263,6 +264,8 @@ class ListChecks:
         if file.path.startswith("../"):  # an import from above the folder of a client
             above = FileMode(os.path.relpath(path, root.around), file.mode)
             yield from self._name(Root(root.space, root.around, root.bundle), above)
+            return
+        if path in self._named:
             return
         try:
             code, words = "uncovered", f"no signature and no list covers {file.path}"

@@ -11,11 +11,22 @@ from typing import Any, Final, NamedTuple
 from rye._report import Report
 from rye._text import Advice
 from rye.spaces.lists import ListReport
-from rye.spaces.model import ItemFile, Root
+from rye.spaces.model import InSpace, ItemFile, Root
 from rye.trust.model import Signature
 
 
-class VerifiedItem(NamedTuple):
+class _Verified(NamedTuple):
+    """The fields of a :class:`VerifiedItem`: a named tuple can have no other base."""
+
+    root: Root
+    file: ItemFile
+    signature: Signature
+    line: int = 1
+    digest: str = ""
+    length: int = 0
+
+
+class VerifiedItem(InSpace, _Verified):
     """The verdict on one file. A named tuple, as :class:`rye.trust.model.Signature` and for the same reason.
 
     Attributes:
@@ -28,12 +39,7 @@ class VerifiedItem(NamedTuple):
         length: How many bytes were judged.
     """
 
-    root: Root
-    file: ItemFile
-    signature: Signature
-    line: int = 1
-    digest: str = ""
-    length: int = 0
+    __slots__ = ()
 
     @property
     def type(self) -> str:
@@ -46,16 +52,6 @@ class VerifiedItem(NamedTuple):
         return self.file.item_id
 
     @property
-    def space(self) -> str:
-        """``project``, ``user`` or ``system``."""
-        return str(self.root.space)
-
-    @property
-    def bundle(self) -> str:
-        """The bundle, or the name of a project that the caller named; else empty."""
-        return self.root.bundle
-
-    @property
     def path(self) -> str:
         """The absolute path of the file."""
         return f"{self.root.path}/{self.file.rel_path}"
@@ -64,11 +60,6 @@ class VerifiedItem(NamedTuple):
     def ref(self) -> str:
         """``type:id``."""
         return f"{self.type}:{self.id}"
-
-    @property
-    def source(self) -> str:
-        """``project``, ``user`` or ``system:<bundle>``."""
-        return f"{self.space}:{self.bundle}" if self.bundle else self.space
 
     @property
     def verdict(self) -> str:
@@ -82,7 +73,7 @@ class VerifiedItem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Violation(Report):
+class Violation(InSpace, Report):
     """A file that is not as the list of its space names it, a file that nothing covers, or the list itself.
 
     Attributes:
@@ -104,24 +95,9 @@ class Violation(Report):
     verdict: str = "violation"
 
     @property
-    def space(self) -> str:
-        """``project``, ``user`` or ``system``."""
-        return str(self.root.space)
-
-    @property
-    def bundle(self) -> str:
-        """The bundle, or the name of a project that the caller named; else empty."""
-        return self.root.bundle
-
-    @property
     def ref(self) -> str:
         """``file:PATH`` or ``list:rye.list``."""
         return f"{self.type}:{self.id}"
-
-    @property
-    def source(self) -> str:
-        """``project``, ``user`` or ``system:<bundle>``."""
-        return f"{self.space}:{self.bundle}" if self.bundle else self.space
 
     def to_dict(self) -> dict[str, Any]:
         """Return what it is about and where that is."""

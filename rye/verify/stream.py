@@ -167,7 +167,7 @@ class OutcomeStream:
         yield from walk.take_problems()
         if walk.worktrees:
             named = named_files(walk.worktrees)
-            self.warnings += (f"{root.source}: other work trees of this repository are not looked at: {named}",)
+            self.warnings += (f"{root.source}: other work trees of this repository are left out: {named}",)
 
     def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
         """Return what lies in a strict root and is no item, and whether that is all; known at the end."""

@@ -91,6 +91,15 @@ def test_what_is_trusted_counts_for_this_bundle_alone(sim: SpaceSim) -> None:
     assert (codes(sim)[OTHER], codes(sim)["tools/elsewhere/x.py"]) == ("ok", "limited")
 
 
+def test_attack_a_list_that_cannot_be_read_names_no_signer(sim: SpaceSim) -> None:
+    """The items with lines of their own keep their signers; the one without has none, and the command does not fail."""
+    sim.write("system:shop", "rye.list", "rye.list v1\nnonsense\n")
+    _, trust, roots = parts(sim)
+    found = read_signers_of(roots, trust.load().trust, now=NOW)
+    assert [each.entry.owner for each in found.signers] == ["shop", "pat"]
+    assert sum(found.others.values()) == 1
+
+
 def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
     """Only the new key is trusted for the bundle; the old one keeps what else it may sign."""
     sim.trust(SHOP, owner="shop", patterns=("bundle:shop", "bundle:stall"))

@@ -169,7 +169,7 @@ def test_other_work_trees_of_a_repository_are_no_part_of_the_project(tmp_path: P
     done = shop.run("verify", "--strict", "--space", "project")
     assert "worktrees" not in done.out
     assert "beside" not in done.out
-    assert "other work trees of this repository are not looked at: beside, .claude/worktrees/task" in done.err
+    assert "other work trees of this repository are left out: beside, .claude/worktrees/task" in done.err
     task = Workshop(place / "task", shop.env)
     shutil.copytree(shop.project / ".ai", task.project / ".ai", dirs_exist_ok=True)
     (task.project / "AGENTS.md").write_bytes((shop.project / "AGENTS.md").read_bytes())

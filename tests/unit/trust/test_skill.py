@@ -100,6 +100,20 @@ CHANGES: dict[str, tuple[Contents, str]] = {
 }
 
 
+def test_a_file_that_appears_after_the_folder_was_read_is_not_covered() -> None:
+    """The signature is over the files that were found; another one is not among them, nor one with other bytes."""
+    folder = SkillFolder("pdf", signature(), listed(FILES))
+    for path, words in (
+        ("scripts/other.py", "added: scripts/other.py"),
+        ("scripts/fill.py", "changed: scripts/fill.py"),
+    ):
+        origin = place(f"pdf/{path.removesuffix('.py')}")
+        evidence = inspect(b"evil()\n", origin=origin, declared={}, detached=Skill(folder, path))
+        found = judge(evidence, origin=origin, trust=TRUST, now=NOW)
+        assert (found.verdict, found.code) == (Verdict.TAMPERED, "skill-changed")
+        assert found.reason == f"the skill is not what was signed: {words}"
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_of_any_file_tampers_with_all(name: str) -> None:
     """Every item of the skill, with the files named."""
