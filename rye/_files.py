@@ -138,7 +138,7 @@ def others_below(folder: Path, owners: Mapping[str, Ownership], *, group: bool =
 
 
 def own(*, group: bool = False) -> tuple[frozenset[int], int]:
-    """Return whose files are nobody else's, and with which bits of their modes others may write them.
+    """Return the user ids that count as the user's own, and the mode bits by which others may write a file.
 
     A group is never asked about here, so with ``group`` the user's own has its bit, too.
     """
@@ -173,7 +173,7 @@ def _are_safe() -> Callable[[str], bool]:
 
 
 def _is_own_group(gid: int, uid: int) -> bool:
-    """Return whether a group has no member but the user, whose name it has.
+    """Return whether a group is the user's private one: it has the user's name and no other member.
 
     Many systems make such a group for each user, and let it write whatever the user makes.
     """

@@ -61,7 +61,7 @@ class Helper(NamedTuple):
     wait: Callable[[], object]
 
     def dismiss(self) -> None:
-        """End it at once."""
+        """Kill the helper and close its streams."""
         self.kill()
         self.wait()
         for stream in (self.stdin, self.stdout):
@@ -141,7 +141,7 @@ def find_program(name: str) -> str | None:
 
 
 def serve(prepare: Callable[[Any], Callable[[Any], object]]) -> None:
-    """Answer the requests of a :class:`Worker` until it ends or closes standard input: then end at once.
+    """Answer the requests of a :class:`Worker`; exit at once when it ends or closes standard input.
 
     A thread takes requests off standard input while others are worked on, so that the worker need not wait.
 
@@ -217,7 +217,7 @@ class Worker:
             self._asked.popleft().set_exception(BrokenPipeError("the helper has ended"))
 
     def dismiss(self) -> None:
-        """End the helper at once."""
+        """Kill the helper; what it was still asked fails."""
         self._helper.kill()
         self._thread.join()
         self._helper.dismiss()

@@ -1,4 +1,4 @@
-"""The only reader of what is installed as rye: the query grammar, its own signed items, and whose the files are.
+"""What is installed with rye: the query grammar, its own signed items, and who owns these files.
 
 A wheel holds both below ``rye/_bundled``; a checkout holds them at its top level.
 

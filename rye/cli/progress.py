@@ -1,4 +1,4 @@
-"""The progress of what takes long: one line on standard error, for a person who watches."""
+"""Progress of slow work: one line on standard error, shown only on a terminal."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class HeldList:
         return items_of(row for row in self.rows.values() if not row.is_detached)
 
     def state(self, trust: TrustSet, now: datetime, seen: _Remembered | None) -> ListState:
-        """Return what it proves."""
+        """Return what the list proves, beside the last one that was seen."""
         if self.listed is None:
             return ListState(None, *self.fault)
         before = Seen(seen.number, seen.digest) if seen else None

@@ -32,7 +32,7 @@ _PATTERN = re.compile(r"^(\w++:[ \t]++|[ \t]*+-[ \t]++)([!%&*@{][^\n]*+)", re.MU
 
 _NOT_YAML = "the metadata is not YAML, and was read line by line: "
 STATED_ABOVE = frozenset({"name", "title", "description", "category", "version"})
-"""Keys of which metadata states one where nothing else marks it as metadata."""
+"""Text that nothing else marks as metadata must state one of these keys to count as such."""
 
 
 class FrontMatter(NamedTuple):

@@ -91,7 +91,12 @@ def load_json(text: str) -> Any:
 
 
 def _check_nesting(bare: str, values: int = 0) -> None:
-    """Refuse text without strings whose brackets nest too deep, or that holds too many values besides ``values``."""
+    """Refuse text that nests too deep or holds too many values.
+
+    Args:
+        bare: The text without its strings.
+        values: How many values it has beyond those that a bracket or comma starts.
+    """
     depth = 0
     for bracket in re.finditer(r"[\[\]{}]", bare):
         depth += 1 if bracket[0] in "[{" else -1

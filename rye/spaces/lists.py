@@ -207,7 +207,7 @@ def with_lists(load: TrustLoad, roots: Iterable[Root], now: datetime) -> TrustLo
 
 
 def place_of(root: Root) -> tuple[str, str, bool]:
-    """Return under which key of :attr:`rye.trust.trust_set.TrustSet.lists` the list of a root stands."""
+    """Return the key of a root's list in :attr:`rye.trust.trust_set.TrustSet.lists`."""
     origin = root.origin("", "")
     return origin.space, origin.bundle, bool(origin.folder)
 

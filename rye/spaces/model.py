@@ -168,7 +168,7 @@ class Root:
 
 
 class InSpace:
-    """Mixin of what has a root: which space and bundle that is.
+    """Mixin for what lies below a root: its space, bundle and source.
 
     Attributes:
         root: The root below which it lies.

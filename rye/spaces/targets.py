@@ -178,7 +178,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
 
 
 def _as_on_disk(path: str) -> str:
-    """Return a path as its names are composed on disk; the path itself where nothing there has its names."""
+    """Return a path with its letters composed or decomposed as on disk; what is not there stays as it is."""
     if path.isascii() or os.path.lexists(path):
         return path
     folder, name = os.path.split(path)

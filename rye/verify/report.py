@@ -16,7 +16,7 @@ from rye.trust.model import Signature
 
 
 class _Verified(NamedTuple):
-    """The fields of a :class:`VerifiedItem`: a named tuple can have no other base."""
+    """The fields of :class:`VerifiedItem`, apart because a named tuple can have no mixin."""
 
     root: Root
     file: ItemFile

@@ -35,7 +35,7 @@ from rye.trust.trust_set import TrustSet
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 
 _Inspected = tuple[Root, ItemFile, bytes, Origin, Evidence, str]
-"""The root of a file, its place, its bytes, where these count, what they prove, the digest of the list of its skill."""
+"""Root, file, bytes, origin, evidence, and the digest of the list of files of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rye.registry.setup import Setup, SetupReport
 
 _ON_LINES = 12
-"""Up to so many names stand on a line of their own."""
+"""Most names that are shown on a line each; more are shown as running text."""
 
 _DOES = {"written": "write", "extended": "add to", "kept": "keep"}
 
