@@ -26,6 +26,7 @@ from rye.cluster.published import ListNote, Published
 from rye.cluster.roots import ClusterRoot, RootFacts
 from rye.errors import EnvironmentFault, SigningError
 from rye.index.reader import Reader
+from rye.spaces.classify import is_skipped
 from rye.spaces.lists import (
     ListedItem,
     items_of,
@@ -34,7 +35,7 @@ from rye.spaces.lists import (
     read_list,
     rows_of,
 )
-from rye.spaces.model import Root, Space, is_skipped
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem
 from rye.spaces.state import read_record, record_path, save_record
 from rye.trust.judge import by_list, judge_list

@@ -19,7 +19,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, last_seen, list_folder, list_place, read_list, save_seen, state_of
 from rye.spaces.model import Root
 from rye.spaces.signed import read_item
-from rye.spaces.tree import FOLDER, is_listable
+from rye.spaces.snapshot import FOLDER, is_listable
 from rye.spaces.walk import list_items_of
 from rye.trust.judge import judge
 from rye.trust.keys import SigningKey

@@ -26,9 +26,9 @@ from rye.spaces.lists import keys_of_list
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
+from rye.spaces.snapshot import PLAIN, is_listable
 from rye.spaces.state import MAX_SETTINGS, SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
-from rye.spaces.tree import PLAIN, is_listable
 from rye.spaces.uncovered import named_files
 from rye.spaces.walk import list_items_of
 from rye.trust.judge import judge

@@ -13,7 +13,7 @@ from rye.index.schema import version
 from rye.spaces.model import Root
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import ReadItem
-from rye.spaces.tree import PROGRAM
+from rye.spaces.snapshot import PROGRAM
 from rye.trust.evidence import disagreements
 from rye.trust.line import COMMENT_MARKS, unsigned_bytes
 from rye.trust.list import ListedFile

@@ -25,10 +25,11 @@ from rye.items.clients import SKILL_FILE
 from rye.items.front_matter import read_front_matter
 from rye.items.model import ItemType
 from rye.items.values import decode
-from rye.spaces.model import Root, is_skipped
+from rye.spaces.classify import is_skipped
+from rye.spaces.model import Root
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import parse_item, read_item
-from rye.spaces.tree import FOLDER, PLAIN, PROGRAM, mode_of, tree
+from rye.spaces.snapshot import FOLDER, PLAIN, PROGRAM, mode_of, tree
 from rye.trust.evidence import inspect
 from rye.trust.judge import judge
 from rye.trust.line import DETACHED_SUFFIX

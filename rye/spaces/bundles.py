@@ -19,8 +19,9 @@ from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
 from rye.items.model import ItemType
 from rye.spaces import packages
+from rye.spaces.classify import is_looked_into
 from rye.spaces.discover import client_roots, has_skills
-from rye.spaces.model import FOLDER, Root, Space, is_looked_into
+from rye.spaces.model import FOLDER, Root, Space
 from rye.trust.trust_entry import OWN
 
 # ruff: noqa: PTH112 - Path.is_dir() and is_file() raise where a folder may not be entered

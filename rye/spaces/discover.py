@@ -27,7 +27,8 @@ from rye.items.clients import (
     is_weak_mark,
     skills_of_another,
 )
-from rye.spaces.model import FOLDER, Root, Space, is_within, spelled_as
+from rye.spaces.classify import spelled_as
+from rye.spaces.model import FOLDER, Root, Space, is_within
 
 _PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
 

@@ -21,12 +21,13 @@ from rye._files import real_path
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.bundles import is_own
+from rye.spaces.classify import CACHE
 from rye.spaces.discover import path_in_repository
-from rye.spaces.model import CACHE, ItemFile, Root, Space
 from rye.spaces.model import FOLDER as AI_FOLDER
+from rye.spaces.model import ItemFile, Root, Space
 from rye.spaces.read import read_chunks
+from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
 from rye.spaces.state import read_record, record_path, remove_record, save_record
-from rye.spaces.tree import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
 from rye.spaces.uncovered import beside_warning, runnable_beside
 from rye.trust.judge import judge_list
 from rye.trust.line import DETACHED_SUFFIX

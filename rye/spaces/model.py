@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from rye._text import composed, visible
+from rye._text import composed
 from rye.items.clients import ClientFolder, has_ambiguous_id
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS, is_item_file
@@ -24,27 +23,6 @@ FOLDER = ".ai"
 
 SUFFIXES = frozenset().union(*EXTENSIONS.values())
 """Every extension that an item may have, whatever its type."""
-
-
-def spelled_as(name: str) -> str:
-    """Return the name that file systems take a name for that ignore case, invisible characters, or dots at its end."""
-    if name.isascii() and name.isprintable():  # as nearly every name is, and a search asks this of each
-        return name.lower().rstrip(". ")
-    return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
-
-
-MODULES, CACHE = "node_modules", "__pycache__"
-_SKIPPED = frozenset({MODULES, CACHE})
-
-
-def is_looked_into(name: str) -> bool:
-    """Return whether folders of this name are searched for bundles and projects."""
-    return name[0] != "." and name not in _SKIPPED and not name.endswith((".dist-info", ".egg-info"))
-
-
-def is_skipped(name: str) -> bool:
-    """Return whether a walk for items does not enter folders of this name."""
-    return name[0] == "." or name in _SKIPPED
 
 
 class Space(StrEnum):
@@ -115,7 +93,7 @@ class Root:
         """That of its space; among bundles, those found earlier come first."""
         return self.space.priority
 
-    @property
+    @cached_property
     def has_skills(self) -> bool:
         """Whether it holds Agent Skills."""
         return self.client is not None and self.client.format == "skill"

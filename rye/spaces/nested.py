@@ -30,8 +30,9 @@ from rye.items.clients import (
     skills_of_another,
 )
 from rye.spaces.bundles import RootCollector, has_items, identify
+from rye.spaces.classify import is_looked_into, is_skipped, spelled_as
 from rye.spaces.discover import check_project, client_roots, worktrees_of
-from rye.spaces.model import FOLDER, Root, Space, is_looked_into, is_skipped, is_within, spelled_as
+from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.uncovered import named_files
 from rye.trust.line import DETACHED_SUFFIX
 

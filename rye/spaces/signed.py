@@ -17,7 +17,7 @@ from rye.items.model import Item, ItemType
 from rye.items.reader import parse
 from rye.spaces.model import FileStat, Root, stat_of
 from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
-from rye.spaces.tree import PLAIN, PROGRAM, mode_of, tree
+from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree
 from rye.trust.evidence import inspect
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_SIGNATURE, ListedFile, Skill, SkillFolder

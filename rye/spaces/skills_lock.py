@@ -17,10 +17,11 @@ from rye._text import inline
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
 from rye.items.guarded import load_json
-from rye.spaces.model import MODULES, Root, Space
+from rye.spaces.classify import MODULES
+from rye.spaces.model import Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.signed import scan_skill
-from rye.spaces.tree import LINK
+from rye.spaces.snapshot import LINK
 
 LOCK_FILE: Final = "skills-lock.json"
 _HASH: Final = re.compile(r"[0-9a-f]{64}")

@@ -21,8 +21,9 @@ from rye.errors import ArgumentError, ItemError, RyeError
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
+from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
-from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within, spelled_as
+from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import skill_of
 from rye.spaces.walk import aliased, list_items, own_path

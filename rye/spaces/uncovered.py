@@ -16,14 +16,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from rye.errors import ItemError
-from rye.items.clients import CODE, OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
+from rye.items.clients import OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
 from rye.items.markdown import imports_in
 from rye.items.model import ItemType
-from rye.items.reader import PLAIN_EXTENSIONS, is_item_file, parse
-from rye.spaces.model import CACHE, FOLDER, MODULES, ItemFile, Root, Space, is_within, spelled_as
-from rye.spaces.read import OPEN_FILE, read_file, skill_of
-from rye.spaces.tree import PROGRAM, mode_of
-from rye.spaces.walk import Listing
+from rye.items.reader import parse
+from rye.spaces.classify import CACHE, MODULES, is_skipped, spelled_as
+from rye.spaces.model import FOLDER, ItemFile, Root, Space, is_within
+from rye.spaces.read import OPEN_FILE, read_file
+from rye.spaces.snapshot import PROGRAM, Entry, entries, mode_of
+from rye.spaces.walk import Listing, Walk
 
 # ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH118, PTH120 - paths are text here, for there may be many
 
@@ -48,64 +49,54 @@ _FROM_TOP = frozenset({"command", "agent", "mode", "prompt"})
 _FRESH = 10
 """Seconds for which what lies in the folders of a folder that has not changed itself is not looked at again."""
 
-_TOOLS = PLAIN_EXTENSIONS[ItemType.TOOL]
 _PYC_HEADER = struct.Struct("<4sIII")
 
 
-def noticed(root: Root, listing: Listing) -> Iterator[str]:
+def noticed(listing: Listing) -> Iterator[str]:
     """Yield the paths in a folder of what is no item and matters all the same, without a list of the space.
 
     Beside tools that is what they may run or import; in a folder of a client, whatever has content; of a folder that
     was not looked into, its path with a slash.
     """
-    if listing.skill:  # whose signature covers it
-        return
-    client, folder = root.client, f"{listing.folder}/" if listing.folder else ""
-    for path, entry in listing.others:
+    folder = listing.folder
+    client, prefix = folder.root.client, folder.below("")
+    for path, entry in () if folder.skill else listing.others:  # whose signature covers it
         if client is None:
             if path == MODULES:
                 yield f"{path}/"
             elif path.startswith(f"{ItemType.TOOL.folder}/"):
-                yield from (folder + name for name in _code_at(entry))
+                yield from (prefix + name for name in _code_at(entry))
         elif client.is_fixed:
             yield path
-        elif listing.top:
-            yield from (folder + name for name in _code_in_skill(entry))
+        elif folder.top:
+            yield from (prefix + name for name in _code_at(entry, in_skill=True))
         elif entry.is_dir(follow_symlinks=False):
             yield f"{path}/"
         elif entry.stat(follow_symlinks=False).st_size:
             yield path
 
 
-def _code_at(entry: os.DirEntry[str]) -> Iterator[str]:
-    """Yield the paths, below the folder of an entry, of what a tool may run or import there and no signature covers."""
-    name = entry.name
-    if name == MODULES and not entry.is_file(follow_symlinks=False):
-        yield f"{name}/"
-    elif name == CACHE and not entry.is_file(follow_symlinks=False):
-        yield from (f"{name}/{path}" for path in _cached_code(entry.path))
-    elif not (_is_folder(entry) or is_item_file(ItemType.TOOL, name)) and _is_runnable(entry):
-        yield name
+def _code_at(entry: Entry, *, in_skill: bool = False) -> Iterator[str]:
+    """Yield the paths, below the folder of an entry, of what a tool may run or import there and no signature covers.
 
-
-def _code_in_skill(entry: os.DirEntry[str]) -> Iterator[str]:
-    """Yield the same for what is no item in a skill; of a hidden folder, whether clients find a skill in it."""
+    In a skill that is also a hidden folder in which clients find another skill.
+    """
     name = entry.name
-    if not _is_folder(entry):
+    if entry.is_file(follow_symlinks=False) or not _is_folder(entry):
         if _is_runnable(entry):
             yield name
-    elif name == MODULES or os.path.lexists(os.path.join(entry.path, SKILL_FILE)):
+    elif name == MODULES or (in_skill and os.path.lexists(os.path.join(entry.path, SKILL_FILE))):
         yield f"{name}/"
     elif name == CACHE:
         yield from (f"{name}/{path}" for path in _cached_code(entry.path))
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: Entry) -> bool:
     """Return whether an entry is a folder or a link to one; ``entry.is_dir()`` raises for a link to itself."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
-def _is_runnable(entry: os.DirEntry[str]) -> bool:
+def _is_runnable(entry: Entry) -> bool:
     """Return whether a file beside a tool, which is no item, may be run or imported by it; an empty one is harmless."""
     try:
         status = entry.stat()
@@ -125,20 +116,19 @@ def _cached_code(folder: str) -> Iterator[str]:
         if os.path.islink(folder):
             yield ""
             return
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        found = entries(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError:
         yield ""
         return
-    for entry in entries:
+    for entry in found:
         source = os.path.join(os.path.dirname(folder), f"{entry.name.partition('.')[0]}.py")
         if not (entry.is_dir(follow_symlinks=False) or _is_checked(entry, source)):
             yield entry.name
 
 
-def _is_checked(entry: os.DirEntry[str], source: str) -> bool:
+def _is_checked(entry: Entry, source: str) -> bool:
     """Return whether Python checks a cached file against a source that exists."""
     if not entry.is_file(follow_symlinks=False):
         return False
@@ -161,41 +151,38 @@ def runnable_beside(root: Root, *tools: str) -> tuple[str, ...]:
         root: Their root.
         tools: Their files below that.
     """
-    base, paths, above = f"{root.path}/", list[str](), dict[str, None]()
+    base, paths, above = f"{root.path}/", dict[str, None](), dict[str, None]()
+    now = int(time.monotonic()) // _FRESH
     for folder in dict.fromkeys(tool.rpartition("/")[0] for tool in tools):
-        if skill := skill_of(root, f"{folder}/"):  # whose signature covers what lies in it
-            folder = skill  # noqa: PLW2901
-        else:
-            try:
-                changed = os.stat(base + folder).st_mtime_ns
-            except OSError:
-                continue
-            now = int(time.monotonic()) // _FRESH
-            names = _runnable_in(base + folder, changed, now, is_client=bool(root.client))
-            paths += [f"{folder}/{name}" for name in names]
-        while folder and (folder := folder.rpartition("/")[0]) not in above:
-            above[folder] = None
+        try:
+            changed = os.stat(base + folder).st_mtime_ns
+        except OSError:
+            continue
+        outermost, names = _runnable_in(root, folder, changed, now)
+        paths |= dict.fromkeys(names)
+        while outermost and (outermost := outermost.rpartition("/")[0]) not in above:
+            above[outermost] = None
     modules = [f"{folder}/{MODULES}/".lstrip("/") for folder in above]
     return tuple(dict.fromkeys([*paths, *(path for path in modules if os.path.lexists(base + path.rstrip("/")))]))
 
 
 @lru_cache(256)
-def _runnable_in(folder: str, _changed: int, _period: int, *, is_client: bool) -> tuple[str, ...]:
-    """Return the names in a folder; searches ask for the same ones again and again, hence the time of its change."""
-    names: list[str] = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if name.endswith(CODE if is_client else _TOOLS) and name[0] not in "._":
-                    continue
-                names += _code_in_skill(entry) if is_client else _code_at(entry)
-                if name[0] != "." and name not in (MODULES, CACHE) and _is_folder(entry):
-                    inner = [(f"{name}/{each}", os.path.join(entry.path, each)) for each in _INITIAL]
-                    names += [path for path, full in inner if os.path.isfile(full) and os.path.getsize(full)]  # noqa: PTH202
-    except OSError:
-        pass
-    return tuple(sorted(names))
+def _runnable_in(root: Root, folder: str, _changed: int, _period: int) -> tuple[str, tuple[str, ...]]:
+    """Return the outermost folder whose signature covers one, else that itself, and the paths of what may run in it.
+
+    Searches ask for the same ones again and again, hence the time of its change.
+    """
+    listing = Walk(root, "noticed").look(folder)
+    if listing is None or listing.folder.is_of_project:
+        return folder, ()
+    if listing.folder.signed:
+        return listing.folder.signed[0], ()
+    paths = [*noticed(listing)]
+    for entry in listing.entries:
+        if not is_skipped(entry.name) and _is_folder(entry):
+            inner = [(f"{folder}/{entry.name}/{each}", os.path.join(entry.path, each)) for each in _INITIAL]
+            paths += [path for path, full in inner if os.path.isfile(full) and os.path.getsize(full)]  # noqa: PTH202
+    return folder, tuple(sorted(paths))
 
 
 def uncovered_imports(root: Root, file: ItemFile) -> list[str]:

@@ -1,7 +1,8 @@
 """One walk over a root, which puts every name below it into one class.
 
 A file is an item, the signature of an item, a second name of an item (a link to it), or something else. The index, the
-search for items to sign, the verification and its strict form read this one walk, so they never disagree.
+search for items to sign, the verification and its strict form read this one walk, so they never disagree. What a name
+stands for is decided by :mod:`rye.spaces.classify`.
 
 Links: a link to a file inside the root is followed. Where the target is listed by its own path, the link is reported:
 what is signed for one place would count in another. Only instructions may have a second name, in the same folder, as
@@ -9,17 +10,15 @@ what is signed for one place would count in another. Only instructions may have 
 followed in a root with ``directives``, ``tools`` and ``knowledge``; each real folder is listed once there, by its own
 path if it has one, which also ends loops. In the folder of a client, a link to a folder is reported unless what it
 leads to is listed under the same id, because the client would follow it.
-
-The tree may change during the walk. What is gone when it is looked at is left out. Nothing that is read here is trusted
-later: :mod:`rye.spaces.read` opens every file below its folder again and checks what it opened.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from heapq import heappop, heappush
@@ -30,86 +29,48 @@ from typing import Literal, NamedTuple
 from rye._files import Ownership, others_below, own, ownership_of, real_path
 from rye._text import may_name_item
 from rye.errors import ItemError
-from rye.items.clients import (
-    COVERED_IN_GITHUB,
-    FIXED_FOLDERS,
-    OBEYED_IN_PLUGINS,
-    OF_PROJECTS,
-    OF_USERS,
-    PLUGIN,
-    SKILL_FILE,
-    SKILLS_FOLDER,
-    instructed_folder,
-    is_covered,
-    is_obeyed,
-)
+from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILLS_FOLDER, instructed_folder
 from rye.items.model import TYPE_OF_FOLDER, ItemType
-from rye.items.reader import EXTENSIONS, PLAIN_EXTENSIONS, is_item_file
+from rye.spaces.classify import BAD_NAME, PLACES, Fault, Folder, is_skipped
 from rye.spaces.discover import files_warning, has_skills, worktrees_of
-from rye.spaces.model import FileStat, ItemFile, Root, Space, is_skipped, is_within, spelled_as, stat_of
+from rye.spaces.model import FileStat, ItemFile, Root, Space, is_within, stat_of
 from rye.spaces.read import is_detached, linked_skill
-from rye.spaces.signed import skill_status
+from rye.spaces.snapshot import Entry, entries, names
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURE
 
 # ruff: noqa: PTH112, PTH114, PTH116, PTH118 - paths are text here: a walk may handle ten thousand
 
-_BAD_NAME = "the name has characters that no item id may have"
-_GITHUB = ".github"
-_PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
-_HOLDERS = frozenset(place.partition("/")[0] for place in _PLACES if "/" in place)
-_TOP = frozenset({"config", *TYPE_OF_FOLDER})
+_HOLDERS = frozenset(place.partition("/")[0] for place in PLACES if "/" in place)
 
 OtherFiles = Literal["ignored", "noticed", "all"]
 """What a walk does with files that are no items: nothing; list those beside items and those that clients obey, and
-folders that it does not enter; or list every file below the root."""
+folders that it does not enter; or list every file below the root. Those of a signed skill are listed in any case."""
 
 
 class Listing(NamedTuple):
     """One folder of a root, with its names in the order of their spelling.
 
     Attributes:
-        folder: Its path below the root; empty for the root itself.
+        folder: What its place makes of the names in it.
+        entries: All of them.
         items: Path and entry of each item; of a link, the status of the file that it leads to.
         signatures: The files with the name of a signature, by the path of the item.
         others: Path and entry of what is none of these, and no second name of an item.
-        names: Every name, in the folder of a skill that has more than its own file; else empty.
-        top: The outermost skill that the folder belongs to.
-        skill: The nearest skill around that is signed as a whole.
     """
 
-    folder: str
-    items: list[tuple[str, os.DirEntry[str] | os.stat_result]]
-    signatures: dict[str, os.DirEntry[str]]
-    others: list[tuple[str, os.DirEntry[str]]]
-    names: tuple[str, ...] = ()
-    top: str = ""
-    skill: str = ""
+    folder: Folder
+    entries: list[Entry]
+    items: list[tuple[str, Entry | os.stat_result]]
+    signatures: dict[str, Entry]
+    others: list[tuple[str, Entry]]
 
 
 class _Place(NamedTuple):
-    """A folder to list.
+    """A folder to list: what it is, the path by which it is opened, and where it really is below the root."""
 
-    Attributes:
-        path: Below the root.
-        full: The path by which it is opened.
-        real: Where it really is below the root.
-        item_type: The type of the items in it, outside the folders of clients.
-        depth: How many folders it is below the root.
-        top, skill: As in :class:`Listing`, of the folder around it.
-        covered: Its path below a project, in a folder of a client there in which every file is an item or named.
-        is_hidden: Whether nothing in it is an item.
-    """
-
-    path: str
+    folder: Folder
     full: str
     real: str
-    item_type: ItemType | None = None
-    depth: int = 0
-    top: str = ""
-    skill: str = ""
-    covered: str = ""
-    is_hidden: bool = False
 
 
 class Walk:
@@ -132,21 +93,28 @@ class Walk:
         self._root, self._client, self._others = root, root.client, others
         self._is_fixed = root.client is not None and root.client.is_fixed
         self._real = real_path(root.path)
-        self._folders = [_Place("", os.fspath(root.path), "")]
-        self._links: list[_Place] = []
+        self._folders = [_Place(Folder(root), os.fspath(root.path), "")]
+        self._links: list[tuple[str, _Place]] = []
         self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[Listing]:
         """Yield the folders that are reached by their own paths, then those behind links."""
         if self._client and self._root.space is not Space.USER and not is_within(self._real, self._around):
-            self._report("link-escape", ".", f"the folder is a link out, to {self._real!r}", "copy the files instead")
+            self._report(
+                ".", Fault("link-escape", f"the folder is a link out, to {self._real!r}", "copy the files instead")
+            )
             return
         while self._folders or self._links:
-            place = self._folders.pop() if self._folders else heappop(self._links)
+            place = self._folders.pop() if self._folders else heappop(self._links)[1]
             if place.real not in self._seen:
                 self._seen.add(place.real)
                 if listing := self._list(place):
                     yield listing
+
+    def look(self, path: str) -> Listing | None:
+        """Return one folder of the root, by its own path; None where it is no part of the root or cannot be listed."""
+        folder = folder_at(self._root, path.split("/") if path else ())
+        return self._list(_Place(folder, os.path.join(self._root.path, path), path)) if folder else None
 
     def files(self) -> Iterator[ItemFile | ItemError]:
         """Yield the items folder by folder, each folder's in the order of their names, and the problems."""
@@ -182,198 +150,109 @@ class Walk:
             places.remove(SKILLS_FOLDER)
         return frozenset(os.path.join(self._around, place) for place in places)
 
-    def _report(self, code: str, path: str, problem: str, hint: str) -> None:
+    def _report(self, path: str, fault: Fault) -> None:
         path = path if may_name_item(path) else ascii(path)[1:-1]
-        self.problems.append(ItemError(code, f"{path}: {problem}", hint=hint, path=path))
+        self.problems.append(ItemError(fault.code, f"{path}: {fault.problem}", hint=fault.hint, path=path))
 
     def _list(self, place: _Place) -> Listing | None:
         """List one folder, and queue the folders in it so that the first by its name is listed next."""
+        is_top = not (place.folder.path or self._client)
         try:
-            with os.scandir(place.full) as found:
-                entries = list(found)
+            found = entries(place.full)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            of_types = not (place.path or self._client)
-            for path in [each.folder for each in ItemType] if of_types else [place.path or "."]:
-                self._report("unreadable", path, f"the folder cannot be read: {error.strerror}", "check permissions")
+            fault = Fault("unreadable", f"the folder cannot be read: {error.strerror}", "check permissions")
+            for path in [each.folder for each in ItemType] if is_top else [place.folder.path or "."]:
+                self._report(path, fault)
             return None
-        names: tuple[str, ...] = ()
-        if self._root.has_skills and place.path:
-            if len(entries) == 1 and not place.top and self._is_whole_skill(entries[0], place):
-                path = f"{place.path}/{SKILL_FILE}"
-                return Listing(place.path, [(path, entries[0])], {}, [], top=place.path)
-            entries.sort(key=attrgetter("name"))
-            names = tuple(entry.name for entry in entries)
-            place = _in_skill(place, names)
-        else:
-            entries.sort(key=attrgetter("name"))
-        listing = Listing(place.path, [], {}, [], names if place.top else (), place.top, place.skill)
-        folders = self._classify(place, entries, listing)
-        if not (place.path or self._client):
+        folder = place.folder
+        if self._root.has_skills or self._is_fixed:
+            folder = folder.holding([entry.name for entry in found])
+        listing = Listing(folder, found, [], {}, [])
+        folders = self._sort(place.real, listing)
+        if is_top:
             order = list(ItemType)
-            folders.sort(key=lambda each: order.index(each.item_type) if each.item_type else len(order))
+            folders.sort(key=lambda each: order.index(kind) if (kind := each.folder.item_type) else len(order))
         self._folders += reversed(folders)
         return listing
 
-    def _classify(self, place: _Place, entries: list[os.DirEntry[str]], listing: Listing) -> list[_Place]:
+    def _sort(self, real: str, listing: Listing) -> list[_Place]:
         """Put what lies in a folder into the lists of a listing; return the folders in it to look into."""
-        folders: list[_Place] = []
-        items = listing.items
-        is_item, is_other = self._item_test(place), self._other_test(place, entries)
-        prefix = f"{place.path}/" if place.path else ""
-        for entry in entries:
+        folder, folders = listing.folder, list[_Place]()
+        is_item, matters = folder.item_test(), None if self._others == "ignored" else folder.matter_test()
+        prefix = folder.below("")
+        for entry in listing.entries:
             name = entry.name
             path = prefix + name
             if entry.is_file(follow_symlinks=False):
-                if is_item(name):
-                    if may_name_item(path):
-                        items.append((path, entry))
-                    else:
-                        self._report("bad-name", path, _BAD_NAME, "rename the file")
-                    continue
-                if name.endswith(DETACHED_SUFFIX) and self._is_signature(place, name, is_item):
+                if name.endswith(DETACHED_SUFFIX) and folder.is_signature(name, is_item):
                     listing.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
                     continue
-                self._check_spelling(place, name, path)
+                if self._take_file(folder, entry, path, listing, named=is_item(name)):
+                    continue
             elif entry.is_symlink():
-                if self._follow(place, entry, path, listing, named=is_item(name)):
+                if self._follow(real, entry, path, listing, named=is_item(name)):
                     continue
             elif entry.is_dir(follow_symlinks=False):
-                inner = self._enter(place, entry, path)
+                inner = self._enter(folder, real, entry)
                 folders += [inner] if inner else []
                 if inner or path in self.worktrees:
                     continue
             elif is_item(name):
-                self._report("not-a-file", path, "this is a pipe, socket or device", "items are regular files")
-            if is_other(name):
+                self._report(path, Fault("not-a-file", "this is a pipe, socket or device", "items are regular files"))
+            if matters and matters(name):
                 listing.others.append((path, entry))
         return folders
 
-    def _is_signature(self, place: _Place, name: str, is_item: Callable[[str], bool]) -> bool:
-        of_skill = self._root.has_skills and name == SKILL_SIGNATURE and not place.is_hidden
-        return of_skill or is_item(name.removesuffix(DETACHED_SUFFIX))
+    def _take_file(self, folder: Folder, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
+        """Take a regular file that is an item, or report what is wrong with its name; return whether it is one."""
+        if named and may_name_item(path):
+            listing.items.append((path, entry))
+        elif fault := Fault("bad-name", BAD_NAME, "rename the file") if named else folder.fault(entry.name):
+            self._report(path, fault)
+        return named
 
-    def _is_whole_skill(self, entry: os.DirEntry[str], place: _Place) -> bool:
-        """Return whether what lies alone in a folder is the file of a skill, as in most."""
-        is_file = entry.name == SKILL_FILE and entry.is_file(follow_symlinks=False)
-        return is_file and not place.is_hidden and may_name_item(place.path)
-
-    def _item_test(self, place: _Place) -> Callable[[str], bool]:
-        """Return the function that says whether a name in a folder is that of an item."""
-        client, kind = self._client, place.item_type
-        if place.is_hidden or (self._root.has_skills and not place.top):
-            return _never
-        if client is None:
-            if kind is None:
-                return _never
-            plain = PLAIN_EXTENSIONS[kind]
-            return lambda name: (name.endswith(plain) and name[0] not in "._") or is_item_file(kind, name)
-        if place.covered and place.covered not in FIXED_FOLDERS:
-            return _never
-        prefix = f"{place.path}/" if place.path else ""
-        return lambda name: client.identify(prefix + name) is not None
-
-    def _other_test(self, place: _Place, entries: list[os.DirEntry[str]]) -> Callable[[str], bool]:
-        """Return the function that says whether what is no item is listed at all.
-
-        In the folder of a project that is what clients obey, in any spelling that some file system takes for it.
-        """
-        if self._others == "ignored":
-            return _never
-        if not self._is_fixed:
-            return _always
-        if place.covered:
-            is_part = _is_of_github if spelled_as(place.covered) == _GITHUB else _always
-            return lambda name: is_part(name) and f"{place.covered}/{name}" not in _PLACES
-        is_plugin = any(entry.name == PLUGIN for entry in entries)
-        return lambda name: _is_obeyed(spelled_as(name), is_plugin=is_plugin)
-
-    def _check_spelling(self, place: _Place, name: str, path: str) -> None:
-        """Report what is a folder of items, or an item, only on systems that ignore case."""
-        client, meant, hint = self._client, "", ""
-        if place.is_hidden:
-            return
-        if client is None:
-            spelled = "" if place.path or name in _TOP else spelled_as(name)
-            if spelled in _TOP and os.path.isdir(os.path.join(place.full, name)):
-                meant, hint = f"this is {spelled}", f"rename it to {spelled}"
-        elif client.format == "skill":
-            if name != SKILL_FILE and spelled_as(name) == SKILL_FILE.casefold():
-                meant, hint = f"this is {SKILL_FILE}", f"rename it to {SKILL_FILE}"
-        elif not client.is_fixed and client.identify(f"{path[: -len(name)]}{name.lower()}"):
-            meant, hint = "clients of agents read this", "write .md in small letters"
-        if meant:
-            self._report("bad-name", path, f"where case is ignored, {meant}", hint)
-
-    def _enter(self, place: _Place, entry: os.DirEntry[str], path: str) -> _Place | None:
-        """Return the place of a folder to look into, None for no look."""
-        name, client = entry.name, self._client
-        real = f"{place.real}/{name}" if place.real else name
-        inner = _Place(path, entry.path, real, place.item_type, place.depth + 1, place.top, place.skill)
-        if self._is_fixed:
-            return self._enter_of_project(place, inner, name)
-        hidden = inner._replace(is_hidden=True) if self._others == "all" and name != ".git" else None
-        if place.is_hidden or is_skipped(name):
-            return hidden
-        if client is None:
-            if not place.path:
-                kind = TYPE_OF_FOLDER.get(name)
-                self._check_spelling(place, name, path)
-                return inner._replace(item_type=kind) if kind else hidden
-            if not may_name_item(name):
-                self._report("bad-name", path, _BAD_NAME, "rename the folder")
-                return hidden
-        elif place.depth >= client.depth:
-            problem = f"more than {place.depth} folders deep, not looked into"
-            self._report("too-many-folders", path, problem, "move it up")
-            return hidden
-        return inner
-
-    def _enter_of_project(self, place: _Place, inner: _Place, name: str) -> _Place | None:
-        """Return the same below the folder of a project, where folders of clients are looked into as wholes."""
-        covered = f"{place.covered}/{name}" if place.covered else name
-        if self._worktrees and real_path(inner.full) in self._worktrees:
+    def _enter(self, folder: Folder, real: str, entry: Entry) -> _Place | None:
+        """Return a folder to look into, None for no look."""
+        inner = folder.enter(entry.name)
+        if inner is None:
+            return None
+        if inner.is_hidden:
+            if fault := folder.fault(entry.name, is_folder=True):
+                self._report(inner.path, fault)
+            if self._others != "all" and not inner.signed:
+                return None
+        if inner.covered and self._others == "ignored" and inner.covered not in FIXED_FOLDERS:
+            return None
+        if self._is_fixed and self._worktrees and real_path(entry.path) in self._worktrees:
             self.worktrees.append(inner.path)
             return None
-        ignores = self._others == "ignored"
-        if place.covered:
-            is_there = spelled_as(place.covered) != _GITHUB or _is_of_github(name)
-            return inner._replace(covered=covered) if is_there and covered not in _PLACES and not ignores else None
-        if name in FIXED_FOLDERS or (not ignores and self._is_folder_of_client(place, name)):
-            return inner._replace(covered=covered)
-        depth = self._client.depth if self._client else 0
-        return inner if place.depth < depth and not is_skipped(name) else None
+        return _Place(inner, entry.path, f"{real}/{entry.name}" if real else entry.name)
 
-    @staticmethod
-    def _is_folder_of_client(place: _Place, name: str) -> bool:
-        spelled = spelled_as(name)
-        is_plugin = spelled in OBEYED_IN_PLUGINS and os.path.lexists(os.path.join(place.full, PLUGIN))
-        return _is_obeyed(spelled, is_plugin=is_plugin) or spelled == _GITHUB
-
-    def _follow(self, place: _Place, entry: os.DirEntry[str], path: str, listing: Listing, *, named: bool) -> bool:
+    def _follow(self, real: str, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
         """Take what a link leads to, or report it; return whether the link needs no other mention."""
-        client = self._client
-        kind = place.item_type if place.path or client else TYPE_OF_FOLDER.get(entry.name)
+        folder, client = listing.folder, self._client
+        kind = folder.item_type if folder.path or client else TYPE_OF_FOLDER.get(entry.name)
         if self._is_fixed and not named:
-            return self._follow_of_project(place, entry, path)
-        if place.is_hidden or (client is None and (is_skipped(entry.name) or kind is None)):
+            return self._follow_of_project(folder, real, entry)
+        if folder.is_hidden or (client is None and (is_skipped(entry.name) or kind is None)):
             return False
+        inner = Folder(self._root, path, folder.depth + 1, kind)
         if "/" not in path and linked_skill(self._root, path):
-            self._folders.append(_Place(path, entry.path, path, depth=1))
+            self._folders.append(_Place(inner, entry.path, path))
             return True
-        return self._take_target(_Place(path, entry.path, "", kind, place.depth + 1), listing, named=named)
+        return self._take_target(inner, entry.path, listing, named=named)
 
-    def _take_target(self, link: _Place, listing: Listing, *, named: bool) -> bool:
+    def _take_target(self, link: Folder, full: str, listing: Listing, *, named: bool) -> bool:
         """Do the same for a link that is not one of the project's own or of the user's."""
-        client, path = self._client, link.path
-        real = real_path(link.full)
+        client, path, real = self._client, link.path, real_path(full)
         is_inside = is_within(real, self._real) and real != self._real
         try:
-            status = os.stat(link.full)
+            status = os.stat(full)
         except OSError:
             if named or not (client is None or is_inside):
-                self._report("broken-link", path, "the link leads nowhere", "remove it or fix its target")
+                self._report(path, Fault("broken-link", "the link leads nowhere", "remove it or fix its target"))
             return False
         is_folder = stat.S_ISDIR(status.st_mode)
         if not (named or is_folder):
@@ -381,11 +260,11 @@ class Walk:
         if client is not None and any(real == os.path.join(folder, path) for folder in self._alike):
             return self._take_alike(path, real, named=named)
         if not is_inside:
-            self._report("link-escape", path, "the link leads out of the folder", "copy the files instead")
+            self._report(path, Fault("link-escape", "the link leads out of the folder", "copy the files instead"))
         elif not may_name_item(path):
-            self._report("bad-name", path, _BAD_NAME, "rename the link")
+            self._report(path, Fault("bad-name", BAD_NAME, "rename the link"))
         elif is_folder:
-            return self._follow_folder(link._replace(real=real[len(self._real) + 1 :].replace(os.sep, "/")))
+            return self._follow_folder(_Place(link, full, real[len(self._real) + 1 :].replace(os.sep, "/")))
         elif stat.S_ISREG(status.st_mode):
             target = own_path(self._root, real, base=self._real)
             if not target:
@@ -394,7 +273,8 @@ class Walk:
                 self._report_elsewhere(path, target)
             return True
         else:
-            self._report("not-a-file", path, "the link leads to a pipe, socket or device", "items are regular files")
+            problem = "the link leads to a pipe, socket or device"
+            self._report(path, Fault("not-a-file", problem, "items are regular files"))
         return False
 
     def _take_alike(self, path: str, real: str, *, named: bool) -> bool:
@@ -410,55 +290,34 @@ class Walk:
 
     def _report_elsewhere(self, path: str, target: str) -> None:
         problem = f"the link leads to {target}, which is signed for its own place"
-        self._report("link-elsewhere", path, problem, "put a copy in its place and sign that, or remove the link")
+        self._report(
+            path, Fault("link-elsewhere", problem, "put a copy in its place and sign that, or remove the link")
+        )
 
-    def _follow_folder(self, place: _Place) -> bool:
+    def _follow_folder(self, link: _Place) -> bool:
         """Queue the folder that a link inside leads to; report one that a client would follow to another id."""
+        path = link.folder.path
         if self._client is None:
-            heappush(self._links, place)
-        elif not _is_in_same_skill(place.path, place.real):
-            problem = "what the link leads to has another id"
-            self._report("link-escape", place.path, problem, "copy the files instead")
+            heappush(self._links, (path, link))
+        elif not _is_in_same_skill(path, link.real):
+            self._report(path, Fault("link-escape", "what the link leads to has another id", "copy the files instead"))
             return False
         return True
 
-    def _follow_of_project(self, place: _Place, entry: os.DirEntry[str], path: str) -> bool:
+    def _follow_of_project(self, folder: Folder, real: str, entry: Entry) -> bool:
         """Look into the folder of a client that is a link to one in the project; return whether to say no more of it.
 
         A link at the top that leads out of the project is reported by the walk over each place of items in it.
         """
-        if place.covered or entry.name not in _HOLDERS or not os.path.isdir(entry.path):
+        name = entry.name
+        if folder.covered or name not in _HOLDERS or not os.path.isdir(entry.path):
             return False
         if not is_within(real_path(entry.path), self._real):
-            return place.depth == 0
-        real = f"{place.real}/{entry.name}"  # listed by each of its names, as clients read each
-        if entry.name in FIXED_FOLDERS or self._others != "ignored":
-            self._folders.append(_Place(path, entry.path, real, depth=place.depth + 1, covered=entry.name))
+            return folder.depth == 0
+        if name in FIXED_FOLDERS or self._others != "ignored":
+            inner = Folder(self._root, folder.below(name), folder.depth + 1, covered=name)
+            self._folders.append(_Place(inner, entry.path, f"{real}/{name}"))  # by each name, as clients read each
         return True
-
-
-def _never(_name: str) -> bool:
-    return False
-
-
-def _always(_name: str) -> bool:
-    return True
-
-
-def _is_of_github(name: str) -> bool:
-    return (spelled := spelled_as(name)) in COVERED_IN_GITHUB or is_obeyed(spelled)
-
-
-def _is_obeyed(spelled: str, *, is_plugin: bool) -> bool:
-    """Return whether clients obey a file or folder of this name in a folder of a project."""
-    return is_obeyed(spelled) or is_covered(spelled) or (is_plugin and spelled in OBEYED_IN_PLUGINS)
-
-
-def _in_skill(place: _Place, names: tuple[str, ...]) -> _Place:
-    """Return a place with the skill that it is itself, by the names in it."""
-    if place.is_hidden or SKILL_FILE not in names:
-        return place
-    return place._replace(top=place.top or place.path, skill=place.path if SKILL_SIGNATURE in names else place.skill)
 
 
 def _is_in_same_skill(path: str, target: str) -> bool:
@@ -485,80 +344,62 @@ def list_items_of(roots: Iterable[Root]) -> tuple[list[tuple[Root, ItemFile]], l
 def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:
     """Return path and :data:`FileStat` of each file that :func:`list_items` returns, and the same problems.
 
-    The status of an item with a detached signature changes with that, too, and that of an item of a signed skill with
-    every file of the skill. Of a skill that is not signed as a whole, its own file changes with the names in it.
-    One problem more names the first files that others own or can write: ``unsafe-owner``.
+    The status of an item with a detached signature changes with that, too, and that of an item of a skill with every
+    file of the skill. One problem more names the first files that others own or can write: ``unsafe-owner``.
     """
-    walker, is_user, names = Walk(root), root.space is Space.USER, _NamesInSkills()
-    rows: list[tuple[str, FileStat]] = []
+    walker, is_user = Walk(root), root.space is Space.USER
+    rows: list[tuple[str, FileStat, str]] = []
+    skills = defaultdict[str, list[tuple[str, FileStat]]](list)
     suspects: dict[str, Ownership] = {}
     owners, writable = own(group=is_user)
-    skills: dict[str, FileStat] = {}
     for listing in walker:
-        if listing.names:
-            names.add(listing)
+        top = listing.folder.top
+        if top and (len(listing.entries) > 1 or listing.folder.path != top):
+            skills[top] += _stats_of(listing.folder.below(""), listing.entries)
         for path, entry in listing.items:
             try:
                 status = entry if isinstance(entry, os.stat_result) else entry.stat(follow_symlinks=False)
             except FileNotFoundError:  # it has just gone
                 continue
             except OSError as error:
-                problem = f"{path}: the file cannot be read: {error.strerror}"
-                walker.problems.append(ItemError("unreadable", problem, hint="check permissions", path=path))
+                fault = Fault("unreadable", f"the file cannot be read: {error.strerror}", "check permissions")
+                walker.problems.append(ItemError(fault.code, f"{path}: {fault.problem}", hint=fault.hint, path=path))
                 continue
             row = stat_of(status)
-            if listing.signatures:
-                row = _with_signature(row, path, listing.signatures)
-            if listing.skill:
-                if listing.skill not in skills:
-                    skills[listing.skill] = skill_status(root, listing.skill)
-                row = _joined(row, skills[listing.skill])
-            rows.append((path, row))
+            if listing.signatures and is_detached(path) and (signature := listing.signatures.get(path)):
+                row = _joined(row, _whole(_stats_of("", [signature])))
+            rows.append((path, row, top))
             if status.st_uid not in owners or status.st_mode & writable:
                 suspects[path] = ownership_of(status)
-    if names.top_of:
-        rows = [(path, names.joined(path, row)) for path, row in rows]
     if warning := files_warning(root, others_below(root.path, suspects, group=is_user)):
         walker.problems.append(ItemError("unsafe-owner", warning, hint="review them; see rye/trust", path="."))
-    rows.sort()
-    paths, stats = zip(*rows, strict=True) if rows else ((), ())
+    whole = {top: _whole(stats) for top, stats in skills.items()}
+    joined = sorted((path, _joined(row, whole[top]) if top in whole else row) for path, row, top in rows)
+    paths, stats = zip(*joined, strict=True) if joined else ((), ())
     return paths, stats, walker.sorted_problems()
 
 
-class _NamesInSkills:
-    """The names in skills that have no signature as a whole, because their own file is judged with them.
-
-    Attributes:
-        top_of: The outermost skill around each file of a skill.
-    """
-
-    def __init__(self) -> None:
-        self.top_of: dict[str, str] = {}
-        self._digests: dict[str, bytes] = {}
-
-    def add(self, listing: Listing) -> None:
-        """Note the names in one folder."""
-        text = repr((self._digests.get(listing.top), listing.folder, listing.names))
-        self._digests[listing.top] = sha256(text.encode("utf-8", "surrogatepass")).digest()
-        if not listing.skill:
-            self.top_of[f"{listing.folder}/{SKILL_FILE}"] = listing.top
-
-    def joined(self, path: str, row: FileStat) -> FileStat:
-        """Return the status of a file, which for that of a skill changes with the names."""
-        top = self.top_of.get(path)
-        return row if top is None else _joined(row, (0, 0, 0, int.from_bytes(self._digests[top][:7])))
+def _stats_of(prefix: str, found: Iterable[Entry]) -> list[tuple[str, FileStat]]:
+    """Return path and status of each file and link among some entries; none where one has just gone."""
+    try:
+        return [
+            (prefix + each.name, stat_of(each.stat(follow_symlinks=False)))
+            for each in found
+            if not each.is_dir(follow_symlinks=False)
+        ]
+    except OSError:  # the next walk finds others
+        return []
 
 
-def _with_signature(row: FileStat, path: str, signatures: Mapping[str, os.DirEntry[str]]) -> FileStat:
-    if is_detached(path) and (signature := signatures.get(path)):
-        with suppress(OSError):  # it has just gone
-            return _joined(row, stat_of(signature.stat(follow_symlinks=False)))
-    return row
+def _whole(stats: list[tuple[str, FileStat]]) -> FileStat:
+    """Return a status that changes with any of some files."""
+    text = repr(stats).encode("utf-8", "surrogatepass")
+    return 0, 0, max((ctime for _, (_, _, ctime, _) in stats), default=0), int.from_bytes(sha256(text).digest()[:7])
 
 
 def _joined(one: FileStat, other: FileStat) -> FileStat:
-    """Return values that change with either status, with the later times of both."""
-    return one[0], max(one[1], other[1]), max(one[2], other[2]), hash((one, other))
+    """Return values that change with either status, with the later time of change."""
+    return one[0], one[1], max(one[2], other[2]), hash((one, other))
 
 
 def own_path(root: Root, real: str, *, base: str = "") -> str:
@@ -572,17 +413,21 @@ def own_path(root: Root, real: str, *, base: str = "") -> str:
     base = base or real_path(root.path)
     if real == base or not is_within(real, base):
         return ""
-    path = real[len(base) :].strip(os.sep).replace(os.sep, "/")
-    folders = path.split("/")[:-1]
-    if root.client is not None and root.client.is_fixed:
-        hidden = len(folders) > root.client.depth + 1 or any(is_skipped(name) and name[0] != "." for name in folders)
-    else:
-        hidden = any(map(is_skipped, folders))
-        if root.has_skills and not any(
-            os.path.lexists(os.path.join(base, *folders[:depth], SKILL_FILE)) for depth in range(1, len(folders) + 1)
-        ):
-            return ""
-    return path if not hidden and root.find(path) else ""
+    *above, name = real[len(base) :].strip(os.sep).replace(os.sep, "/").split("/")
+    if root.client and root.client.is_fixed:  # a root of its own lists what lies deeper
+        root = replace(root, client=root.client._replace(depth=len(above)))
+    folder = folder_at(root, above)
+    return folder.below(name) if folder and folder.item_test()(name) else ""
+
+
+def folder_at(root: Root, parts: Iterable[str]) -> Folder | None:
+    """Return what a folder of a root is, by the names on the way to it; None where no walk comes to it."""
+    folder: Folder | None = Folder(root)
+    for each in parts:
+        folder = folder.enter(each) if folder else None
+        if folder and root.has_skills:
+            folder = folder.holding(names(root.path / folder.path))
+    return folder
 
 
 def is_second_name(root: Root, path: str, target: str) -> bool:
@@ -612,10 +457,6 @@ def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> t
 
 def _links(root: Root, item_type: ItemType, item_id: str) -> Iterator[str]:
     """Yield the paths below a root of links that may have the name of an item."""
-    if root.client is None:
-        paths = (f"{item_type.folder}/{item_id}{suffix}" for suffix in EXTENSIONS[item_type])
-        yield from (path for path in paths if os.path.islink(root.path / path))
-        return
     folder = root.folder_of(item_type, item_id)
-    with suppress(OSError), os.scandir(root.path / folder) as entries:
-        yield from (f"{folder}/{entry.name}".lstrip("/") for entry in entries if entry.is_symlink())
+    paths = (f"{folder}/{name}".lstrip("/") for name in names(root.path / folder))
+    return (path for path in paths if os.path.islink(root.path / path))

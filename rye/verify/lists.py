@@ -28,8 +28,8 @@ from rye.spaces.lists import (
 )
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.skills_lock import LOCK_FILE, compare_lock
+from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN, FileMode
 from rye.spaces.state import state_warning
-from rye.spaces.tree import LINK, MAX_FILES, PLAIN, FileMode
 from rye.spaces.uncovered import beside_warning
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import LIST_FILE, Change, write_rows

@@ -11,13 +11,14 @@ from pathlib import Path
 from rye._process import cores
 from rye.errors import ItemError
 from rye.spaces.bundles import is_own
+from rye.spaces.classify import CACHE, MODULES
 from rye.spaces.discover import NAMED_OTHERS, files_warning
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
-from rye.spaces.model import CACHE, MODULES, ItemFile, Root, Space
+from rye.spaces.model import ItemFile, Root, Space
 from rye.spaces.read import is_detached
+from rye.spaces.snapshot import MAX_FILES, PLAIN, FileMode, mode_of
 from rye.spaces.targets import Target, read_targets
-from rye.spaces.tree import MAX_FILES, PLAIN, FileMode, mode_of
 from rye.spaces.uncovered import named_files, noticed, uncovered_imports
 from rye.spaces.walk import Listing, Walk
 from rye.trust.line import DETACHED_SUFFIX
@@ -163,7 +164,7 @@ class OutcomeStream:
         for listing in walk:
             yield from (root.file(path) for path, _ in listing.items)
             yield from walk.take_problems()
-            seen.add(root, listing, is_strict=is_strict)
+            seen.add(listing, is_strict=is_strict)
         yield from walk.take_problems()
         if walk.worktrees:
             named = named_files(walk.worktrees)
@@ -194,20 +195,21 @@ class _Seen:
     others: list[FileMode] = field(default_factory=list)
     is_complete: bool = True
 
-    def add(self, root: Root, listing: Listing, *, is_strict: bool) -> None:
+    def add(self, listing: Listing, *, is_strict: bool) -> None:
         """Note what lies in one folder."""
-        self.noticed += noticed(root, listing)
+        self.noticed += noticed(listing)
         counting = {path for path, _ in listing.items if is_detached(path)}
-        if listing.skill == listing.folder:
-            counting.add(f"{listing.skill}/{SKILL_SIGNATURE}".removesuffix(DETACHED_SUFFIX))
+        skill = listing.folder.skill
+        if skill and skill == listing.folder.path:
+            counting.add(f"{skill}/{SKILL_SIGNATURE}".removesuffix(DETACHED_SUFFIX))
         strays = sorted(listing.signatures.keys() - counting)
         self.strays += [f"{path}{DETACHED_SUFFIX}" for path in strays]
         if not is_strict:
             return
         others = [FileMode(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
         others += [FileMode(path, mode_of(entry)) for path, entry in listing.others]
-        if listing.skill:
-            others = [file for file in others if file.path == f"{listing.skill}/.git"]
+        if skill:
+            others = [file for file in others if file.path == f"{skill}/.git"]
         room = max(0, MAX_FILES - len(self.others))
         self.is_complete = self.is_complete and len(others) <= room
         self.others += others[:room]

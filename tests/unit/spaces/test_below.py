@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.spaces.model import FOLDER, Space, is_looked_into
+from rye.spaces.classify import is_looked_into
+from rye.spaces.model import FOLDER, Space
 from rye.spaces.nested import look_below
 from tests.support.effort import examples
 from tests.support.files import bury, lay

@@ -22,7 +22,7 @@ from tests.unit.cli.workshop import Workshop, lay
 
 def beside(root: Root) -> list[str]:
     """Return what a walk finds beside tools."""
-    return sorted(path for listing in Walk(root, "noticed") for path in noticed(root, listing))
+    return sorted(path for listing in Walk(root, "noticed") for path in noticed(listing))
 
 
 def test_cached_code_is_found_where_python_would_not_compare_it(tmp_path: Path) -> None:

@@ -1,13 +1,20 @@
-"""Every file below a folder, by path and mode, as signed lists name them."""
+"""The names in a folder, and every file below one. No other module of rye lists the folders of a space.
+
+Nothing here follows a link. The tree may change meanwhile: what is gone when it is looked at is left out. Nothing that
+is read here is trusted later: :mod:`rye.spaces.read` opens every file below its root again and checks what it opened.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from rye._files import is_half_written
+
+# ruff: noqa: PTH118, PTH208 - paths are text here, for there may be many
 
 MAX_FILES: Final = 100_000
 """Files of one root that are listed, at most."""
@@ -18,6 +25,9 @@ LINK, PROGRAM, PLAIN, FOLDER = "120000", "100755", "100644", "040000"
 PRIVATE_KEYS: Final = "config/keys/signing/"
 """The folder of private keys below a root, which no list names."""
 
+Entry = os.DirEntry[str]
+"""A name in a folder. It keeps its status once that was asked for."""
+
 
 class FileMode(NamedTuple):
     """A file below a root: its path, with slashes, and its mode; an empty mode for a pipe, socket or device."""
@@ -26,15 +36,31 @@ class FileMode(NamedTuple):
     mode: str
 
 
+def entries(folder: str) -> list[Entry]:
+    """Return what lies in a folder, in the order of the names.
+
+    Raises:
+        OSError: It is not there, or cannot be listed.
+    """
+    with os.scandir(folder) as found:
+        return sorted(found, key=attrgetter("name"))
+
+
+def names(folder: str | os.PathLike[str]) -> frozenset[str]:
+    """Return the names in a folder; none where it is not there or cannot be listed."""
+    try:
+        return frozenset(os.listdir(folder))
+    except (OSError, ValueError):  # a name with a zero byte
+        return frozenset()
+
+
 def is_git(path: str) -> bool:
     """Return whether a path is that of a folder ``.git``."""
     return path.rpartition("/")[2] == ".git"
 
 
-def tree(base: str, is_closed: Callable[[str], bool] = is_git) -> Iterator[tuple[str, os.DirEntry[str]] | OSError]:
+def tree(base: str, is_closed: Callable[[str], bool] = is_git) -> Iterator[tuple[str, Entry] | OSError]:
     """Yield path and entry of every file and link below a folder, folder by folder, in the order of their names.
-
-    Links are not followed. What has just gone is left out.
 
     Args:
         base: The folder.
@@ -47,14 +73,13 @@ def tree(base: str, is_closed: Callable[[str], bool] = is_git) -> Iterator[tuple
     while folders:
         folder = folders.pop()
         try:
-            with os.scandir(os.path.join(base, folder)) as found:  # noqa: PTH118 - text, for there may be many
-                entries = sorted(found, key=lambda entry: entry.name)
+            found = entries(os.path.join(base, folder))
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             yield error
             continue
-        for entry in entries:
+        for entry in found:
             path = folder + entry.name
             if entry.is_dir(follow_symlinks=False) and not is_closed(path):
                 folders.append(f"{path}/")
@@ -62,7 +87,7 @@ def tree(base: str, is_closed: Callable[[str], bool] = is_git) -> Iterator[tuple
                 yield path, entry
 
 
-def mode_of(entry: os.DirEntry[str]) -> str:
+def mode_of(entry: Entry) -> str:
     """Return the mode of a file, link or folder; empty for a pipe, socket or device."""
     if entry.is_symlink():
         return LINK

@@ -1,0 +1,215 @@
+"""What a name in a folder of a root stands for, from the tables of clients, folders and fixed names alone.
+
+The walk, the search for projects, the verification and its strict form ask here, so they never disagree. Names are
+compared as file systems compare them that ignore case. Nothing here reads the disk.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from rye._text import may_name_item, visible
+from rye.items.clients import (
+    COVERED_IN_GITHUB,
+    FIXED_FOLDERS,
+    OBEYED_IN_PLUGINS,
+    OF_PROJECTS,
+    PLUGIN,
+    SKILL_FILE,
+    is_covered,
+    is_obeyed,
+)
+from rye.items.model import TYPE_OF_FOLDER, ItemType
+from rye.items.reader import PLAIN_EXTENSIONS, is_item_file
+from rye.spaces.model import Root
+from rye.trust.line import DETACHED_SUFFIX
+from rye.trust.list import SKILL_SIGNATURE
+
+MODULES, CACHE = "node_modules", "__pycache__"
+BAD_NAME = "the name has characters that no item id may have"
+
+PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
+"""The folders of clients below a project that are roots of their own."""
+
+_SKIPPED = frozenset({MODULES, CACHE})
+_GITHUB = ".github"
+_TOP = frozenset({"config", *TYPE_OF_FOLDER})
+
+
+def spelled_as(name: str) -> str:
+    """Return the name that file systems take a name for that ignore case, invisible characters, or dots at its end."""
+    if name.isascii() and name.isprintable():  # as nearly every name is, and a search asks this of each
+        return name.lower().rstrip(". ")
+    return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
+
+
+def is_looked_into(name: str) -> bool:
+    """Return whether folders of this name are searched for bundles and projects."""
+    return not is_skipped(name) and not name.endswith((".dist-info", ".egg-info"))
+
+
+def is_skipped(name: str) -> bool:
+    """Return whether a walk for items does not enter folders of this name."""
+    return name[0] == "." or name in _SKIPPED
+
+
+class Fault(NamedTuple):
+    """What is wrong with a name: code, problem and hint of the error about it."""
+
+    code: str
+    problem: str
+    hint: str
+
+
+class Folder(NamedTuple):
+    """A folder of a root, as far as its place decides what the names in it stand for.
+
+    Attributes:
+        root: The root.
+        path: Its path below that; empty for the root itself.
+        depth: How many folders it is below the root.
+        item_type: The type of the items in it, outside the folders of clients.
+        top: The outermost skill that it belongs to.
+        signed: The skills around that are signed as wholes, the outermost first.
+        covered: Its path below a project, in a folder of a client there in which every file is an item or named.
+        is_hidden: Whether nothing in it is an item.
+        is_plugin: Whether it is a plugin.
+    """
+
+    root: Root
+    path: str = ""
+    depth: int = 0
+    item_type: ItemType | None = None
+    top: str = ""
+    signed: tuple[str, ...] = ()
+    covered: str = ""
+    is_hidden: bool = False
+    is_plugin: bool = False
+
+    @property
+    def skill(self) -> str:
+        """The nearest skill around that is signed as a whole."""
+        return self.signed[-1] if self.signed else ""
+
+    @property
+    def is_of_project(self) -> bool:
+        """Whether its root is the folder of a project, in which items have names of their own."""
+        return self.root.client is not None and self.root.client.is_fixed
+
+    def below(self, name: str) -> str:
+        """Return the path of a name in it."""
+        return f"{self.path}/{name}" if self.path else name
+
+    def holding(self, names: Collection[str]) -> Folder:
+        """Return the folder with what the names in it make of it: a skill, or a plugin."""
+        if self.root.has_skills:
+            if self.is_hidden or not self.path or SKILL_FILE not in names:
+                return self
+            signed = (*self.signed, self.path) if SKILL_SIGNATURE in names else self.signed
+            return self._replace(top=self.top or self.path, signed=signed)
+        return self._replace(is_plugin=True) if self.is_of_project and PLUGIN in names else self
+
+    def item_test(self) -> Callable[[str], bool]:
+        """Return the function that says whether a name in it is that of an item."""
+        client, kind = self.root.client, self.item_type
+        if self.is_hidden or (self.root.has_skills and not self.top):
+            return _never
+        if client is None:
+            if kind is None:
+                return _never
+            plain = PLAIN_EXTENSIONS[kind]
+            return lambda name: (name.endswith(plain) and name[0] not in "._") or is_item_file(kind, name)
+        if self.covered and self.covered not in FIXED_FOLDERS:
+            return _never
+        prefix = self.below("")
+        return lambda name: client.identify(prefix + name) is not None
+
+    def is_signature(self, name: str, is_item: Callable[[str], bool]) -> bool:
+        """Return whether a name that ends with ``.sig`` is that of a signature, given :meth:`item_test`."""
+        is_of_skill = name == SKILL_SIGNATURE and self.root.has_skills and not self.is_hidden
+        return is_of_skill or is_item(name.removesuffix(DETACHED_SUFFIX))
+
+    def matter_test(self) -> Callable[[str], bool]:
+        """Return the function that says whether what is no item may matter all the same.
+
+        In the folder of a project that is what clients obey; below any other root it is everything.
+        """
+        if not self.is_of_project:
+            return _always
+        if self.covered:
+            is_part = _is_of_github if spelled_as(self.covered) == _GITHUB else _always
+            return lambda name: is_part(name) and f"{self.covered}/{name}" not in PLACES
+        return self._is_obeyed
+
+    def _is_obeyed(self, name: str) -> bool:
+        spelled = spelled_as(name)
+        return is_obeyed(spelled) or is_covered(spelled) or (self.is_plugin and spelled in OBEYED_IN_PLUGINS)
+
+    def enter(self, name: str) -> Folder | None:
+        """Return a folder in it; None where that is no part of the root."""
+        client, path = self.root.client, f"{self.path}/{name}" if self.path else name
+        if client is not None and not client.place:
+            return self._enter_of_project(self._replace(path=path, depth=self.depth + 1, is_plugin=False), name)
+        if name == ".git" and self.path in (self.signed[:1] or (self.path,)):  # deeper, a signed skill covers it
+            return None
+        kind, is_hidden = self.item_type, self.is_hidden or is_skipped(name)
+        if client is not None:
+            is_hidden = is_hidden or self.depth >= client.depth
+        elif self.path:
+            is_hidden = is_hidden or not may_name_item(name)
+        else:
+            kind = TYPE_OF_FOLDER.get(name)
+            is_hidden = kind is None
+        return Folder(self.root, path, self.depth + 1, kind, self.top, self.signed, is_hidden=is_hidden)
+
+    def _enter_of_project(self, inner: Folder, name: str) -> Folder | None:
+        """Return the same in the folder of a project, where the folders of clients are looked into as wholes."""
+        if self.covered:
+            covered = f"{self.covered}/{name}"
+            is_part = spelled_as(self.covered) != _GITHUB or _is_of_github(name)
+            return inner._replace(covered=covered) if is_part and covered not in PLACES else None
+        if name in FIXED_FOLDERS or spelled_as(name) == _GITHUB or self._is_obeyed(name):
+            return inner._replace(covered=name)
+        depth = self.root.client.depth if self.root.client else 0
+        return inner if self.depth < depth and not is_skipped(name) else None
+
+    def fault(self, name: str, *, is_folder: bool = False) -> Fault | None:
+        """Return why a file that is no item, or a folder, may be one of items, or may be one on other systems."""
+        client = self.root.client
+        if self.is_hidden or self.is_of_project:
+            return None
+        if is_folder:
+            if client is None and not self.path:
+                spelled = spelled_as(name)
+                return _misspelt(spelled) if spelled in _TOP and name not in _TOP else None
+            if is_skipped(name):
+                return None
+            if client is None:
+                return None if may_name_item(name) else Fault("bad-name", BAD_NAME, "rename the folder")
+            problem = f"more than {client.depth} folders deep, not looked into"
+            return Fault("too-many-folders", problem, "move it up") if self.depth >= client.depth else None
+        if client is None:
+            return None
+        if self.root.has_skills:
+            return _misspelt(SKILL_FILE) if name != SKILL_FILE and spelled_as(name) == SKILL_FILE.casefold() else None
+        if name != name.lower() and client.identify(self.below(name.lower())):
+            return Fault("bad-name", "where case is ignored, clients of agents read this", "write .md in small letters")
+        return None
+
+
+def _misspelt(meant: str) -> Fault:
+    return Fault("bad-name", f"where case is ignored, this is {meant}", f"rename it to {meant}")
+
+
+def _never(_name: str) -> bool:
+    return False
+
+
+def _always(_name: str) -> bool:
+    return True
+
+
+def _is_of_github(name: str) -> bool:
+    return (spelled := spelled_as(name)) in COVERED_IN_GITHUB or is_obeyed(spelled)
