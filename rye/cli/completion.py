@@ -118,7 +118,7 @@ def _items(layout: _Spaces, begun: str) -> Iterator[str]:
 def _keys(_layout: _Spaces, _begun: str) -> Iterable[str]:
     from rye.keyring.private import Keyring
 
-    return (path.stem for path in Keyring.find().folder.glob("*.pem"))
+    return Keyring.find().names()
 
 
 def _trusted(layout: _Spaces, _begun: str) -> Iterable[str]:

@@ -226,7 +226,7 @@ class Keyring:
     ) -> KeyFacts:
         self._refuse_taken(name, replace=replace)
         own = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
-        is_trusted = not any(self.folder.glob("*.pem")) if trust is None else trust
+        is_trusted = not self.names() if trust is None else trust
         is_new = is_trusted and not own.exists()
         if is_new:
             change = TrustChange("added", key.public.fingerprint, "", (str(own),), writes=((own, entry),))
@@ -247,9 +247,12 @@ class Keyring:
 
     def list(self) -> tuple[KeyFacts, ...]:
         """Return the key of the environment, if it names one, and every key of the user space, by name."""
-        names = sorted(path.stem for path in self.folder.glob("*.pem") if _NAME.fullmatch(path.stem))
         first = (self.show(KEY_VARIABLE),) if self.in_environment else ()
-        return (*first, *map(self.show, names))
+        return (*first, *(self.show(name) for name in self.names() if _NAME.fullmatch(name)))
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the keys of the user space."""
+        return sorted(path.stem for path in self.folder.glob("*.pem"))
 
     def show(self, name: str = DEFAULT_KEY) -> KeyFacts:
         """Return the public facts of one key; no passphrase is asked for.
@@ -286,7 +289,7 @@ class Keyring:
         check_name(name)
         path = self.folder / f"{name}.pem"
         if not path.exists():
-            names = [other.stem for other in sorted(self.folder.glob("*.pem"))]
+            names = self.names()
             hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate"
             raise NotFoundError("no-signing-key", f"there is no private key named {name!r}", hint=hint)
         return path

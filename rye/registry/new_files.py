@@ -21,6 +21,7 @@ from rye.spaces.discover import check_writable, project_root, user_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.read import read_file
+from rye.spaces.snapshot import tree
 from rye.trust.evidence import disagreements
 from rye.trust.model import Origin
 
@@ -300,16 +301,17 @@ def plan_import(
 def _files(source: Path, left_out: LeftOut) -> Iterator[tuple[Path, list[str]]]:
     """Yield a file, or each of a folder, with the parts of its path; links, hidden ones, packages are left out."""
     is_folder = source.is_dir() and not source.is_symlink()
-    for folder, below, names in (
-        os.walk(str(source)) if is_folder else [(str(source.parent), list[str](), [source.name])]
-    ):
-        below[:] = sorted(each for each in below if each[0] not in "._" and each not in _SKIPPED)
-        for name in sorted(each for each in names if each[0] not in "._" or not is_folder):
-            path = Path(folder, name)
-            if path.is_symlink() or not path.is_file():
-                left_out[_NO_FILE].append(str(path))
-            else:
-                yield path, list(path.relative_to(source if is_folder else source.parent).parts)
+    below = tree(str(source), lambda path: _is_left_out(path.rpartition("/")[2])) if is_folder else ()
+    found = [source / each[0] for each in below if not isinstance(each, OSError) and not _is_left_out(each[1].name)]
+    for path in found if is_folder else [source]:
+        if path.is_symlink() or not path.is_file():
+            left_out[_NO_FILE].append(str(path))
+        else:
+            yield path, list(path.relative_to(source if is_folder else source.parent).parts)
+
+
+def _is_left_out(name: str) -> bool:
+    return name[0] in "._" or name in _SKIPPED
 
 
 def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:

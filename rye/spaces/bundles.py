@@ -22,6 +22,7 @@ from rye.spaces import packages
 from rye.spaces.classify import is_looked_into
 from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space
+from rye.spaces.snapshot import entries, names
 from rye.trust.trust_entry import OWN
 
 # ruff: noqa: PTH112 - Path.is_dir() and is_file() raise where a folder may not be entered
@@ -191,13 +192,11 @@ def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
 
     Only the named folder itself may hold skills directly, as there may be many others to look into.
     """
-    names = frozenset[str]()
-    with suppress(OSError):
-        names = frozenset(os.listdir(folder))  # noqa: PTH208 - names only
-    if not (itself or names.intersection(MARKS) or PLUGIN in names):
+    inside = names(folder)
+    if not (itself or inside.intersection(MARKS) or PLUGIN in inside):
         return ()
     bundle = identify(folder)[0]
-    known = OF_BUNDLES if PLUGIN in names else OF_BUNDLES[:1]
+    known = OF_BUNDLES if PLUGIN in inside else OF_BUNDLES[:1]
     found = client_roots(Space.SYSTEM, folder, known, bundle=bundle)
     if not found and itself and has_skills(folder):
         found = (Root(Space.SYSTEM, folder, bundle, client=SKILLS),)
@@ -206,9 +205,9 @@ def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
 
 def _folders_in(place: Path) -> list[Path]:
     """Return the folders to look into in a folder, by their names; none that is a link."""
-    with suppress(OSError), os.scandir(place) as entries:
-        folders = [each for each in entries if is_looked_into(each.name)]
-        return sorted(place / each.name for each in folders if each.is_dir(follow_symlinks=False))
+    with suppress(OSError):
+        found = [each for each in entries(str(place)) if is_looked_into(each.name)]
+        return [place / each.name for each in found if each.is_dir(follow_symlinks=False)]
     return []
 
 

@@ -34,7 +34,7 @@ PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
 """The folders of clients below a project that are roots of their own."""
 
 _SKIPPED = frozenset({MODULES, CACHE})
-_GITHUB = ".github"
+GITHUB = ".github"
 _TOP = frozenset({"config", *TYPE_OF_FOLDER})
 
 
@@ -139,7 +139,7 @@ class Folder(NamedTuple):
         if not self.is_of_project:
             return _always
         if self.covered:
-            is_part = _is_of_github if spelled_as(self.covered) == _GITHUB else _always
+            is_part = _is_of_github if spelled_as(self.covered) == GITHUB else _always
             return lambda name: is_part(name) and f"{self.covered}/{name}" not in PLACES
         return self._is_obeyed
 
@@ -168,9 +168,9 @@ class Folder(NamedTuple):
         """Return the same in the folder of a project, where the folders of clients are looked into as wholes."""
         if self.covered:
             covered = f"{self.covered}/{name}"
-            is_part = spelled_as(self.covered) != _GITHUB or _is_of_github(name)
+            is_part = spelled_as(self.covered) != GITHUB or _is_of_github(name)
             return inner._replace(covered=covered) if is_part and covered not in PLACES else None
-        if name in FIXED_FOLDERS or spelled_as(name) == _GITHUB or self._is_obeyed(name):
+        if name in FIXED_FOLDERS or spelled_as(name) == GITHUB or self._is_obeyed(name):
             return inner._replace(covered=name)
         depth = self.root.client.depth if self.root.client else 0
         return inner if self.depth < depth and not is_skipped(name) else None

@@ -13,12 +13,10 @@ from rye._text import quote
 from rye.errors import EnvironmentFault
 from rye.items.clients import (
     CLIENTS,
-    COVERED_IN_GITHUB,
-    OBEYED_IN_PLUGINS,
+    FIXED_FILES,
     OF_BUNDLES,
     OF_PROJECTS,
     OF_USERS,
-    PLUGIN,
     SKILL_FILE,
     SKILLS_FOLDER,
     ClientFolder,
@@ -27,10 +25,9 @@ from rye.items.clients import (
     is_weak_mark,
     skills_of_another,
 )
-from rye.spaces.classify import spelled_as
+from rye.spaces.classify import GITHUB, PLACES, Folder, spelled_as
 from rye.spaces.model import FOLDER, Root, Space, is_within
-
-_PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
+from rye.spaces.snapshot import names
 
 _LONGEST_PATH = 8_192
 """Characters of the longest path that git keeps in a file of its own."""
@@ -99,25 +96,22 @@ def client_roots(
         clients: Whose count.
         bundle: As in :class:`Root`.
     """
-    try:
-        names = frozenset(os.listdir(folder))  # noqa: PTH208 - names only
-    except OSError:
-        return ()
+    inside = names(folder)
     found: dict[tuple[str, str], Root] = {}
     around = real_path(folder)
     prefix = path_in_repository(folder) if space is Space.PROJECT else ""
     others: tuple[ClientFolder, ...] = ()
     if OF_USERS[0] in known and len(clients) == len(CLIENTS):  # a plugin has no folders of clients
-        others = tuple(filter(None, map(skills_of_another, sorted(names))))
+        others = tuple(filter(None, map(skills_of_another, sorted(inside))))
     for each in (*known, *others):
         if each not in others and (
-            each.client not in clients or (each.place and each.place.partition("/")[0] not in names)
+            each.client not in clients or (each.place and each.place.partition("/")[0] not in inside)
         ):
             continue
         path = Path(os.path.abspath(folder), each.place)  # noqa: PTH100 - links stay as they are
         real = real_path(path)
         if not each.place:
-            there = has_files(path, names)
+            there = has_files(path, inside)
         elif each.place == SKILLS_FOLDER or each in others:
             there = os.path.isdir(path) and has_skills(path)
         else:  # a link out that leads nowhere here may lead somewhere on the machine of another
@@ -130,33 +124,26 @@ def client_roots(
     return tuple(found.values())
 
 
-def has_files(folder: Path, names: Collection[str]) -> bool:
+def has_files(folder: Path, inside: Collection[str]) -> bool:
     """Return whether a folder has files that clients obey beside those in the places of items.
 
     Args:
         folder: Where to look.
-        names: What lies in it.
+        inside: What lies in it.
     """
-    for name in names:
-        spelled, is_place = spelled_as(name), name in _PLACES and os.path.isdir(folder / name)
-        if (is_obeyed(spelled) and not is_place) or (spelled in OBEYED_IN_PLUGINS and PLUGIN in names):
-            return True
-        if is_covered(spelled) and not (is_weak_mark(spelled) or is_place):
-            inner = [f"{name}/{each}" for each in _names(folder / name)]
-            if os.path.islink(folder / name) or not _PLACES.issuperset(inner):
-                return True
-        if spelled == ".github":
-            inner = [each for each in _names(folder / name) if spelled_as(each) in COVERED_IN_GITHUB]
-            if any(f"{name}/{each}" not in _PLACES for each in inner):
-                return True
-    return False
+    top = Folder(Root(Space.PROJECT, folder, client=FIXED_FILES)).holding(inside)
+    return any(_has_files(folder / name, top.enter(name)) for name in inside)
 
 
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208 - names only
-    except OSError:
-        return []
+def _has_files(path: Path, inner: Folder | None) -> bool:
+    """Return whether a name in the folder of a project is that of a file that clients obey, or of a folder with one."""
+    if inner is None or not inner.covered or (path.name in PLACES and os.path.isdir(path)):
+        return False
+    spelled = spelled_as(path.name)
+    if is_weak_mark(spelled):
+        return False
+    is_folder = (is_covered(spelled) and not is_obeyed(spelled)) or spelled == GITHUB
+    return not is_folder or os.path.islink(path) or any(map(inner.matter_test(), names(path)))
 
 
 def path_in_repository(folder: Path) -> str:
@@ -179,12 +166,12 @@ def worktrees_of(folder: Path) -> frozenset[str]:
 
     Each is named in the repository, and names the repository itself: a folder that only looks like one is none.
     """
-    found = set[str]()
-    for place in (folder / ".git" / "worktrees").glob("*/gitdir"):
+    found, trees = set[str](), folder / ".git" / "worktrees"
+    for name in names(trees):
         with suppress(OSError, ValueError):
-            link = Path(_line_in(place))
+            link = Path(_line_in(trees / name / "gitdir"))
             named = _line_in(link).removeprefix("gitdir: ")
-            if real_path(named) == real_path(place.parent):
+            if real_path(named) == real_path(trees / name):
                 found.add(real_path(link.parent))
     return frozenset(found)
 
@@ -235,8 +222,10 @@ def _unusable(path: Path, what: str) -> EnvironmentFault:
 
 def has_skills(folder: Path) -> bool:
     """Return whether there are skills in a folder, or in the folders in it."""
-    names = (SKILL_FILE, f"*/{SKILL_FILE}")
-    return any(next(folder.glob(f"*/{name}"), None) for name in names)
+    below = [folder / name for name in sorted(names(folder))]
+    return any(os.path.lexists(each / SKILL_FILE) for each in below) or any(
+        os.path.lexists(each / name / SKILL_FILE) for each in below for name in names(each)
+    )
 
 
 def owner_warning(root: Root) -> str:

@@ -33,6 +33,7 @@ from rye.spaces.bundles import RootCollector, has_items, identify
 from rye.spaces.classify import is_looked_into, is_skipped, spelled_as
 from rye.spaces.discover import check_project, client_roots, worktrees_of
 from rye.spaces.model import FOLDER, Root, Space, is_within
+from rye.spaces.snapshot import entries, names, tree
 from rye.spaces.uncovered import named_files
 from rye.trust.line import DETACHED_SUFFIX
 
@@ -95,6 +96,40 @@ class _Place(NamedTuple):
     out: str = ""
 
 
+class _Found(NamedTuple):
+    """What lies in a folder that is searched.
+
+    Attributes:
+        names: The folders to search, and whether they are links.
+        others: Other folders.
+        marks: What clients of agents read, however spelled.
+        dots: What begins with a dot and no table knows.
+    """
+
+    names: list[tuple[str, bool]]
+    others: list[str]
+    marks: list[str]
+    dots: list[str]
+
+    @classmethod
+    def of(cls, folder: str) -> _Found:
+        """Sort the names in a folder; raises OSError."""
+        found = cls([], [], [], [])
+        for entry in entries(folder):
+            name, spelled = entry.name, spelled_as(entry.name)
+            if spelled in _MEANT or is_obeyed(spelled):
+                found.marks.append(name)
+            elif is_unknown_dot_name(name.removesuffix(DETACHED_SUFFIX), spelled):
+                found.dots.append(name)
+            is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
+            is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)
+            if name == FOLDER or ((is_folder or is_link) and is_looked_into(name)):
+                found.names.append((name, is_link))
+            elif is_folder or is_link:
+                found.others.append(name)
+        return found
+
+
 class _Search:
     """A breadth-first search: along the folders' own paths first, then along links, and outside the folder last."""
 
@@ -146,32 +181,15 @@ class _Search:
 
     def _look_into(self, place: _Place) -> None:
         """Add the ``.ai`` of a folder, and queue the folders in it; behind a link out, the first project is enough."""
-        if place.out in self._escaped:
+        found = None if place.out in self._escaped else self._names_in(place.path)
+        if found is None:
             return
-        try:
-            names, others, marks, dots = _list(place.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        except OSError as error:
-            too_long = error.errno == errno.ENAMETOOLONG
-            hint = (
-                "give the folders around it shorter names"
-                if too_long
-                else "check its permissions, or leave it out: --exclude"
-            )
-            message = f"{place.path!r} cannot be read, so its content is not known: {error.strerror}"
-            self._report("unreadable", message, hint, place.path)
-            return
-        paths = [] if place.out else [os.path.join(place.path, name) for name in dots]
-        self.dot_names += [path for path in paths if path not in self.left_out]
-        with_skills = {name for name in others if _has_skills(place.path, name)}
-        for name in () if place.out else sorted({*others} - with_skills):
-            self._pass_over(os.path.join(place.path, name), spelled_as(name))
-        for name in () if place.out else marks:
-            self._pass_over_misspelt(place.path, name)
-        if marks or with_skills or any(name == SKILLS_FOLDER for name, _ in names) or PLUGIN in others:
+        skills = {name for name in found.others if _has_skills(place.path, name)}
+        if not place.out:
+            self._note(place.path, found, skills)
+        if found.marks or skills or PLUGIN in found.others or SKILLS_FOLDER in dict(found.names):
             self._add_clients(place)
-        for name, is_link in names:
+        for name, is_link in found.names:
             path = os.path.join(place.path, name)
             if path in self.left_out:
                 continue
@@ -184,6 +202,30 @@ class _Search:
             else:
                 self._enter(_Place(path, os.path.join(place.real, name), place.out))
 
+    def _names_in(self, folder: str) -> _Found | None:
+        """Return what lies in a folder, or report that it cannot be read."""
+        try:
+            return _Found.of(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            too_long = error.errno == errno.ENAMETOOLONG
+            hint = "check its permissions, or leave it out: --exclude"
+            hint = "give the folders around it shorter names" if too_long else hint
+            message = f"{folder!r} cannot be read, so its content is not known: {error.strerror}"
+            self._report("unreadable", message, hint, folder)
+            return None
+
+    def _note(self, folder: str, found: _Found, skills: Collection[str]) -> None:
+        """Note what is not searched, and names that may be meant as others."""
+        paths = (os.path.join(folder, name) for name in found.dots)
+        self.dot_names += [path for path in paths if path not in self.left_out]
+        for name in found.others:
+            if name not in skills:
+                self._pass_over(os.path.join(folder, name), spelled_as(name))
+        for name in found.marks:
+            self._pass_over_misspelt(folder, name)
+
     def _pass_over(self, path: str, name: str) -> None:
         """Note a folder that is not searched by its name; on systems that ignore case it may be a project."""
         if path in self.left_out:
@@ -191,15 +233,12 @@ class _Search:
         if name == FOLDER:
             message = f"{path!r} is {FOLDER} where case is ignored, and a project there"
             self._report("bad-name", message, f"rename it, to {FOLDER} if it is one, or leave it out: --exclude", path)
-        elif name != ".git" and (name not in {*MARKS, PLUGIN} or any(FOLDER in below for _, below, _ in os.walk(path))):
+        elif name != ".git" and (name not in {*MARKS, PLUGIN} or _has_project(path)):
             self._unsearched.append(os.path.relpath(path, self._folder))
 
     def _pass_over_misspelt(self, folder: str, name: str) -> None:
         """Report what is a file or folder of a client only on systems that ignore case."""
-        try:
-            below = os.listdir(os.path.join(folder, name)) if name in MARKS else ()  # noqa: PTH208 - names only
-        except OSError:
-            below = ()
+        below = sorted(names(os.path.join(folder, name))) if name in MARKS else ()
         for path in [f"{name}/{each}" for each in below] if name in MARKS else [name]:
             full, meant = os.path.join(folder, path), _MEANT.get(spelled_as(path), path)
             if meant != path and full not in self.left_out:
@@ -281,27 +320,13 @@ class _Search:
         self.roots.add(root)
 
 
-def _list(folder: str) -> tuple[list[tuple[str, bool]], list[str], list[str], list[str]]:
-    """Return the names of the folders to search in a folder, and whether they are links; and those of other folders.
+def _has_project(folder: str) -> bool:
+    """Return whether there is a ``.ai`` in a folder or in one below it."""
+    return any(not isinstance(each, OSError) and each[1].name == FOLDER for each in tree(folder, _is_project))
 
-    Third come the names, however spelled, of what clients of agents read, and last those that begin with a dot and that
-    no table knows.
-    """
-    names, others, marks, dots = [], [], [], []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            name = entry.name
-            if (spelled := spelled_as(name)) in _MEANT or is_obeyed(spelled):
-                marks.append(name)
-            elif is_unknown_dot_name(name.removesuffix(DETACHED_SUFFIX), spelled):
-                dots.append(name)
-            is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
-            is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)
-            if (is_folder or is_link) and (name == FOLDER or is_looked_into(name)):
-                names.append((name, is_link))
-            elif is_folder or is_link:
-                others.append(name)
-    return sorted(names), sorted(others), sorted(marks), dots
+
+def _is_project(path: str) -> bool:
+    return path.rpartition("/")[2] == FOLDER
 
 
 def _has_skills(folder: str, name: str) -> bool:

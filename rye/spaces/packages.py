@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from rye.spaces.snapshot import names
+
 # ruff: noqa: PTH112, PTH113 - Path.is_dir() and is_file() raise where a folder may not be entered
 
 _MAX_BYTES = 1 << 16
@@ -35,9 +37,7 @@ def registered() -> list[tuple[str, str, Path]]:
 
 def infos_in(site: Path) -> list[Path]:
     """Return the folders of package metadata in a folder, by their names."""
-    with suppress(OSError), os.scandir(os.fspath(site)) as found:
-        return sorted(site / each.name for each in found if each.name.endswith((".dist-info", ".egg-info")))
-    return []
+    return sorted(site / name for name in names(site) if name.endswith((".dist-info", ".egg-info")))
 
 
 def entries(info: Path) -> list[tuple[str, str]]:

@@ -124,17 +124,6 @@ def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
             return
 
 
-def skill_status(root: Root, folder: str) -> FileStat:
-    """Return values that change when anything does that a skill's signature covers, or the signature."""
-    try:
-        rows = list(scan_skill(root, folder))
-        rows.append(ScannedFile("", "", stat_of(os.lstat(f"{root.path}/{folder}/{SKILL_SIGNATURE}"))))
-    except (ItemError, OSError):  # whoever reads it says so
-        return 0, 0, 0, 0
-    known = int.from_bytes(sha256(repr(rows).encode("utf-8", "surrogatepass")).digest()[:7])
-    return 0, max(row.status[1] for row in rows), max(row.status[2] for row in rows), known
-
-
 def skill_files(root: Root, folder: str) -> tuple[ListedFile, ...]:
     """Return the files of a skill with their digests; without, over the limits and of what is no regular file.
 

@@ -9,7 +9,6 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -26,6 +25,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import skill_of
+from rye.spaces.snapshot import names
 from rye.spaces.walk import aliased, list_items, own_path
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import SKILL_SIGNATURE
@@ -184,9 +184,7 @@ def _as_on_disk(path: str) -> str:
         return path
     folder, name = os.path.split(path)
     folder = _as_on_disk(folder)
-    with suppress(OSError):
-        names = os.listdir(folder)  # noqa: PTH208 - names only
-        name = next((each for each in names if composed(each) == composed(name)), name)
+    name = next((each for each in names(folder) if composed(each) == composed(name)), name)
     return os.path.join(folder, name)  # noqa: PTH118 - text
 
 

@@ -6,7 +6,6 @@ there are enough files to be worth it; :mod:`rye._process` says how work is shar
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +26,7 @@ from rye.spaces.model import ItemFile, Root, Space
 from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces.signed import Detached, read_signed
+from rye.spaces.snapshot import names
 from rye.trust.evidence import inspect, with_declared
 from rye.trust.judge import judge
 from rye.trust.list import Skill, SkillFolder
@@ -317,11 +317,7 @@ class Shadowing:
 def _items_in(root: Root, folder: str) -> Mapping[tuple[str, str], tuple[ItemFile, ...]]:
     """Return the files in a folder that are items by their names, by type and id."""
     items: dict[tuple[str, str], tuple[ItemFile, ...]] = {}
-    try:
-        names = os.listdir(os.path.join(root.path, folder))  # noqa: PTH118, PTH208 - names only, for every folder
-    except OSError:
-        return items
-    for name in names:
+    for name in names(f"{root.path}/{folder}"):
         if file := root.find(f"{folder}/{name}" if folder else name):
             key = file.item_type, file.item_id
             items[key] = (*items.get(key, ()), file)
