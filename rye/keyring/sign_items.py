@@ -133,7 +133,7 @@ class _Job:
     def sign(self, **terms: Unpack[SigningTerms]) -> bytes:
         """Return the bytes that :attr:`path` is to have."""
         if self.skill:
-            return sign_skill(self.files, **terms)
+            return sign_skill(self.files, **terms | {"origin": terms["origin"].of_skill(self.skill)})
         if is_detached(self.file.rel_path):
             return sign_detached(self.read.data, **terms)
         return sign_bytes(self.read.data, suffix=self.read.suffix, **terms)

@@ -24,6 +24,7 @@ MAX_PROJECTS = 8
 """Projects that are open at a time, beside those named at the start."""
 
 _ABSOLUTE = re.compile(r"(?<![\w:/.~-])(?:[A-Za-z]:[\\/]|/)[^\s'\"`,;:)]+")
+_TO_LAST_SLASH = re.compile(r"[^'\"`,:;\n]*[\\/][^\s'\"`,;:)]*")
 
 
 class Project:
@@ -143,13 +144,18 @@ class Projects:
             return project
 
     def hide_paths(self, text: str) -> str:
-        """Return text in which paths are left out, but for those in a space of a project that was opened."""
+        """Return text in which paths are left out, but for those in a space of a project that was opened.
+
+        A path may hold spaces, so what is left out goes on to the last slash of its clause.
+        """
         places = self._places.union(root.path for each in list(self._open.values()) for root in each.registry.roots)
-
-        def shown(match: re.Match[str]) -> str:
-            return match[0] if any(Path(match[0]).is_relative_to(place) for place in places) else "<path>"
-
-        return _ABSOLUTE.sub(shown, text)
+        shown, at = "", 0
+        while found := _ABSOLUTE.search(text, at):
+            is_known = any(Path(found[0]).is_relative_to(place) for place in places)
+            rest = None if is_known else _TO_LAST_SLASH.match(text, found.start())
+            shown += text[at : found.start()] + (found[0] if is_known else "<path>")
+            at = max(found.end(), rest.end() if rest else 0)
+        return shown + text[at:]
 
     def abandon(self) -> None:
         """Cancel every call in all projects."""

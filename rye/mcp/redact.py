@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rye.errors import NotFoundError, QueryError, RyeError
+from rye.errors import ItemError, NotFoundError, QueryError, RyeError
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
@@ -57,6 +57,8 @@ def unname(registry: Registry, error: RyeError) -> None:
     """Take the names of items that are not trusted, and of fields that only items have, out of an error."""
     details = error.details
     if error.code == "item-not-found":
+        if "nearest" not in details:  # the message says in which file or space
+            error.message = "there is no trusted item of that name"
         near = [name for name in details.get("nearest", ()) if is_offered(registry, name)]
         error.details = {"nearest": near}
         error.hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
@@ -64,6 +66,8 @@ def unname(registry: Registry, error: RyeError) -> None:
         named = [name for name in details["candidates"] if is_offered(registry, name)]
         error.details = details | {"candidates": named}
         error.message, error.hint = "the id alone does not say which item", f"name the type: {' or '.join(named)}"
+    elif isinstance(error, ItemError):
+        error.message, error.hint, error.details = "the item cannot be used", "the user runs: rye verify", {}
     elif not _own_fields() >= set(details.get("nearest", ())):
         error.details = details | {"nearest": sorted(_own_fields() & set(details["nearest"]))}
         error.hint = _GUESS.sub("", error.hint)

@@ -256,7 +256,7 @@ def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tup
     found = root.client and root.client.identify(path)
     if not found:
         return None
-    origin = root.origin(str(found[0]), found[1])
+    origin = root.origin(str(found[0]), found[1], path)
     try:
         return parse_item(data, origin, path, detached=detached).evidence, origin
     except ItemError:

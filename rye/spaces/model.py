@@ -125,8 +125,12 @@ class Root:
             item_id: Its id.
             rel_path: Its path below the root; the signature of ``AGENTS.md`` and the like binds it.
         """
-        if self.client is None or self.has_skills:
+        if self.client is None or (self.has_skills and not (self.space is Space.PROJECT and rel_path)):
             return Origin(str(self.space), self.bundle, item_type, item_id, folder=self.folder)
+        if self.has_skills:
+            skills = f"/{posixpath.join(self.prefix, self.client.place)}"
+            path = f"{skills}/{rel_path}"
+            return Origin(str(self.space), self.bundle, item_type, item_id, path, self.folder, skills=skills)
         by_id = f"/{posixpath.join(self.prefix, posixpath.dirname(self.client.place), item_id)}"
         if not (self.client.is_fixed and rel_path):
             return Origin(str(self.space), self.bundle, item_type, item_id, by_id, self.folder)

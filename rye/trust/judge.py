@@ -7,12 +7,13 @@ so nothing that a key says makes up for a fault in the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Final
 
+from rye.items.clients import OF_PROJECTS
 from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
 from rye.trust.line import ParsedLine, signed_message
@@ -174,7 +175,7 @@ def _is_called(name: str, place: str) -> bool:
 def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin:
     """Return the place for which the signature of a file was made."""
     if evidence.skill:
-        return origin._replace(item_type="directive", item_id=evidence.skill, signed_id="")
+        return origin.of_skill(evidence.skill)
     state = trust.list_of(origin) if evidence.format == BY_LIST else None
     if state and state.listed:
         return origin._replace(item_type="list", item_id=state.listed.name, signed_id="")
@@ -210,11 +211,19 @@ def _signed_by(
     if place.former_id and (key := _holds(keys, evidence, place.item_type, place.former_id, verify=verify)):
         return key, ""
     if evidence.format == EnvelopeFormat.V2:
-        for item_id in (place.item_id, *evidence.claims):
-            for item_type in ITEM_TYPES:
-                if key := _holds(keys, evidence, item_type, item_id, verify=verify):
-                    return key, f"{item_type}:{item_id}"
+        others = [(kind, each) for each in (place.item_id, *evidence.claims) for kind in ITEM_TYPES]
+        for item_type, item_id in (*others, *((place.item_type, each) for each in _other_paths(place, evidence))):
+            if key := _holds(keys, evidence, item_type, item_id, verify=verify):
+                return key, f"{item_type}:{item_id}"
     return "", ""
+
+
+def _other_paths(place: Origin, evidence: Evidence) -> Iterator[str]:
+    """Yield the paths that a file of a project's skill may come from: another name, or another client."""
+    if place.skills:
+        top, path = place.skills.removesuffix(place.folder), place.signed_id.removeprefix(place.skills)
+        yield from (f"{place.skills}/{name}" for name in evidence.claims)
+        yield from (f"{top}{each.place}{path}" for each in OF_PROJECTS if each.format == "skill")
 
 
 def _holds(
@@ -235,7 +244,7 @@ def _holds(
     return next((name for key, name in keys.items() if check(key, evidence.signature, message)), "")
 
 
-@lru_cache(16)
+@lru_cache(64)
 def _verified(verify: Verify, key: PublicKey, signature: bytes, message: bytes) -> bool:
     """Check the signature of a skill, which is the same for each of its items."""
     return verify(key, signature, message)

@@ -87,6 +87,7 @@ class Origin(NamedTuple):
             slash and the path from the top of the repository: no other file becomes the instructions of a folder.
         folder: The folder of a client that it lies in, as in ``.claude/skills``; else empty.
         former_id: What earlier signatures bind in place of ``signed_id``, and still may; else empty.
+        skills: Of a file of a project's skill, a slash and the path of the folder of skills; else empty.
     """
 
     space: str
@@ -96,6 +97,16 @@ class Origin(NamedTuple):
     signed_id: str = ""
     folder: str = ""
     former_id: str = ""
+    skills: str = ""
+
+    def of_skill(self, skill: str) -> Origin:
+        """Return what the signature of a whole skill names: the path of its folder, or the bare name of the skill.
+
+        The signature of a project's skill binds its path. One that names the skill alone was made by a publisher for
+        every place into which the skill may be installed.
+        """
+        path, name = (f"{self.skills}/{skill}", skill) if self.skills else ("", "")
+        return self._replace(item_type="directive", item_id=skill, signed_id=path, former_id=name)
 
 
 class Signature(NamedTuple):

@@ -15,8 +15,8 @@ from threading import Timer
 from rye._process import find_program
 
 _TIMEOUT = 120
-MAX_OUTPUT = 1 << 25
-"""Bytes that git may print, some 400,000 files: a few objects of a hostile repository name billions."""
+MAX_OUTPUT = 1 << 23
+"""Bytes that git may print, some 100,000 files: a few objects of a hostile repository name billions."""
 _SETTINGS = (
     "core.commitGraph=false",
     "core.fsmonitor=false",

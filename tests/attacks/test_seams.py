@@ -684,14 +684,7 @@ def commit_of_few_objects_and_many_names(arena: Arena) -> bool:
 
 
 _FAILING = {
-    "exit 0: the id that is signed is the same in both places": """
-        skill-moves-to-another-client skill-signed-as-a-whole-moves-to-another-client
-        directive-is-used-as-a-skill""",
-    "the error names them": """
-        error-names-files-of-one-id error-names-an-unreadable-file""",
-    "only the part before the space is cut out": "error-names-part-of-a-path-with-spaces",
     "0.6 s, growing with the parts of the query": "query-with-many-conditions-of-nearness",
-    "0.4 s, growing with the names in the commit": "commit-of-few-objects-and-many-names",
 }
 FAILING = {name: what for what, names in _FAILING.items() for name in names.split()}
 """Each row that fails today → what happens."""

@@ -194,7 +194,8 @@ def test_attack_a_path_that_is_not_the_items_is_refused(liar: Liar) -> None:
 
 
 SKILL = b"---\nname: pdf\ndescription: Read PDF\n---\n\n# PDF\n"
-DIRECTIVE = Origin("project", "", "directive", "pdf", folder=".claude/skills")
+DIRECTIVE = Origin("project", "", "directive", "pdf")
+ALONE = DIRECTIVE._replace(signed_id="/.claude/skills/pdf/SKILL.md")
 OTHER = ListedFile("scripts/run.sh", "100755", "1" * 64)
 
 
@@ -230,5 +231,5 @@ def test_attack_a_skill_whose_list_is_left_out_is_not_trusted(liar: Liar) -> Non
     of_skill(liar, SKILL)
     del liar.source["detached"], liar.source["skill"]
     assert liar.verdict() == ("unsigned", "no-envelope")
-    liar.hold(signed(SKILL, origin=DIRECTIVE))
+    liar.hold(signed(SKILL, origin=ALONE))
     assert liar.verdict() == ("partial", "outside-skill")
