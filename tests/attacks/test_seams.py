@@ -237,6 +237,25 @@ def skill_signed_as_a_whole_moves_to_another_client(arena: Arena) -> None:
     move(arena, ".claude/skills", ".cursor/skills")
 
 
+def install_signed_skill(arena: Arena) -> None:
+    """Sign a repository of skills as its publisher; put a copy of one into the folders of two clients."""
+    folder = lay(arena.sim.folder / "published", {"skills/pdf/SKILL.md": SKILL, "skills/pdf/run.sh": "echo\n"})
+    assert run("sign", "--bundle", str(folder), "--owner", "ann")[0] == 0
+    for client in (".claude", ".cursor"):
+        shutil.copytree(folder / "skills/pdf", arena.sim.project / client / "skills/pdf")
+    sign(arena, {})
+
+
+ROWS["skill-of-a-publisher-is-installed"] = Row(install_signed_skill, honest=True)
+
+
+@row("signature", "signed-elsewhere", at=".claude/skills/doc/SKILL.md")
+def skill_of_a_publisher_is_installed_under_another_name(arena: Arena) -> None:
+    """The copy lies in the folder for which another skill is asked."""
+    install_signed_skill(arena)
+    move(arena, ".claude/skills/pdf", ".claude/skills/doc")
+
+
 @row(at=".claude/skills/pdf/SKILL.md")
 def directive_is_used_as_a_skill(arena: Arena) -> None:
     """A signed directive of the project is copied to where a client takes it for a skill."""
