@@ -142,7 +142,7 @@ class ListChecks:
         return tuple(notes)
 
     def fail(self, path: str) -> None:
-        """Note that there is a finding about a file: how it differs from a list is not another one."""
+        """Note that there is a finding about a file or skill: how it differs from a list is not another one."""
         self._failed.add(path)
 
     def __iter__(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
@@ -203,7 +203,7 @@ class ListChecks:
         demanded = self._short_of_demand(report) if self.stream.layout.may_demand(root) else ()
         for change in (*report.errors, *demanded):
             path = str(folder / change.path)
-            if path not in self._failed:
+            if self._failed.isdisjoint((path, *map(str, Path(path).parents))):
                 yield _violation(root, path, change), change
 
     def _short_of_demand(self, report: ListReport) -> Iterator[Change]:

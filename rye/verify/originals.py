@@ -6,16 +6,13 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from rye._text import find_envelope
-from rye.errors import EnvironmentFault, ItemError, SigningError
+from rye.errors import EnvironmentFault, SigningError
 from rye.spaces.lists import read_list
-from rye.spaces.model import Root
 from rye.spaces.read import is_detached, suffix_of
-from rye.spaces.signed import skill_files
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import MAX_LIST_BYTES, MAX_SPACE_LIST, SKILL_SIGNATURE, ListedFile, parse_list, read_rows
+from rye.trust.list import MAX_SPACE_LIST, SKILL_SIGNATURE, ListedFile, parse_list
 from rye.verify.git import committed, is_blob, read_blob
 
 
@@ -62,27 +59,3 @@ class Originals:
             return place.read_bytes() if is_usual else None
         except (OSError, ValueError):
             return None
-
-
-class SkillChange(NamedTuple):
-    """How a skill differs from its signature: the paths of files below its root.
-
-    ``changed`` has what its signature covers and is changed or gone; the signature itself, where it names no such file.
-    """
-
-    changed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-
-
-def changed_in_skill(root: Root, folder: str) -> SkillChange:
-    """Return how a skill differs from its signature; empty where it cannot be read."""
-    try:
-        with (root.path / folder / SKILL_SIGNATURE).open("rb") as stream:
-            listed = read_rows(stream.read(2 * MAX_LIST_BYTES).partition(b"\n")[2])
-        files = {each.path: each for each in skill_files(root, folder)}
-    except (OSError, ItemError):
-        return SkillChange()
-    changed = sorted(name for name, entry in listed.items() if files.get(name) != entry)
-    added = tuple(sorted(f"{folder}/{name}" for name in files.keys() - listed.keys()))
-    names = changed or ([] if added else [SKILL_SIGNATURE])
-    return SkillChange(tuple(f"{folder}/{name}" for name in names), added)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rye.errors import ArgumentError
-from rye.items.clients import SKILL_FILE
 from rye.parameters import COMMANDS, check
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import AUDIENCE, Layout
@@ -22,7 +21,6 @@ from rye.trust.reasons import audience_words
 from rye.trust.trust_store import system_clock
 from rye.verify.advice import Adviser
 from rye.verify.lists import ListChecks
-from rye.verify.originals import changed_in_skill
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
 from rye.verify.report import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
@@ -75,10 +73,8 @@ class Verification:
     violations: int = 0
     subject: int = 0
     unchecked: list[Unchecked] = field(default_factory=list)
-    _changed: dict[str, set[str]] = field(default_factory=dict)
-    """Skill that is not what was signed → its files that are changed, gone or added."""
-    _held: dict[str, VerifiedItem | None] = field(default_factory=dict)
-    """The same skill → its item for the finding, None once there is one."""
+    _changed: set[str] = field(default_factory=set)
+    """Skills that are not what was signed."""
 
     @property
     def items(self) -> int:
@@ -111,8 +107,6 @@ class Verification:
         """Yield every item, as a finding where it falls short, what could not be checked, and violations at the end."""
         for outcome in self.outcomes:
             yield from self._judged(outcome)
-        for item in filter(None, self._held.values()):
-            yield self._found(item, item.signature.code, item.signature.reason)
         for each in self.checks:
             if isinstance(each, Unchecked):
                 self.unchecked.append(each)
@@ -138,7 +132,7 @@ class Verification:
         wanted = self.audience if outcome.space == Space.PROJECT else ""
         if not all(demand.accepts_verdict(outcome) for demand in demands):
             if outcome.signature.code == PART_OF_SKILL:
-                yield from self._of_skill(outcome)
+                yield self._of_skill(outcome)
             else:
                 yield self._found(outcome, outcome.signature.code, outcome.signature.reason)
             return
@@ -151,35 +145,17 @@ class Verification:
                 return
         yield outcome
 
-    def _of_skill(self, item: VerifiedItem) -> Iterator[VerifiedItem | Finding]:
-        """Yield one finding for all items of a skill that is not what was signed, and the others as they are.
+    def _of_skill(self, item: VerifiedItem) -> VerifiedItem | Finding:
+        """Return the one finding for all items of a skill that is not what was signed, and the others as they are.
 
-        It is on the first item that is changed. Where none is, such as for a changed picture, it comes at the end, on
-        ``SKILL.md`` or the first item: that one is held back.
+        It is on the first of them, and its reason names the files that were changed.
         """
-        root = item.root.path
-        folder = skill_of(item.root, item.file.rel_path)
-        skill = f"{root}/{folder}"
-        if skill not in self._held:
-            change = changed_in_skill(item.root, folder)
-            self._changed[skill] = {f"{root}/{path}" for path in (*change.changed, *change.added)}
-            for path in self._changed[skill]:
-                self.checks.fail(path)
-            self._held[skill] = item
-        held = self._held[skill]
-        self.checks.fail(item.path)
-        if held is None:
-            yield item
-        elif item.path in self._changed[skill]:
-            self._held[skill] = None
-            yield self._found(item, item.signature.code, item.signature.reason)
-            if held is not item:
-                yield held
-        elif item.path == f"{skill}/{SKILL_FILE}" and held is not item:
-            self._held[skill] = item
-            yield held
-        elif held is not item:
-            yield item
+        skill = f"{item.root.path}/{skill_of(item.root, item.file.rel_path)}"
+        if skill in self._changed:
+            return item
+        self._changed.add(skill)
+        self.checks.fail(skill)
+        return self._found(item, item.signature.code, item.signature.reason)
 
     def _found(self, item: VerifiedItem, code: str, reason: str) -> Finding:
         self.checks.fail(item.path)
