@@ -108,7 +108,7 @@ class Folder(NamedTuple):
             if self.is_hidden or not self.path or SKILL_FILE not in names:
                 return self
             signed = (*self.signed, self.path) if SKILL_SIGNATURE in names else self.signed
-            return self._replace(top=self.top or self.path, signed=signed)
+            return Folder(self.root, self.path, self.depth, None, self.top or self.path, signed)
         return self._replace(is_plugin=True) if self.is_of_project and PLUGIN in names else self
 
     def item_test(self) -> Callable[[str], bool]:

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from hashlib import sha256
 from heapq import heappop, heappush
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
+from zlib import crc32
 
 from rye._files import Ownership, others_below, own, ownership_of, real_path
 from rye._text import may_name_item
@@ -122,6 +122,12 @@ class Walk:
             yield from (self._root.file(path) for path, _ in listing.items)
             yield from self.take_problems()
         yield from self.take_problems()
+
+    def lost(self, path: str, error: OSError) -> None:
+        """Report an item that cannot be examined; one that has just gone is none."""
+        if not isinstance(error, FileNotFoundError):
+            problem = f"the file cannot be read: {error.strerror}"
+            self._report(path, Fault("unreadable", problem, "check permissions"))
 
     def take_problems(self) -> list[ItemError]:
         """Return the problems since the last call."""
@@ -348,53 +354,49 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
     file of the skill. One problem more names the first files that others own or can write: ``unsafe-owner``.
     """
     walker, is_user = Walk(root), root.space is Space.USER
-    rows: list[tuple[str, FileStat, str]] = []
-    skills = defaultdict[str, list[tuple[str, FileStat]]](list)
+    rows: list[tuple[str, FileStat]] = []
     suspects: dict[str, Ownership] = {}
     owners, writable = own(group=is_user)
-    for listing in walker:
-        top = listing.folder.top
-        if top and (len(listing.entries) > 1 or listing.folder.path != top):
-            skills[top] += _stats_of(listing.folder.below(""), listing.entries)
-        for path, entry in listing.items:
-            try:
-                status = entry if isinstance(entry, os.stat_result) else entry.stat(follow_symlinks=False)
-            except FileNotFoundError:  # it has just gone
-                continue
-            except OSError as error:
-                fault = Fault("unreadable", f"the file cannot be read: {error.strerror}", "check permissions")
-                walker.problems.append(ItemError(fault.code, f"{path}: {fault.problem}", hint=fault.hint, path=path))
-                continue
-            row = stat_of(status)
-            if listing.signatures and is_detached(path) and (signature := listing.signatures.get(path)):
-                row = _joined(row, _whole(_stats_of("", [signature])))
-            rows.append((path, row, top))
-            if status.st_uid not in owners or status.st_mode & writable:
-                suspects[path] = ownership_of(status)
+    for top, listings in groupby(walker, lambda each: each.folder.top):
+        stats, begin = list[FileStat](), len(rows)
+        for listing in listings:
+            if top and (len(listing.entries) > 1 or listing.folder.path != top):
+                stats += _stats_of(listing.entries)
+            for path, entry in listing.items:
+                try:
+                    status = entry if isinstance(entry, os.stat_result) else entry.stat(follow_symlinks=False)
+                except OSError as error:
+                    walker.lost(path, error)
+                    continue
+                row = stat_of(status)
+                if listing.signatures and is_detached(path) and (signature := listing.signatures.get(path)):
+                    row = _joined(row, _whole(_stats_of([signature])))
+                rows.append((path, row))
+                if status.st_uid not in owners or status.st_mode & writable:
+                    suspects[path] = ownership_of(status)
+        if stats:
+            whole = _whole(stats)
+            rows[begin:] = [(path, _joined(row, whole)) for path, row in rows[begin:]]
     if warning := files_warning(root, others_below(root.path, suspects, group=is_user)):
         walker.problems.append(ItemError("unsafe-owner", warning, hint="review them; see rye/trust", path="."))
-    whole = {top: _whole(stats) for top, stats in skills.items()}
-    joined = sorted((path, _joined(row, whole[top]) if top in whole else row) for path, row, top in rows)
-    paths, stats = zip(*joined, strict=True) if joined else ((), ())
-    return paths, stats, walker.sorted_problems()
+    rows.sort()
+    paths, found = zip(*rows, strict=True) if rows else ((), ())
+    return paths, found, walker.sorted_problems()
 
 
-def _stats_of(prefix: str, found: Iterable[Entry]) -> list[tuple[str, FileStat]]:
-    """Return path and status of each file and link among some entries; none where one has just gone."""
+def _stats_of(found: Iterable[Entry]) -> list[FileStat]:
+    """Return the status of each file and link among some entries, and one of their names; none where one has gone."""
+    files = [each for each in found if not each.is_dir(follow_symlinks=False)]
     try:
-        return [
-            (prefix + each.name, stat_of(each.stat(follow_symlinks=False)))
-            for each in found
-            if not each.is_dir(follow_symlinks=False)
-        ]
+        stats = [stat_of(each.stat(follow_symlinks=False)) for each in files]
     except OSError:  # the next walk finds others
         return []
+    return [*stats, (0, 0, 0, crc32(os.fsencode("/".join([each.name for each in files]))))]
 
 
-def _whole(stats: list[tuple[str, FileStat]]) -> FileStat:
+def _whole(stats: Sequence[FileStat]) -> FileStat:
     """Return a status that changes with any of some files."""
-    text = repr(stats).encode("utf-8", "surrogatepass")
-    return 0, 0, max((ctime for _, (_, _, ctime, _) in stats), default=0), int.from_bytes(sha256(text).digest()[:7])
+    return 0, 0, max((each[2] for each in stats), default=0), hash(tuple(stats))
 
 
 def _joined(one: FileStat, other: FileStat) -> FileStat:

@@ -27,7 +27,6 @@ from rye.trust.model import Origin, Verdict
 from rye.trust.reasons import REASONS
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
-from rye.verify.lists import REMEDIES
 from rye.verify.originals import Originals
 
 if TYPE_CHECKING:
@@ -63,6 +62,48 @@ _REVIEW: Final = "changed after it was signed: review it with `git diff`, then"
 
 _EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "list-changed"})
 """Codes of files whose bytes are not those that were signed: so is what the signer edited, and not yet signed."""
+
+
+class Remedy(NamedTuple):
+    """What to do about a finding: the words for everybody, and the command for whoever may sign the list."""
+
+    words: str
+    command: str = ""
+
+
+_SIGN: Final = "rye sign --list"
+_NEWEST: Final = "get the newest version of all files from their owner, and compare"
+
+REMEDIES: Final = MappingProxyType(
+    {
+        "file-added": Remedy("find out where it came from, and remove it", _SIGN),
+        "file-removed": Remedy("put the listed file back", _SIGN),
+        "file-changed": Remedy("put the listed file back, and compare the two", _SIGN),
+        "file-mode": Remedy("give it the mode that is listed", _SIGN),
+        "uncovered": Remedy("remove it, or have the space signed with a list", _SIGN),
+        "unknown-dot-name": Remedy(
+            "read it, as a client may obey it; remove it, or name it under ignore in the policy"
+        ),
+        "link-elsewhere": Remedy("put a copy in its place and sign that, or remove the link"),
+        "list-missing": Remedy("ask the owner of the space for a signed list", _SIGN),
+        "list-gone": Remedy("put rye.list back; if its owner has given it up, forget it: rye sign --list --forget"),
+        "list-malformed": Remedy(_NEWEST, _SIGN),
+        "list-conflict": Remedy("merge the files first", _SIGN),
+        "list-signature": Remedy(_NEWEST),
+        "list-signer": Remedy(
+            "rye trust add FILE  # the trust file of the signer, once its owner has confirmed the key"
+        ),
+        "list-expired": Remedy(_NEWEST, _SIGN),
+        "list-name": Remedy("get the list of this space from its owner", _SIGN),
+        "list-rollback": Remedy(f"{_NEWEST}; if its owner began anew, forget the old one: rye sign --list --forget"),
+        "lock-changed": Remedy("compare it with its source, and install it again: npx skills update"),
+        "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
+        "list-number": Remedy(_NEWEST),
+        "list-signers": Remedy("have more of its signers add theirs: rye sign --list --add"),
+        "list-unrecorded": Remedy("set RYE_STATE_DIR to a folder that you can write to"),
+    }
+)
+"""Code of each finding about a list → what to do."""
 
 
 class Signers(NamedTuple):

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from rye._files import real_path
 from rye.errors import EnvironmentFault, ItemError
@@ -41,49 +40,8 @@ if TYPE_CHECKING:
     from rye.verify.stream import OutcomeStream
 
 
-class Remedy(NamedTuple):
-    """What to do about a finding: the words for everybody, and the command for whoever may sign the list."""
-
-    words: str
-    command: str = ""
-
-
 _ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(each.place for each in OF_BUNDLES)})
 """Folders of a plugin that are roots of their own."""
-
-_SIGN: Final = "rye sign --list"
-_NEWEST: Final = "get the newest version of all files from their owner, and compare"
-
-REMEDIES: Final = MappingProxyType(
-    {
-        "file-added": Remedy("find out where it came from, and remove it", _SIGN),
-        "file-removed": Remedy("put the listed file back", _SIGN),
-        "file-changed": Remedy("put the listed file back, and compare the two", _SIGN),
-        "file-mode": Remedy("give it the mode that is listed", _SIGN),
-        "uncovered": Remedy("remove it, or have the space signed with a list", _SIGN),
-        "unknown-dot-name": Remedy(
-            "read it, as a client may obey it; remove it, or name it under ignore in the policy"
-        ),
-        "link-elsewhere": Remedy("put a copy in its place and sign that, or remove the link"),
-        "list-missing": Remedy("ask the owner of the space for a signed list", _SIGN),
-        "list-gone": Remedy("put rye.list back; if its owner has given it up, forget it: rye sign --list --forget"),
-        "list-malformed": Remedy(_NEWEST, _SIGN),
-        "list-conflict": Remedy("merge the files first", _SIGN),
-        "list-signature": Remedy(_NEWEST),
-        "list-signer": Remedy(
-            "rye trust add FILE  # the trust file of the signer, once its owner has confirmed the key"
-        ),
-        "list-expired": Remedy(_NEWEST, _SIGN),
-        "list-name": Remedy("get the list of this space from its owner", _SIGN),
-        "list-rollback": Remedy(f"{_NEWEST}; if its owner began anew, forget the old one: rye sign --list --forget"),
-        "lock-changed": Remedy("compare it with its source, and install it again: npx skills update"),
-        "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
-        "list-number": Remedy(_NEWEST),
-        "list-signers": Remedy("have more of its signers add theirs: rye sign --list --add"),
-        "list-unrecorded": Remedy("set RYE_STATE_DIR to a folder that you can write to"),
-    }
-)
-"""Code of each finding about a list → what to do."""
 
 
 @dataclass(slots=True)

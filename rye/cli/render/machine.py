@@ -60,7 +60,7 @@ def _advised(finding: Finding) -> Iterator[str]:
 
 def render_sarif(run: Verification) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
-    from rye.verify.lists import REMEDIES
+    from rye.verify.advice import REMEDIES
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
     codes += [*POLICY_REASONS, *REMEDIES]

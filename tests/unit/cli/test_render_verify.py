@@ -16,7 +16,7 @@ from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
-from rye.verify.lists import REMEDIES
+from rye.verify.advice import REMEDIES
 from rye.verify.policy import POLICY_REASONS, Policy
 from rye.verify.report import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification

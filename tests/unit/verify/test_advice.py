@@ -23,8 +23,7 @@ from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.trust.trust_set import TrustSet
 from rye.verify import git
-from rye.verify.advice import Adviser, Signers
-from rye.verify.lists import REMEDIES
+from rye.verify.advice import REMEDIES, Adviser, Signers
 from rye.verify.originals import Originals
 from rye.verify.policy import POLICY_REASONS
 from rye.verify.report import VerifiedItem, Violation
