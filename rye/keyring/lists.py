@@ -258,5 +258,6 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
             raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is not a single space", hint=hint)
         return layout, roots[0]
     named: Sequence[Root] = named_bundle(bundle)
-    known = [root for root in layout.roots if root.path == named[0].path]
+    # a project's folder of a client has no list of its own, but that of the folder which is named
+    known = [root for root in layout.roots if root.path == named[0].path and list_folder(root) == list_folder(named[0])]
     return (layout, known[0]) if known else (layout._replace(roots=(*layout.roots, *named)), named[0])

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from rye._files import write_atomically
 from rye._report import Report
 from rye._resources import items_root
+from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
-from rye.items.clients import SKILL_FILE
+from rye.items.clients import PLUGIN, SKILL_FILE, SKILLS_FOLDER
 from rye.keyring.private import Keyring, Passphrase
 from rye.registry.new_files import (
     LeftOut,
@@ -30,9 +31,11 @@ from rye.registry.new_files import (
 from rye.registry.registry import Registry
 from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
+from rye.spaces.lists import list_folder
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.nested import look_below
 from rye.spaces.signed import skill_files
+from rye.spaces.snapshot import names
 from rye.spaces.targets import files_to_sign
 from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, unlistable, write_rows
 
@@ -128,7 +131,7 @@ class Setup:
         self._warnings += [f"{count} {verdict}, left as they are: see rye verify" for verdict, count in others.items()]
         left_out = LeftOut()
         self._imported = [] if verified.items else plan_import([self.folder], left_out, namespace="")
-        self._warnings += left_out.notes()
+        self._warnings += [*left_out.notes(), *_list_offer(layout)]
         self._jobs = _jobs(ci, source)
         for rel_path in (POLICY, _ATTRIBUTES, *(each.rel_path for each in (*self._imported, *self._jobs))):
             check_place(self._base, rel_path)
@@ -226,6 +229,18 @@ class Setup:
             report = self._registry.sign(*expected, expected=expected, passphrase=self._passphrase)
             warnings += report.warnings
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
+
+
+def _list_offer(layout: Layout) -> Iterator[str]:
+    """Yield how to notice that a skill is gone, in a repository of skills or plugin that has no list."""
+    for root in layout.in_space(Space.PROJECT):
+        is_published = root.has_skills and (root.folder == SKILLS_FOLDER or PLUGIN in names(root.around))
+        if is_published and list_folder(root) is None:
+            yield (
+                "signatures do not say that a skill was removed; a list of all files does: "
+                f"rye sign --list --bundle {quote(str(root.around))}"
+            )
+            return
 
 
 def _source(item: VerifiedItem) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -95,6 +96,16 @@ def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
     assert (lines[0], lines[4:]) == ("*.png binary", ["rye.list -merge", "SKILL.sig -merge"])
     rye("verify", "--space", "project")
     assert "nothing left to do" in rye("init", "--yes")
+
+
+def test_a_repository_of_skills_is_told_of_lists(rye: Newcomer) -> None:
+    """Signatures do not say that a skill is gone; the list that the command signs does, and then nothing is said."""
+    rye.write(**{f"skills/{name}/SKILL.md": SKILL.replace("pdf", name) for name in ("pdf", "doc")})
+    assert "rye sign --list --bundle" in rye("init", "--yes")
+    rye("sign", "--list", "--bundle", str(rye.work), "--yes")
+    assert "--list" not in rye("init", "--yes")
+    shutil.rmtree(rye.work / "skills/doc")
+    assert "file-removed" in rye("verify", "--space", "project", status=1)
 
 
 def test_an_empty_folder_is_told_how_to_begin(rye: Newcomer) -> None:
