@@ -1,0 +1,176 @@
+"""Attacks on seams: what is accepted or signed is not what was meant, in lists, policies and revocations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import chdir
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rye.trust.line import encode_signature
+from rye.trust.list import ListedFile, add_signature, parse_list, write_list
+from tests.support.attacks import OTHER, TEXT, Arena
+from tests.support.files import lay
+from tests.support.seams import (
+    EVIL,
+    ROWS,
+    SKILL,
+    STRICT,
+    Answer,
+    Row,
+    ask,
+    row,
+    run,
+    sign,
+)
+from tests.support.signed import ANN, BEA, EVE, NOTE, PAT, SIGNED_AT
+
+
+def policy(arena: Arena, text: str = "") -> tuple[str, str]:
+    """Write a policy, and return the words that name it."""
+    return "--policy", str(lay(arena.sim.folder, {"policy.yaml": f"require: trusted\n{text}"}) / "policy.yaml")
+
+
+def accept(arena: Arena, *words: str) -> None:
+    """Write the present findings into a policy, as accepted ones."""
+    place = ("--space", "project", "--project", str(arena.sim.project))
+    assert run("verify", *words, *policy(arena), *place, "--accept")[0] == 0
+
+
+def add_line(arena: Arena, *, name: str = "project", body: bytes = b"", **terms: Any) -> None:
+    """Put a signature line above the list, or above another body."""
+    origin, data = arena.root()[1].origin("list", name), body or arena.list.read_bytes()
+    arena.list.write_bytes(add_signature(data, origin=origin, now=SIGNED_AT, **terms))
+
+
+@row("list-signers")
+def second_signer_is_the_first_one_again(arena: Arena) -> Answer:
+    """A policy demands two signers, and the one line of the list is written twice."""
+    arena.list_items()
+    data = arena.list.read_bytes()
+    arena.list.write_bytes(data.splitlines(keepends=True)[0] + data)
+    return ask(arena, *policy(arena, "list: {signers: 2}\n"))
+
+
+@row("list-signers")
+def second_signer_is_of_another_audience(arena: Arena) -> Answer:
+    """The second line was made for another registry."""
+    arena.sim.trust(BEA, owner="bea")
+    assert run("sign", "--all", "--force", "--audience", "acme/ops", "--project", str(arena.sim.project))[0] == 0
+    arena.list_items(audience="acme/ops")
+    add_line(arena, key=BEA, audience="acme/other")
+    second, first, *rest = arena.list.read_bytes().splitlines(keepends=True)
+    arena.list.write_bytes(b"".join([first, second, *rest]))
+    return ask(arena, *policy(arena, "audience: acme/ops\nlist: {signers: 2}\n"))
+
+
+@row("list-signer", at=f".ai/{OTHER}")
+def limited_key_signs_a_whole_list(arena: Arena) -> None:
+    """A key that may sign tools signs a list: it is no list, and vouches for a tool all the same."""
+    arena.sim.trust(EVE, owner="eve", patterns=("tool:*",))
+    arena.sim.write("project", OTHER, TEXT)
+    arena.list_items(EVE)
+
+
+@row(at=f".ai/{OTHER}", options=("--require", "signed"))
+def signature_is_any_64_bytes(arena: Arena) -> None:
+    """A line of an unknown key, whose signature nobody made, is signed enough."""
+    line, _, rest = arena.sim.add("project", OTHER, TEXT, EVE).read_bytes().partition(b"\n")
+    made = line.split(b":")[-3]
+    arena.sim.write("project", OTHER, line.replace(made, encode_signature(bytes(64)).encode()) + b"\n" + rest)
+
+
+def relisted(damage: Callable[[Path], object], *words: str) -> Row:
+    """Return the row of a list that does not verify, and is signed anew with what is added: unseen, or unasked."""
+
+    def attack(arena: Arena) -> bool:
+        lay(sign(arena, {}), {".ai/tools/demo/evil.txt": EVIL})
+        damage(arena.list)
+        _, out = run("sign", "--list", *words, "--project", str(arena.sim.project))
+        return "evil.txt" in out if words else not (arena.list.exists() and b"evil.txt" in arena.list.read_bytes())
+
+    return Row(attack)
+
+
+def damaged(path: Path) -> None:
+    """Cut off the end of a file."""
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+ROWS |= {
+    "list-is-damaged-and-signed-unasked": relisted(damaged),
+    "list-is-removed-and-signed-unasked": relisted(Path.unlink),
+    "list-is-damaged-and-signed-unseen": relisted(damaged, "--yes"),
+    "list-is-removed-and-signed-unseen": relisted(Path.unlink, "--yes"),
+}
+
+
+def sign_over(arena: Arena, name: str, number: int) -> None:
+    """Sign the list where a stranger has put one."""
+    body = write_list(name, number, datetime(2031, 1, 1, tzinfo=UTC), [ListedFile("a", "100644", "0" * 64)])
+    add_line(arena, name=name, body=body, key=EVE)
+    run("sign", "--list", "--yes", "--project", str(arena.sim.project))
+
+
+@row()
+def name_of_a_strangers_list_is_taken_over(arena: Arena) -> bool:
+    """The owner's list says that it is that of another place."""
+    sign_over(arena, "other/place", 5)
+    return parse_list(arena.list.read_bytes()).name != "other/place"
+
+
+ROWS["number-of-a-strangers-list-leaves-none"] = Row(
+    lambda arena: sign_over(arena, "project", 999_999_999), honest=True
+)
+
+
+@row()
+def init_folds_away_what_it_signs(arena: Arena) -> bool:
+    """Among many unsigned items the last ones are only counted."""
+    names = [f"note{number:02}" for number in range(16)]
+    lay(arena.sim.root("project"), {f"knowledge/demo/{name}.md": NOTE for name in names})
+    _, out = run("init", "--project", str(arena.sim.project))
+    return all(name in out for name in names)
+
+
+@row()
+def accepted_list_is_replaced(arena: Arena) -> Answer:
+    """A finding about a list is accepted; then comes another list of the same stranger."""
+    arena.list_items(EVE)
+    accept(arena, *STRICT)
+    arena.sim.write("project", "tools/demo/evil.txt", EVIL)
+    arena.list_items(EVE)
+    return ask(arena, *STRICT, "--policy", str(arena.sim.folder / "policy.yaml"))
+
+
+@row()
+def accepted_text_becomes_a_row_for_a_file(arena: Arena) -> Answer:
+    """An accepted skill ends like a row of the list of its files; then it has that row, and the file is there."""
+    folder = arena.sim.project / ".claude/skills/pdf"
+    text = SKILL.replace("name:", "# rye:signed:v2:nonsense\nname:")
+    lay(folder, {"SKILL.md": f"{text}100644  AAA.txt\n"})
+    accept(arena)
+    lay(folder, {"SKILL.md": text, "AAA.txt": EVIL})
+    return ask(arena, "--policy", str(arena.sim.folder / "policy.yaml"))
+
+
+def revoked(end: Callable[[Arena], object]) -> Row:
+    """Return the row of a key that the project revokes, which ann endorsed, and whose endorsement ends."""
+
+    def attack(arena: Arena) -> None:
+        arena.sim.trust(PAT, owner="pat")
+        arena.sim.add("project", OTHER, TEXT, PAT)
+        arena.sim.trust(PAT, "project", endorsed_by=ANN, extra="revoked = true\n")
+        assert "revoked" in ask(arena).codes
+        with chdir(arena.sim.project):
+            end(arena)
+
+    return Row(attack, at=f".ai/{OTHER}", options=())
+
+
+PAST = datetime(2026, 6, 1, tzinfo=UTC)
+ROWS |= {
+    "endorser-of-a-revocation-rotates-her-key": revoked(lambda _: run("keys", "rotate", "--yes")),
+    "endorser-of-a-revocation-expires": revoked(lambda arena: arena.sim.trust(ANN, owner="ann", not_after=PAST)),
+}
