@@ -19,7 +19,7 @@ from rye.errors import ItemError
 from rye.items.clients import OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
 from rye.items.markdown import imports_in
 from rye.items.model import ItemType
-from rye.items.reader import parse
+from rye.items.reader import is_item_file, parse
 from rye.spaces.classify import CACHE, MODULES, is_skipped, spelled_as
 from rye.spaces.model import FOLDER, ItemFile, Root, Space, is_within
 from rye.spaces.read import OPEN_FILE, read_file
@@ -83,7 +83,7 @@ def _code_at(entry: Entry, *, in_skill: bool = False) -> Iterator[str]:
     """
     name = entry.name
     if entry.is_file(follow_symlinks=False) or not _is_folder(entry):
-        if _is_runnable(entry):
+        if _is_runnable(entry) and (in_skill or not is_item_file(ItemType.TOOL, name)):
             yield name
     elif name == MODULES or (in_skill and os.path.lexists(os.path.join(entry.path, SKILL_FILE))):
         yield f"{name}/"

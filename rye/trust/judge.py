@@ -81,6 +81,8 @@ def judge(
     # 6. Place.
     if signed_as or evidence.misplaced:
         code = "signed-elsewhere" if signed_as else "extension" if evidence.suffix else "misplaced"
+        if signed_as == f"{origin.item_type}:{origin.item_id}":
+            signed_as = f"{signed_as} without its folder"  # as no file of a project's skill is signed
         return _found(code, evidence, origin, entry=entry, detail=signed_as or evidence.misplaced)
     # 7. Coverage.
     if evidence.coverage is not Coverage.WHOLE:

@@ -41,6 +41,8 @@ description: Refund an order in full or in part, and tell the customer.
 Check the payment first, then run the tool shop/refund.
 """
 
+_PLACE = place("refund-order", "directive")._replace(signed_id="/.claude/skills/refund-order/SKILL.md")
+
 _TOOL = b'''"""Refunds an order through the payment service."""
 
 __version__ = "1.2.0"
@@ -81,9 +83,7 @@ def furnish(folder: Path) -> tuple[Path, Path]:
     trusted = home / ".ai" / TRUSTED_FOLDER
     files = {
         trusted / trust_file_name(ANN.public): trust_file_bytes(ANN.public, owner="ann"),
-        project / ".claude/skills/refund-order/SKILL.md": sign(
-            _SKILL, origin=place("refund-order", "directive"), suffix=".md"
-        ),
+        project / ".claude/skills/refund-order/SKILL.md": sign(_SKILL, origin=_PLACE, suffix=".md"),
         project / ".ai/tools/shop/refund.py": sign(_TOOL, EVE, origin=place("shop/refund")),
         project / ".ai/knowledge/shop/refund-policy.md": sign(
             _POLICY, origin=place("shop/refund-policy", "knowledge"), suffix=".md"
