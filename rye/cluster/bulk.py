@@ -1,50 +1,26 @@
-"""Bulk requests to one index: several at once, refused documents are retried, and any other failure is an error."""
+"""Writes documents in bulk; a document that is refused is an error, unless the cluster was only busy."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from rye.cluster.client import SENDERS, Cluster
-from rye.cluster.faults import reading, shown
+from rye.cluster.client import Cluster
+from rye.cluster.faults import of_answer, shown
 from rye.errors import EnvironmentFault
 
 _BYTES: Final = 4 << 20
-"""Bytes of one request, unless one document has more."""
+_DOCUMENTS: Final = 1_000
+"""Bytes and documents of one request, at most, unless one document has more bytes."""
 
-_DOCUMENTS: Final = 10_000
 _TRIES: Final = 6
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Action(NamedTuple):
-    """A document to write, as its fields or as JSON; without either, one to delete."""
+    """A document to write; without fields, one to delete."""
 
     id: str
-    source: Mapping[str, Any] | str | None
-
-    def lines(self) -> str:
-        """Return the action as lines of a bulk request."""
-        if isinstance(self.source, str):
-            return f'{{"index":{{"_id":"{self.id}"}}}}\n{self.source}\n'
-        if self.source is None:
-            return f'{{"delete":{{"_id":{json.dumps(self.id)}}}}}\n'
-        return f'{{"index":{{"_id":{json.dumps(self.id)}}}}}\n{_json(self.source)}\n'
-
-
-def _json(source: Mapping[str, Any]) -> str:
-    """Return compact JSON; surrogates are escaped, because UTF-8 cannot hold them."""
-    text = _encode(source)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(source)
-    return text
+    source: Mapping[str, Any] | None
 
 
 def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable[[int], None] | None = None) -> int:
@@ -62,67 +38,46 @@ def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable
     Raises:
         EnvironmentFault: The cluster refused a document, or could not be asked.
     """
-    count, pending = 0, deque[Future[int]]()
-    with ThreadPoolExecutor(SENDERS, thread_name_prefix="rye-bulk") as pool:
-        try:
-            for request in _requests(actions):
-                if len(pending) >= 2 * SENDERS:
-                    count += pending.popleft().result()
-                    if done:
-                        done(count)
-                pending.append(pool.submit(_send, cluster, alias, request))
-            while pending:
-                count += pending.popleft().result()
-                if done:
-                    done(count)
-        finally:
-            for future in pending:
-                future.cancel()
+    from opensearchpy.helpers import streaming_bulk
+
+    rows = (
+        {"_op_type": "delete", "_id": each.id}
+        if each.source is None
+        else {"_op_type": "index", "_id": each.id, "_source": each.source}
+        for each in actions
+    )
+    count = 0
+    with cluster.faults():
+        for count, (_, answer) in enumerate(
+            streaming_bulk(
+                cluster.client,
+                rows,
+                chunk_size=_DOCUMENTS,
+                max_chunk_bytes=_BYTES,
+                raise_on_error=False,
+                max_retries=_TRIES,
+                initial_backoff=1,
+                index=alias,
+                require_alias="true",
+            ),
+            1,
+        ):
+            _check(cluster, next(iter(answer.values())))
+            if done:
+                done(count)
     return count
 
 
-def _requests(actions: Iterable[Action]) -> Iterator[list[str]]:
-    """Yield the lines of actions, as many as one request takes."""
-    request, size = list[str](), 0
-    for action in actions:
-        lines = action.lines()
-        if request and (size + len(lines) > _BYTES or len(request) >= _DOCUMENTS):
-            yield request
-            request, size = [], 0
-        request.append(lines)
-        size += len(lines)
-    if request:
-        yield request
-
-
-def _send(cluster: Cluster, alias: str, request: list[str]) -> int:
-    """Send one request, and retry what the cluster refused because it was busy."""
-    left, params = request, {"require_alias": "true", "filter_path": "errors,items.*.status,items.*.error"}
-    for attempt in range(_TRIES):
-        with cluster.faults(), reading():
-            answer = cluster.client.bulk(body="".join(left), index=alias, params=params)
-            if not answer["errors"]:
-                return len(request)
-            rows = [next(iter(item.values())) for item in answer["items"]]
-            wrong = [row for row in rows if row["status"] >= 300 and row["status"] not in (404, 429)]
-            gone = [row for row in rows if row["status"] == 404 and "error" in row]  # the alias, not a document
-            for row in (*gone, *wrong):
-                raise _refused(cluster, row)
-            left = [lines for lines, row in zip(left, rows, strict=True) if row["status"] == 429]
-        if not left:
-            return len(request)
-        time.sleep(0.25 * 2**attempt)
-    message = f"{cluster.address} refused {len(left)} documents again and again: it has too much to do"
-    raise EnvironmentFault("cluster-busy", message, hint="try again later, or give its nodes more heap")
-
-
-def _refused(cluster: Cluster, row: Mapping[str, Any]) -> EnvironmentFault:
-    """Return the error of a document that was not written."""
-    from rye.cluster.faults import of_answer
-
-    error = row.get("error")
+def _check(cluster: Cluster, row: Mapping[str, Any]) -> None:
+    """Refuse the answer to one document that was not written, or that is no answer."""
+    status, error = row.get("status"), row.get("error")
+    if not error and isinstance(status, int) and (status < 300 or status == 404):  # what is to go may be gone
+        return
     kind = error.get("type") if isinstance(error, dict) else ""
     if kind == "index_not_found_exception":
         message = f"the unfinished index of {cluster.address} was removed while it was written"
-        return EnvironmentFault("publish-busy", message, hint="publish again, and from one place at a time")
-    return of_answer(cluster.address, row.get("status"), {"error": error}, shown(cluster.health()))
+        raise EnvironmentFault("publish-busy", message, hint="publish again, and from one place at a time")
+    if status == 429:
+        message = f"{cluster.address} refused a document again and again: it has too much to do"
+        raise EnvironmentFault("cluster-busy", message, hint="try again later, or give its nodes more heap")
+    raise of_answer(cluster.address, status, {"error": error}, shown(cluster.health()))

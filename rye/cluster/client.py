@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rye.cluster.conditions import Clause
 from rye.cluster.faults import LOGIN, TOO_MANY, of_answer, of_connection, reading, reason_of, shown
 from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
 
@@ -124,14 +123,27 @@ class Cluster:
         """
         try:
             from opensearchpy import OpenSearch
+            from opensearchpy.serializer import JSONSerializer
         except ImportError:
             hint = "install it: pip install 'rye-search[cluster]'"
             raise UnavailableError("no-cluster-client", "opensearch-py is not installed", hint=hint) from None
+
+        class Serializer(JSONSerializer):
+            def dumps(self, data: Any) -> str:
+                """Return JSON; halves of characters are escaped, because UTF-8 cannot hold them."""
+                text = str(super().dumps(data))
+                try:
+                    text.encode("utf-8")
+                except UnicodeEncodeError:
+                    return json.dumps(data)
+                return text
+
         client = OpenSearch(
             [{"host": host.strip("[]"), "port": port} for host, port in self.address.hosts],
             use_ssl=self.address.secure,
             verify_certs=True,
             timeout=TIMEOUT,
+            serializer=Serializer(),
             pool_maxsize=2 * SENDERS,
             max_retries=max(3, len(self.address.hosts)),
             retry_on_timeout=True,
@@ -243,7 +255,7 @@ class Cluster:
         message = f"{self.address} cannot answer in full: {shown(why)}"
         raise EnvironmentFault("cluster-incomplete", message, hint=self.health())
 
-    def count(self, index: str, clauses: Sequence[Clause]) -> list[int]:
+    def count(self, index: str, clauses: Sequence[Mapping[str, Any]]) -> list[int]:
         """Return how many documents each clause matches."""
         counting = {"size": 0, "track_total_hits": True}
         answers = self.searches(index, [{"query": {"bool": {"filter": [clause]}}} | counting for clause in clauses])

@@ -1,8 +1,8 @@
-"""What a cluster keeps: the settings and mappings of both indexes, and one document per item.
+"""What a cluster keeps: the settings and mapping of an index, and one document for each item.
 
 Words are cut by rye alone. A text travels as its terms, ``file|filesystem system`` being ``file`` and a joined form at
-one position and ``system`` at the next; the cluster's analyzer only splits at spaces and bars. Positions are kept,
-norms are not: lengths are fields of their own, so that scores can be computed as :mod:`rye.search.score` does.
+one position and ``system`` at the next; the cluster's analyzer only splits at spaces and bars. Beside the words of a
+field, ``t_NAME``, stand their stems at the same positions, ``s_NAME``.
 """
 
 from __future__ import annotations
@@ -11,96 +11,76 @@ import base64
 import hashlib
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final
 
 import numpy as np
 
-from rye.cluster import edges
 from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.index import analysis, schema
 from rye.index.arrays import Bools, Ints
 from rye.index.docvalues import name_key
-from rye.index.postings import POSITION_BITS
-from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Version
+from rye.index.references import BY_NAME, TYPE_BITS, TYPED, Lookup, key_of, name_of
+from rye.index.relations import Edge
+from rye.index.schema import (
+    SEPARATOR,
+    TEXT_FIELDS,
+    TYPE_NAMES,
+    TYPE_NUMBER,
+    ItemPlace,
+    Version,
+    keyword_columns,
+    keyword_terms,
+    sort_time,
+    text_columns,
+)
 from rye.index.segment import Segment
+from rye.items.model import Item
 from rye.search.fields import kind_of
 
-FORMAT = 9
+FORMAT: Final = 10
 """The version of the documents; a registry in another version has to be published again."""
 
-_BLOCK = 1_000
-"""Documents whose words are put together at a time: of 4,000 at once, each takes 1.4 times as long (1.5 ms for 1.1)."""
-
-_LONGEST = 1_000_000
+_LONGEST: Final = 1_000_000
 """The longest term, in characters, that the cluster does not split."""
 
-_FIELD_MASK = (1 << FIELD_BITS) - 1
-
-
-_ANALYSIS = {
-    "tokenizer": {
-        "spaces": {"type": "whitespace", "max_token_length": _LONGEST},
-        "signs": {"type": "char_group", "tokenize_on_chars": [" ", "|"], "max_token_length": _LONGEST},
-    },
+_ANALYSIS: Final = {
+    "tokenizer": {"spaces": {"type": "whitespace", "max_token_length": _LONGEST}},
     "filter": {"bars": {"type": "pattern_capture", "preserve_original": False, "patterns": ["([^|]+)"]}},
-    "analyzer": {
-        "terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]},
-        "words": {"type": "custom", "tokenizer": "signs"},
-    },
+    "analyzer": {"terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]}},
 }
-"""Terms are split at spaces, each with the joined forms at its place behind bars; in the field of all, at both."""
+"""Terms are split at spaces, each with the joined forms at its place behind bars."""
 
 
 def settings(shards: int, replicas: int) -> dict[str, Any]:
-    """Return the settings and mappings of the index of items."""
-    text = {"type": "text", "analyzer": "terms", "norms": False}
-    linear = {"type": "scripted", "script": {"source": "return query.boost * doc.freq;"}}
-    placed = {"similarity": "linear", "copy_to": ["all"], "position_increment_gap": analysis.VALUE_GAP}
-    keyword, integer = {"type": "keyword"}, {"type": "integer"}
+    """Return the settings and mapping of an index."""
+    text = {"type": "text", "analyzer": "terms", "position_increment_gap": analysis.VALUE_GAP}
+    keyword, integer, binary = ({"type": kind} for kind in ("keyword", "integer", "binary"))
     unread = keyword | {"index": False, "doc_values": False}
+    # nothing is durable before the flush at the end, and nothing before it serves
+    sizes = {"number_of_shards": shards, "number_of_replicas": replicas, "refresh_interval": "-1"}
     return {
         "settings": {
-            "index": _size(shards, replicas) | {"similarity": {"linear": linear}},
+            "index": sizes | {"max_result_window": 100_000, "translog.durability": "async"},
             "analysis": _ANALYSIS,
         },
         "mappings": {
             "dynamic": "strict",
             "properties": {
-                **{f"t_{name}": text | placed for name in TEXT_FIELDS},
-                **{f"n_{name}": integer for name in TEXT_FIELDS},
-                "all": text | {"analyzer": "words", "index_options": "docs", "similarity": "boolean"},
+                **{f"{kind}_{name}": text for name in TEXT_FIELDS for kind in "ts"},
                 **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
-                "root": integer,
-                "kind": integer,
-                "priority": integer,
+                **dict.fromkeys(("root", "priority"), integer),
+                **dict.fromkeys(("raw", "skill"), unread),
+                **dict.fromkeys(("raw64", "detached", "list"), binary),
+                **dict.fromkeys(("refers", "called"), keyword),
                 "time": {"type": "double"},
-                "raw": unread,
-                "raw64": {"type": "binary"},
-                "detached": {"type": "binary"},
-                "skill": unread,
                 **VECTOR_FIELDS,
-                **edges.FIELDS,
             },
         },
     }
-
-
-def word_settings(replicas: int) -> dict[str, Any]:
-    """Return the settings and mappings of the dictionary."""
-    keyword, number = {"type": "keyword"}, {"type": "integer", "index": False}
-    words = {"word": keyword, "stem": keyword | {"doc_values": False}, "df": number, "fields": number}
-    lists = {"list": {"type": "binary", "store": True}}  # the signed list of a root is a document here, without a word
-    # half of the work of a first publish is the dictionary: nothing is kept of it that is not looked up
-    mappings = {"dynamic": "strict", "_source": {"enabled": False}, "properties": words | lists}
-    return {"settings": {"index": _size(1, replicas)}, "mappings": mappings}
-
-
-def _size(shards: int, replicas: int) -> dict[str, Any]:
-    sizes = {"number_of_shards": shards, "number_of_replicas": replicas}
-    # nothing is durable before the flush at the end, and nothing before it serves
-    return sizes | {"refresh_interval": "-1", "max_result_window": 100_000, "translog.durability": "async"}
 
 
 def number_key(value: float) -> str:
@@ -138,82 +118,78 @@ def _order_keys(entry: str) -> tuple[str, ...]:
     return ()
 
 
-def documents(segment: Segment, docs: Ints) -> Iterator[dict[str, Any]]:
-    """Yield what a cluster is given of some documents of a segment: all but bytes, root, owner and states.
+@lru_cache(1 << 16)
+def _spelled(chunk: str) -> tuple[str, str]:
+    """Return the terms of a chunk as the cluster splits them, and their stems."""
+    places = [[token.term for token in tokens] for _, tokens in groupby(_in_order(chunk), attrgetter("offset"))]
+    return (
+        " ".join("|".join(terms) for terms in places),
+        " ".join("|".join(dict.fromkeys(map(analysis.stem, terms))) for terms in places),
+    )
 
-    Words are taken from the postings: they were cut when the item was indexed.
+
+def _in_order(chunk: str) -> list[analysis.Token]:
+    return sorted(analysis.analyze_chunk(chunk), key=attrgetter("offset"))
+
+
+def _texts(item: Item) -> Iterator[tuple[str, list[str]]]:
+    """Yield each text field of a document that has any word, and its values as the cluster splits them."""
+    for number, values, _ in text_columns([item]):
+        spelled = [[_spelled(chunk) for chunk in analysis.chunks(analysis.normalize(value))] for value in values]
+        spelled = [pairs for pairs in spelled if pairs]
+        if spelled:
+            for at, kind in enumerate("ts"):
+                yield f"{kind}_{TEXT_FIELDS[number]}", [" ".join(pair[at] for pair in pairs) for pairs in spelled]
+
+
+def _entries(item: Item, place: ItemPlace, signer: str) -> list[str]:
+    """Return the keyword terms of an item."""
+    columns = [(key, values) for key, values, _ in keyword_columns([item], [place])]
+    own = {"key": f"{item.type}:{item.id}", "path": place.path, "id": item.id, "name": item.name, "title": item.title}
+    columns += [(key, [value]) for key, value in own.items()]
+    found = [term for key, values in columns for term in keyword_terms(key, list(filter(None, values)))]
+    found += [f"signer{SEPARATOR}{signer}"] if signer else []
+    return [entry for entry in dict.fromkeys(found) if entry[-1] != SEPARATOR]
+
+
+def document(item: Item, place: ItemPlace, signer: str, edges: Sequence[Edge]) -> dict[str, Any]:
+    """Return what a cluster is given of an item: all but bytes, root, owner, states and vectors.
 
     Args:
-        segment: The segment.
-        docs: Their numbers, ascending.
+        item: The item.
+        place: Where its file is.
+        signer: The fingerprint that its signature names; empty for none.
+        edges: What it refers to.
     """
-    for start in range(0, len(docs), _BLOCK):
-        block = docs[start : start + _BLOCK]
-        texts, entries = _texts(segment, block), _entries(segment, block)
-        for doc, relations in zip(block.tolist(), edges.fields_of(segment, block), strict=True):
-            item_id, time = segment.ids[doc], float(segment.times[doc])
-            kind = int(segment.types[doc])
-            source: dict[str, Any] = {"id": item_id, "type": TYPE_NAMES[kind], "kind": kind}
-            source |= relations
-            source["path"], source["by_name"] = segment.paths.of(doc, item_id), name_key(item_id)
-            for number, values in texts.get(doc, ()):
-                if size := int(segment.lengths[number, doc]):
-                    source[f"t_{TEXT_FIELDS[number]}"] = values
-                    source[f"n_{TEXT_FIELDS[number]}"] = size
-            source["entry"] = [entry for entry in entries.get(doc, ()) if entry[-1] != SEPARATOR]
-            if signer := segment.evidence[doc].fingerprint:
-                source["entry"].append(f"signer{SEPARATOR}{signer}")
-            source["order"] = sorted({key for entry in source["entry"] for key in _order_keys(entry)})
-            if not math.isnan(time):
-                source["time"] = time
-            yield source
+    entries = _entries(item, place, signer)
+    time = sort_time(item.updated, item.created)
+    return {
+        **dict(_texts(item)),
+        "id": item.id,
+        "type": str(item.type),
+        "path": place.path,
+        "by_name": name_key(item.id),
+        "entry": entries,
+        "order": sorted({key for entry in entries for key in _order_keys(entry)}),
+        "called": called(item),
+        "refers": list(dict.fromkeys(word for edge in edges for word in words(edge.lookups))),
+        **({} if math.isnan(time) else {"time": time}),
+    }
 
 
-def _texts(segment: Segment, docs: Ints) -> dict[int, list[tuple[int, list[str]]]]:
-    """Return the fields of some documents, by number, and the values of each as the cluster splits them."""
-    wanted = np.zeros(segment.docs, bool)
-    wanted[docs] = True
-    chosen = np.flatnonzero(wanted[segment.places(slice(None))[0]])
-    if not len(chosen):
-        return {}
-    owners = np.searchsorted(segment.term_postings, chosen.astype(segment.term_postings.dtype), side="right") - 1
-    terms, of_posting = np.unique(owners, return_inverse=True)
-    keys, of_token = segment.occurrences(chosen)
-    order = np.argsort(keys, kind="stable")
-    slots, places = keys[order] >> POSITION_BITS, keys[order] & ((1 << POSITION_BITS) - 1)
-    steps = np.diff(places, prepend=0)
-    first = np.diff(slots, prepend=-1) != 0  # the first term of a field
-    value = first | (steps >= analysis.VALUE_GAP)  # the first term of a value
-    words = segment.terms.take(terms)
-    # the word of each token behind a bar where it is at the place of the one before, else behind a space
-    spellings = np.asarray([*(f" {word}" for word in words), *(f"|{word}" for word in words), *words], object)
-    kinds = np.where(value, 2, np.where(steps == 0, 1, 0))
-    tokens = spellings[of_posting[of_token[order]] + kinds * len(words)].tolist()
-    starts = np.flatnonzero(value)
-    stops = [*starts[1:].tolist(), len(tokens)]
-    fields_by_doc: dict[int, list[tuple[int, list[str]]]] = {}
-    for slot, is_new, start, stop in zip(
-        slots[starts].tolist(), first[starts].tolist(), starts.tolist(), stops, strict=True
-    ):
-        fields = fields_by_doc.setdefault(slot >> FIELD_BITS, [])
-        if is_new:
-            fields.append((slot & _FIELD_MASK, []))
-        fields[-1][1].append("".join(tokens[start:stop]))
-    return fields_by_doc
+def words(lookups: Iterable[Lookup]) -> list[str]:
+    """Return the words by which references are looked up: how to look, and the key in 16 digits."""
+    return [f"{how}{key:016x}" for how, key in lookups]
 
 
-def _entries(segment: Segment, docs: Ints) -> dict[int, list[str]]:
-    """Return the keyword terms of some documents, in their order."""
-    wanted = np.zeros(segment.docs, bool)
-    wanted[docs] = True
-    at = np.flatnonzero(wanted[segment.keyword_owners[:]])
-    numbers = np.searchsorted(segment.keyword_bounds, at.astype(segment.keyword_bounds.dtype), side="right") - 1
-    distinct, which = np.unique(numbers, return_inverse=True)
-    texts = segment.keywords.take(distinct)
-    by_doc: dict[int, list[str]] = {}
-    for doc, number in zip(segment.keyword_owners[at].tolist(), which.tolist(), strict=True):
-        by_doc.setdefault(doc, []).append(texts[number])
-    return by_doc
+def called(item: Item) -> list[str]:
+    """Return the words by which references find an item: its id and its name, with its type and without."""
+    pairs = ((key_of(text, TYPE_NUMBER[item.type]), how) for text, how in ((item.id, 0), (name_of(item.id), BY_NAME)))
+    return words(
+        lookup
+        for key, how in pairs
+        for lookup in (Lookup(how, key >> TYPE_BITS << TYPE_BITS), Lookup(how | TYPED, key))
+    )
 
 
 def as_text(data: bytes) -> dict[str, str]:
@@ -241,52 +217,6 @@ def as_bytes(source: Mapping[str, Any]) -> bytes:
         return base64.b64decode(encoded, validate=True)
     message = "a document has no bytes"
     raise ValueError(message)
-
-
-class Word(NamedTuple):
-    """In how many items a word stands, and in which fields, one bit each."""
-
-    df: int
-    fields: int
-
-
-def words_of(source: Mapping[str, Any]) -> dict[str, int]:
-    """Return the words of a document on a cluster, each with its fields, one bit each."""
-    words: dict[str, int] = {}
-    for number, name in enumerate(TEXT_FIELDS):
-        for value in source.get(f"t_{name}", ()):
-            for word in value.replace("|", " ").split():
-                words[word] = words.get(word, 0) | 1 << number
-    return words
-
-
-def word_counts(segment: Segment, docs: Bools) -> dict[str, Word]:
-    """Return the words of some documents of a segment.
-
-    Args:
-        segment: The segment.
-        docs: Shape ``(docs,)``: which documents.
-    """
-    owners, fields = segment.places(slice(None))
-    chosen = docs[owners]
-    if not chosen.any():
-        return {}
-    bounds: Ints = segment.term_postings.astype(np.int64)
-    terms = np.repeat(np.arange(len(segment.terms)), bounds[1:] - bounds[:-1])[chosen]
-    owners, fields = owners[chosen], 1 << fields[chosen]
-    is_first = np.diff(terms, prepend=-1) != 0
-    starts = np.flatnonzero(is_first)
-    # postings are in the order of term, document and field: a pair of term and document begins where either changes
-    pairs = is_first | (np.diff(owners, prepend=-1) != 0)
-    df, bits = np.add.reduceat(pairs, starts, dtype=np.int64), np.bitwise_or.reduceat(fields, starts)
-    words = segment.terms.take(terms[starts])
-    return {word: Word(*row) for word, *row in zip(words, df.tolist(), bits.tolist(), strict=True)}
-
-
-def word_id(word: str) -> str:
-    """Return what the dictionary calls a word; ids have a greatest length there."""
-    digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
-    return base64.urlsafe_b64encode(digest[:15]).decode("ascii")  # 20 characters that the cluster keeps as 15 bytes
 
 
 def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], states: Mapping[str, Bools]) -> list[str]:

@@ -1,7 +1,7 @@
-"""The generations of a registry: two indexes each, made beside those that serve, and swapped in at once.
+"""The generations of a registry: an index each, ``NAME-DIGITS``, made beside the one that serves and swapped in.
 
-``NAME-DIGITS`` has the items, ``NAME-DIGITS-words`` the dictionary. While they are written, each has an alias that
-ends with ``-write``: requests name that alias and demand that it exists. Then writes to them are blocked for good.
+While an index is written it has an alias that ends with ``-write``: requests name that alias and demand that it exists.
+Then writes to it are blocked for good.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from rye.cluster.client import Cluster
-from rye.cluster.compiler import STORED_SCRIPTS
-from rye.cluster.documents import settings, word_settings
+from rye.cluster.documents import settings
 from rye.cluster.faults import reading, shown
-from rye.cluster.frequency import script_id
 from rye.cluster.published import Notes
 from rye.errors import EnvironmentFault, RyeError
 
@@ -26,11 +24,6 @@ WAIT: Final = 60.0
 
 _REINDEX: Final = 3_600
 """Seconds that the cluster may take to copy documents to another number of shards, or to merge segments."""
-
-
-def words_of(index: str) -> str:
-    """Return the dictionary of a generation."""
-    return f"{index}-words"
 
 
 class Generations:
@@ -43,7 +36,7 @@ class Generations:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._name = cluster.address.name
-        self._own = re.compile(rf"{re.escape(self._name)}-[0-9a-f]{{16}}(?:-words)?")
+        self._own = re.compile(rf"{re.escape(self._name)}-[0-9a-f]{{16}}")
         self.unfinished = ""
 
     def new_name(self) -> str:
@@ -60,33 +53,23 @@ class Generations:
             sizes = self._cluster.client.indices.get_settings(index=index)[index]["settings"]["index"]
             return int(sizes["number_of_shards"]), int(sizes["number_of_replicas"])
 
-    def make(self, new: str, base: str, *, shards: int | None, replicas: int | None, fresh_words: bool) -> None:
-        """Make the indexes of a generation, with all that is in the one before.
+    def make(self, new: str, base: str, *, shards: int | None, replicas: int | None) -> None:
+        """Make the index of a generation, with all that is in the one before.
 
         Args:
             new: Its name.
             base: The generation before; empty for none.
-            shards: Pieces of the index of items; None for as many as there were, else one.
+            shards: Pieces of the index; None for as many as there were, else one.
             replicas: Further copies of each piece; None for as many as there were. An index that is filled from
                 nothing gets them at the end.
-            fresh_words: Whether the dictionary begins empty.
         """
-        client = self._cluster.client
-        with self._cluster.faults():
-            for script, text in STORED_SCRIPTS.items():
-                client.put_script(id=script_id(script), body={"script": {"lang": "painless", "source": text}})
         before, copies = self._sizes(base) if base else (0, 0)
-        copies = copies if replicas is None else replicas
         if base and shards in (None, before):
-            self._clone(base, new, copies)
-        else:
-            self._create(new, settings(shards or before or 1, 0))
-            if base:
-                self._copy(base, new)
-        if base and not fresh_words:
-            self._clone(words_of(base), words_of(new), copies)
-        else:
-            self._create(words_of(new), word_settings(0))
+            self._clone(base, new, copies if replicas is None else replicas)
+            return
+        self._create(new, settings(shards or before or 1, 0))
+        if base:
+            self._copy(base, new)
 
     def _create(self, index: str, shape: dict[str, Any]) -> None:
         with self._cluster.faults():
@@ -110,12 +93,11 @@ class Generations:
 
     def merge(self, index: str) -> None:
         """Let the cluster make one segment of each shard of a generation: it is searched in half the time."""
-        names = f"{index},{words_of(index)}"
         with self._cluster.faults():
             self._cluster.client.indices.forcemerge(
-                index=names, params={"max_num_segments": 1, "request_timeout": _REINDEX}
+                index=index, params={"max_num_segments": 1, "request_timeout": _REINDEX}
             )
-            self._cluster.client.indices.refresh(index=names)
+            self._cluster.client.indices.refresh(index=index)
 
     def note(self, index: str, notes: Notes) -> None:
         """Write the notes of a generation."""
@@ -133,11 +115,11 @@ class Generations:
         if replicas is None and like is None:
             return
         wanted = replicas if replicas is not None else self._sizes(like)[1] if like else 1
-        if wanted == self._sizes(index)[1] == self._sizes(words_of(index))[1]:
+        if wanted == self._sizes(index)[1]:
             return
         body = {"index": {"number_of_replicas": wanted}}
         with self._cluster.faults():
-            self._cluster.client.indices.put_settings(index=f"{index},{words_of(index)}", body=body)
+            self._cluster.client.indices.put_settings(index=index, body=body)
         if like is None:
             self.wait(index)
 
@@ -148,7 +130,7 @@ class Generations:
             EnvironmentFault: ``cluster-red``: a part of it is on no node.
         """
         until = time.monotonic() + WAIT
-        while (status := self._cluster.status(f"{index},{words_of(index)}")) != "green" and time.monotonic() < until:
+        while (status := self._cluster.status(index)) != "green" and time.monotonic() < until:
             time.sleep(0.1)
         if status in ("red", ""):
             message = f"a part of the new generation of {self._cluster.address} is on no node"
@@ -160,28 +142,29 @@ class Generations:
     def serve(self, old: str, new: str) -> None:
         """Let the registry's name stand for another generation, in one step, if it still stands for the old one."""
         client = self._cluster.client
-        actions: list[dict[str, Any]] = [{"add": {"index": new, "alias": self._name}}]
-        actions += [{"remove": {"index": index, "alias": f"{index}-write"}} for index in (new, words_of(new))]
+        actions: list[dict[str, Any]] = [
+            {"add": {"index": new, "alias": self._name}},
+            {"remove": {"index": new, "alias": f"{new}-write"}},
+        ]
         if old:
             actions.insert(0, {"remove": {"index": old, "alias": self._name, "must_exist": True}})
         with self._cluster.faults():
-            client.indices.flush(index=f"{new},{words_of(new)}", params={"wait_if_ongoing": "true"})
-            client.indices.put_settings(index=f"{new},{words_of(new)}", body={"index.blocks.write": True})
+            client.indices.flush(index=new, params={"wait_if_ongoing": "true"})
+            client.indices.put_settings(index=new, body={"index.blocks.write": True})
             client.indices.update_aliases(body={"actions": actions})
 
     def discard(self, new: str) -> None:
         """Remove an unfinished generation; a cluster that refuses is ignored."""
         with suppress(RyeError), self._cluster.faults():
-            names, params = f"{new},{words_of(new)}", {"ignore_unavailable": "true", "ignore": (404,)}
-            self._cluster.client.indices.delete(index=names, params=params)
+            params = {"ignore_unavailable": "true", "ignore": (404,)}
+            self._cluster.client.indices.delete(index=new, params=params)
 
     def sweep(self, kept: Collection[str]) -> None:
         """Remove all generations but those kept, also what killed publishers left."""
-        wanted = {*kept, *map(words_of, kept)}
         with self._cluster.faults():
             indexes = self._cluster.client.indices.get(
                 index=f"{self._name}-*", params={"filter_path": "*.settings.index.uuid"}
             )
-            gone = [index for index in indexes if self._own.fullmatch(index) and index not in wanted]
+            gone = [index for index in indexes if self._own.fullmatch(index) and index not in kept]
             if gone:
                 self._cluster.client.indices.delete(index=",".join(gone))

@@ -1,6 +1,6 @@
 """The signed lists of a registry on a cluster: they are published with the items, and the reader checks them.
 
-A list goes to the dictionary's index as one document. Its signatures are checked here, with the keys that count for
+A list is a document beside those of the items. Its signatures are checked here, with the keys that count for
 the registry. Which roots it is for is the word of the cluster.
 """
 
@@ -105,13 +105,13 @@ def _is_as(row: ListedItem | None, digest: str) -> bool:
 
 
 def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str, str]:
-    """Return those documents of lists that an index of words holds, as they were sent."""
+    """Return those documents of lists that an index holds, as they were sent."""
     if not names:
         return {}
-    body = {"query": {"ids": {"values": list(names)}}, "size": len(names), "stored_fields": ["list"]}
+    body = {"query": {"ids": {"values": list(names)}}, "size": len(names), "_source": ["list"]}
     answer = cluster.search(index, body)
     with cluster.faults(), reading():
-        return {str(hit["_id"]): str(hit["fields"]["list"][0]) for hit in answer["hits"]["hits"]}
+        return {str(hit["_id"]): str(hit["_source"]["list"]) for hit in answer["hits"]["hits"]}
 
 
 def _content(text: str, room: int) -> bytes:
@@ -252,7 +252,7 @@ class RegistryLists:
         known = [(note, covered) for note, covered in known if covered]
         self.held: list[HeldList] = []
         if known:
-            texts = documents_of(cluster, snapshot.words, [note.document for note, _ in known])
+            texts = documents_of(cluster, snapshot.items, [note.document for note, _ in known])
             counts, room = Counter(at for _, covered in known for at in covered), 2 * MAX_SPACE_LIST
             for note, covered in known:
                 text = "" if max(map(counts.__getitem__, covered)) > 1 else texts.get(note.document)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rye.cluster.bulk import Action
-from rye.cluster.documents import Word, as_text, documents, marks_of, word_counts
+from rye.cluster.documents import as_text, document, marks_of
 from rye.cluster.lists import OwnList, own_lists
 from rye.cluster.published import Owned
 from rye.cluster.roots import RootFacts
@@ -20,13 +19,17 @@ from rye.cluster.vectors import ItemVectors
 from rye.errors import EnvironmentFault, ItemError
 from rye.index.arrays import Bools
 from rye.index.reader import Part, Reader
+from rye.index.references import beside
+from rye.index.relations import edges_of
+from rye.index.schema import TYPE_NAMES, ItemPlace
 from rye.index.store import Snapshot
+from rye.items.model import ItemType
 from rye.items.scope import EVERY_SCOPE, Scope
 from rye.search.predicates import States, in_scope
 from rye.spaces.model import Root
-from rye.spaces.read import FolderReader, Read, is_detached, skill_of
-from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURE
+from rye.spaces.read import FolderReader, Read
+from rye.spaces.signed import read_item
+from rye.trust.list import Skill, SkillFolder
 
 STATES = ("shadowed", "shadowing", "signed")
 """States of items that a cluster is told, as it cannot find them itself."""
@@ -59,6 +62,7 @@ class LocalItems:
         self.vectors = vectors
         self._told = {name: states.having(name) for name in STATES}
         self._states = self._told | ({vectors.state: vectors.having()} if vectors else {})
+        self._skills: dict[str, SkillFolder] = {}
         self.marks: dict[str, int] = dict(self._marks())
 
     def _marks(self) -> Iterator[tuple[str, int]]:
@@ -119,15 +123,6 @@ class LocalItems:
         """Return type and id of a document."""
         return self._reader.key_of(doc)
 
-    def words(self, marks: Collection[str]) -> dict[str, Word]:
-        """Return the words of some items."""
-        words: dict[str, Word] = {}
-        for part, wanted in self._by_part(marks):
-            for word, count in word_counts(part.segment, wanted).items():
-                before = words.get(word)
-                words[word] = Word(before.df + count.df, before.fields | count.fields) if before else count
-        return words
-
     def documents(self, marks: Collection[str], numbers: Mapping[RootFacts, int]) -> Iterator[Action]:
         """Yield the documents of some items.
 
@@ -141,17 +136,16 @@ class LocalItems:
         mark_of, files = {self.marks[mark]: mark for mark in marks}, FolderReader()
         try:
             for part, wanted in self._by_part(marks):
-                number = numbers[RootFacts.of(part.root, self._owner)]
-                docs = np.flatnonzero(wanted)
-                for local, indexed in zip(docs.tolist(), documents(part.segment, docs), strict=True):
-                    mark = mark_of[local + part.base]
-                    place = {"mark": mark, "owner": self._owner, "root": number, "priority": part.root.priority}
-                    source = indexed | place | self._bytes(part, local, indexed["path"], files.read)
-                    if states_of := [name for name, mask in self._told.items() if mask[local + part.base]]:
+                shared = {"owner": self._owner, "root": numbers[RootFacts.of(part.root, self._owner)]}
+                for local in np.flatnonzero(wanted).tolist():
+                    doc = local + part.base
+                    source = {"mark": mark_of[doc], "priority": part.root.priority} | shared
+                    source |= self._document(part, local, files.read)
+                    if states_of := [name for name, mask in self._told.items() if mask[doc]]:
                         source["state"] = states_of
                     if self.vectors:
-                        source |= self.vectors.fields(local + part.base)
-                    yield Action(mark, source)
+                        source |= self.vectors.fields(doc)
+                    yield Action(mark_of[doc], source)
         finally:
             files.close()
 
@@ -163,19 +157,26 @@ class LocalItems:
             if here.any():
                 yield part, here
 
-    def _bytes(self, part: Part, local: int, path: str, read: Read) -> dict[str, Any]:
-        """Return the bytes of an item and of its signature, which are those that were indexed."""
+    def _document(self, part: Part, local: int, read: Read) -> dict[str, Any]:
+        """Return an item with its bytes and those of its signature, which are those that were indexed."""
+        root, segment = part.root, part.segment
+        path, item_id = segment.paths[local], segment.ids[local]
+        kind = ItemType(TYPE_NAMES[segment.types[local]])
         try:
-            data = read(part.root, path)
-            signature, skill = _signature(part.root, path, read)
+            found = read_item(root, path, kind, item_id, read=read, skills=self._skills)
         except ItemError as error:
             raise _changed(part, path) from error
-        if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
+        if found.evidence.content_digest != segment.evidence.content_digest(local):
             raise _changed(part, path)
-        fields: dict[str, Any] = as_text(data)
+        place = ItemPlace(root.space, root.bundle, path, *root.describe(path))
+        near = partial(beside, root.client, path) if root.client else None
+        edges = edges_of(found.item, found.suffix, found.data, beside=near)
+        fields = document(found.item, place, segment.evidence[local].fingerprint, edges) | as_text(found.data)
+        detached = found.detached
+        signature = detached.folder.data if isinstance(detached, Skill) else detached
         if signature is not None:
             fields["detached"] = base64.b64encode(signature).decode("ascii")
-        return fields | ({"skill": skill} if skill else {})
+        return fields | ({"skill": detached.folder.id} if isinstance(detached, Skill) and signature is not None else {})
 
 
 def select_items(snapshots: Sequence[tuple[Root, Snapshot]], scopes: Sequence[Scope]) -> Reader:
@@ -192,17 +193,6 @@ def select_items(snapshots: Sequence[tuple[Root, Snapshot]], scopes: Sequence[Sc
 def digest_of(marks: Collection[str]) -> str:
     """Return the SHA-256 hex of some marks, in whatever order they are."""
     return hashlib.sha256("".join(sorted(marks)).encode()).hexdigest()
-
-
-def _signature(root: Root, path: str, read: Callable[[Root, str], bytes]) -> tuple[bytes | None, str]:
-    """Return the signature file of an item if it has one, and the skill that it is signed with."""
-    skill = skill_of(root, path) if root.client else ""
-    if not skill and not is_detached(path):
-        return None, ""
-    place = f"{skill}/{SKILL_SIGNATURE}" if skill else f"{path}{DETACHED_SUFFIX}"
-    if not os.path.isfile(root.path / place) or os.path.islink(root.path / place):  # noqa: PTH113, PTH114 - never raise
-        return None, ""
-    return read(root, place), skill
 
 
 def _changed(part: Part, path: str) -> EnvironmentFault:

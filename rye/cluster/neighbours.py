@@ -6,14 +6,15 @@ The cluster says where to look, and which items exist. Every reference that is s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
-from rye.cluster import edges
-from rye.cluster.conditions import Clause, all_of, cannot, none_of
+from rye.cluster.documents import called, words
 from rye.cluster.faults import reading
-from rye.cluster.generation import Generation, marked
-from rye.cluster.hits import TIES, FetchedHits, Row
+from rye.cluster.hits import TIES, FetchedHits, Generation, Row, marked
+from rye.cluster.query import Clause, all_of, cannot, none_of
 from rye.index.reader import Reader
-from rye.index.relations import Edge
+from rye.index.references import beside
+from rye.index.relations import Edge, edges_of
 from rye.search.graph import MAX_CANDIDATES, Direction
 
 MOST_RELATED = 2_000
@@ -61,25 +62,25 @@ class Neighbours:
         """Add what some items refer to, what refers to them, and all else that their references may name."""
         names = set[str]()
         if direction is not Direction.OUT:
-            names = {word for row in last for word in edges.called_of(row.read.item)}
+            names = {word for row in last for word in called(row.read.item)}
             for some in _pieces(names):
                 self._fetch({"terms": {"refers": some}})
         marks = {row.mark for row in last} if direction is not Direction.IN else set[str]()
         asked = set[str]()
         for mark, row in self._known.items():
             for edge in self._edges_of(row):
-                found = edges.words(edge.lookups)
+                found = words(edge.lookups)
                 if mark in marks or not names.isdisjoint(found):
                     asked.update(found)
         for some in _pieces(asked):
             self._fetch_called(some)
 
-    def _fetch_called(self, words: list[str]) -> None:
+    def _fetch_called(self, names: list[str]) -> None:
         """Add the first items of each name: so many that it is known which are listed, and whether there are more."""
         first = {"size": MAX_CANDIDATES + 1, "_source": False, "docvalue_fields": ["mark"]}
         first["sort"] = [{name: "asc"} for name in TIES]
-        values = {"terms": {"field": "called", "include": words, "size": len(words)}}
-        body = {"query": {"terms": {"called": words}}, "size": 0}
+        values = {"terms": {"field": "called", "include": names, "size": len(names)}}
+        body = {"query": {"terms": {"called": names}}, "size": 0}
         body["aggs"] = {"values": values | {"aggs": {"first": {"top_hits": first}}}}
         answer = self._of.cluster.search(self._of.snapshot.items, body)
         with self._of.cluster.faults(), reading():
@@ -93,7 +94,9 @@ class Neighbours:
         wanted = all_of([clause, none_of(marked(list(self._known)))])
         start, total, rows = 0, 1, list[Row]()
         while start < total:
-            page, total = self._hits.ranked({"bool": {"filter": [wanted]}}, [{"mark": "asc"}], start, _FETCHED)
+            body = {"query": {"bool": {"filter": [wanted]}}, "sort": [{"mark": "asc"}], "from": start, "size": _FETCHED}
+            page, answer = self._hits.ask(body | {"track_total_hits": True})
+            total = int(answer["hits"]["total"]["value"])
             if len(self._known) + total > MOST_RELATED:
                 hint = "take one direction: --direction out"
                 raise cannot(f"follow references through more than {MOST_RELATED:,} items", hint)
@@ -104,7 +107,9 @@ class Neighbours:
     def _edges_of(self, row: Row) -> list[Edge]:
         """Return the references of an item, as its bytes state them."""
         if row.mark not in self._edges:
-            self._edges[row.mark] = edges.of_bytes(row.root, row.path, row.read)
+            read = row.read
+            near = partial(beside, row.root.client, row.path) if row.root.client else None
+            self._edges[row.mark] = edges_of(read.item, read.suffix, read.data, beside=near)
         return self._edges[row.mark]
 
     def _add(self, rows: Sequence[Row]) -> None:
@@ -112,7 +117,7 @@ class Neighbours:
             self._known.setdefault(row.mark, row)
 
 
-def _pieces(words: Iterable[str]) -> Iterator[list[str]]:
-    ordered = sorted(words)
+def _pieces(several: Iterable[str]) -> Iterator[list[str]]:
+    ordered = sorted(several)
     for start in range(0, len(ordered), _WORDS):
         yield ordered[start : start + _WORDS]

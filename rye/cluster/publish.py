@@ -17,19 +17,17 @@ from typing import Any, Final, NamedTuple
 from rye._report import Report
 from rye.cluster.bulk import Action, send
 from rye.cluster.client import Cluster
-from rye.cluster.conditions import WITHDRAWN
-from rye.cluster.dictionary import Dictionary
 from rye.cluster.documents import FORMAT, settings
 from rye.cluster.faults import reading
-from rye.cluster.generations import Generations, words_of
+from rye.cluster.generations import Generations
 from rye.cluster.lists import documents_of
 from rye.cluster.local_items import LocalItems, Place, digest_of
 from rye.cluster.lock import PublishLock
 from rye.cluster.published import ListNote, Notes, find_generation
+from rye.cluster.query import ITEMS, WITHDRAWN, all_of
 from rye.cluster.roots import RootFacts
 from rye.cluster.vectors import Model
 from rye.errors import ArgumentError, EnvironmentFault
-from rye.index.schema import TEXT_FIELDS
 from rye.trust.list import LIST_FILE
 
 MOST_REMOVED: Final = 0.1
@@ -219,7 +217,7 @@ class Publisher:
         if set(lists) != set(known):
             return False
         count = self._cluster.count(before.index, [{"term": {"owner": self._owner}}])[0]
-        there = documents_of(self._cluster, words_of(before.index), lists)
+        there = documents_of(self._cluster, before.index, lists)
         if count != owned.count or len(there) != len(lists):
             of_lists = f" and {len(there)} of {len(lists)} signed lists" if len(there) != len(lists) else ""
             holds = f"{count:,} of the {owned.count:,} items{of_lists} of {self._owner}"
@@ -312,7 +310,7 @@ class Publisher:
         """Refuse to remove much unless that is wanted."""
         removed, count, whose = plan.count("remove"), plan.before, f"the {plan.before:,} items of {self._owner}"
         if before.index and before.notes is None:
-            removed = count = self._cluster.count(before.index, [{"match_all": {}}])[0]
+            removed = count = self._cluster.count(before.index, [ITEMS])[0]
             whose = "the items that another version of rye published"
         if not yes and removed > MOST_REMOVED * count:
             message = f"{removed:,} of {whose} in {self._cluster.address} would be removed"
@@ -337,26 +335,18 @@ class Publisher:
         base = before if before.notes is not None else _Before("", None)
         notes = base.notes or Notes()
         shape = {"shards": options.shards, "replicas": options.replicas}
-        self._generations.make(new, base.index, **shape, fresh_words=options.repair)
+        self._generations.make(new, base.index, **shape)
         roots = _numbered(notes.roots, items.roots, self._owner)
         numbers = {facts: at for at, facts in enumerate(roots) if facts}
-        deleted = (Action(mark, None) for mark in plan.delete)
-        words = Dictionary(cluster, new)
-        if base.index and not options.repair:
-            words.take_away(base.index, plan.delete)
-        send(cluster, f"{new}-write", deleted)
+        wanted = {each.document: Action(each.document, {"list": each.text}) for each in items.lists}
+        gone = [*plan.delete, *(name for name in self._known_lists(base.notes) if name not in wanted)]
+        send(cluster, f"{new}-write", [*(Action(name, None) for name in gone), *wanted.values()])
         todo = len(plan.write)
         done = self._progress
         report = (lambda count: done(min(count, todo), todo, str(cluster.address))) if done and todo else None
         send(cluster, f"{new}-write", items.documents(plan.write, numbers), report)
         with cluster.faults():
             cluster.client.indices.refresh(index=new)
-        if options.repair:
-            words.count_all()
-        else:
-            words.add(items.words(plan.write))
-        self._send_lists(new, base, is_fresh=options.repair)
-        size = words.write(fresh=not base.index or options.repair, before=notes.words)
         owners = {**notes.owners, self._owner: items.owned()}
         lists = [note for note in notes.lists if note.owner != self._owner]
         lists += [
@@ -364,39 +354,13 @@ class Publisher:
         ]
         if not items.marks:
             del owners[self._owner]
-        notes = self._measured(
-            new, replace(notes, words=size, roots=roots, owners=owners, model=plan.model, lists=tuple(lists))
-        )
+        count, withdrawn = cluster.count(new, [ITEMS, all_of([ITEMS, WITHDRAWN])])
+        notes = Notes(count, roots, owners, withdrawn > 0, plan.model, tuple(lists))
         self._generations.note(new, notes)
         if len(plan.write) > _MERGED * notes.count:
             self._generations.merge(new)
         self._generations.set_replicas(new, options.replicas, like=base.index)
         return notes
-
-    def _send_lists(self, new: str, base: _Before, *, is_fresh: bool) -> None:
-        """Write the owner's signed lists to the words of a generation; to fresh ones those of all other owners, too."""
-        wanted = {one.document: Action(one.document, {"list": one.text}) for one in self._items.lists}
-        gone = [] if is_fresh else self._known_lists(base.notes)
-        actions = [Action(document, None) for document in gone if document not in wanted]
-        if is_fresh and base.notes:
-            others = [note.document for note in base.notes.lists if note.owner != self._owner]
-            kept = documents_of(self._cluster, words_of(base.index), others)
-            actions = [Action(document, {"list": text}) for document, text in kept.items()]
-        send(self._cluster, f"{words_of(new)}-write", [*actions, *wanted.values()])
-
-    def _measured(self, index: str, notes: Notes) -> Notes:
-        """Return notes with what is counted on the cluster, over the items of all owners."""
-        aggregations: dict[str, Any] = {"withdrawn": {"filter": WITHDRAWN}}
-        for name in TEXT_FIELDS:
-            aggregations[f"sum_{name}"] = {"sum": {"field": f"n_{name}"}}
-            aggregations[f"count_{name}"] = {"value_count": {"field": f"n_{name}"}}
-        answer = self._cluster.search(index, {"size": 0, "track_total_hits": True, "aggs": aggregations})
-        with self._cluster.faults(), reading():
-            counted = answer["aggregations"]
-            sums = [(counted[f"sum_{name}"]["value"], counted[f"count_{name}"]["value"]) for name in TEXT_FIELDS]
-            average = tuple(float(total / count) if count else 1.0 for total, count in sums)
-            size, withdrawn = int(answer["hits"]["total"]["value"]), int(counted["withdrawn"]["doc_count"]) > 0
-        return replace(notes, count=size, average=average, withdrawn=withdrawn)
 
     def _verify(self, new: str) -> None:
         """Check that the new generation is what it should be, before it serves.
@@ -413,7 +377,7 @@ class Publisher:
         if not problem and (len(marks) != len(self._items.marks) or digest_of(marks) != self._items.digest):
             problem = f"it holds {len(marks):,} of {len(self._items.marks):,} items, or others"
         lists = {one.document: one.text for one in self._items.lists}
-        if documents_of(self._cluster, words_of(new), list(lists)) != lists:
+        if documents_of(self._cluster, new, list(lists)) != lists:
             problem = problem or "a signed list is not there, or another one"
         if problem:
             message = f"the new generation of {self._cluster.address} is not what was sent: {problem}"

@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rye.cluster.client import Cluster
 from rye.cluster.documents import FORMAT
 from rye.cluster.faults import reading, shown
 from rye.cluster.roots import ClusterRoot, RootFacts, read_roots
 from rye.cluster.vectors import Model
 from rye.errors import EnvironmentFault, NotFoundError
-from rye.index.schema import TEXT_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +57,7 @@ class Notes:
     """All that is noted of one generation of a registry.
 
     Attributes:
-        count, words: How many items and words it holds.
-        average: Mean length of each text field.
+        count: How many items it holds.
         roots: Where its items were published from, by number; None for one that is no longer used.
         owners: By name.
         withdrawn: Whether some items are superseded, deprecated or yanked.
@@ -70,8 +66,6 @@ class Notes:
     """
 
     count: int = 0
-    words: int = 0
-    average: tuple[float, ...] = (1.0,) * len(TEXT_FIELDS)
     roots: tuple[RootFacts | None, ...] = ()
     owners: Mapping[str, Owned] = field(default_factory=dict)
     withdrawn: bool = False
@@ -102,8 +96,6 @@ class Notes:
         return {
             "format": FORMAT,
             "count": self.count,
-            "words": self.words,
-            "average": list(self.average),
             "roots": [None if facts is None else list(facts) for facts in self.roots],
             "owners": {owner: asdict(owned) for owner, owned in self.owners.items()},
             "withdrawn": self.withdrawn,
@@ -119,15 +111,11 @@ class Notes:
             ValueError: It is something else.
         """
         with reading():
-            average = np.asarray(meta["average"], np.float64)
-            if average.shape != (len(TEXT_FIELDS),) or not (average > 0).all():
-                raise ValueError("average")
             owners = {str(owner): Owned.read(row) for owner, row in meta["owners"].items()}
             roots = tuple(None if row is None else RootFacts(*map(str, row)) for row in meta["roots"])
-            size = int(meta["count"]), int(meta["words"])
             model = Model.read(meta["model"]) if meta["model"] is not None else None
             lists = tuple(map(ListNote.read, meta["lists"]))
-            return cls(*size, tuple(average.tolist()), roots, owners, bool(meta["withdrawn"]), model, lists)
+            return cls(int(meta["count"]), roots, owners, bool(meta["withdrawn"]), model, lists)
 
 
 class Published(NamedTuple):
@@ -142,11 +130,6 @@ class Published(NamedTuple):
     items: str
     notes: Notes
     roots: tuple[ClusterRoot | None, ...]
-
-    @property
-    def words(self) -> str:
-        """Its dictionary."""
-        return f"{self.items}-words"
 
 
 def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:

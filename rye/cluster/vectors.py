@@ -16,8 +16,7 @@ import numpy as np
 
 from rye.embedding.protocol import Floats, is_same_model
 from rye.index.arrays import Array, Bools
-from rye.index.reader import Reader
-from rye.index.vectors import WHOLE, RootVectors, Vectors, VectorTable, file_stem, item_keys
+from rye.index.vectors import SCALE, Vectors, file_stem
 
 FIELDS: Mapping[str, Mapping[str, Any]] = {
     "vectors": {"type": "binary", "doc_values": True},
@@ -26,63 +25,29 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
 """The fields of a document: its vectors, and of each the numbers of its section and of its chunk there."""
 
 SIMILARITY = """
-if (!params.containsKey('made')) {
-  double[] made = new double[params.q.size()];
-  for (int i = 0; i < made.length; i++) { made[i] = ((Number) params.q.get(i)).doubleValue(); }
-  params.put('made', made);
-}
-double best = Double.NEGATIVE_INFINITY;
 def held = doc['vectors'];
-if (held.size() > 0) {
-  BytesRef ref = held.get(0);
-  byte[] bytes = ref.bytes;
-  int end = ref.offset + ref.length;
-  double[] query = (double[]) params.made;
-  int size = (int) params.d;
-  int even = size & ~3;
-  for (int start = 0; start < query.length; start += size) {
-    int at = ref.offset;
-    while (at + 2 * size <= end) {
-      double sum = 0;
-      for (int i = start; i < start + even; i += 4) {
-        sum += query[i] * ((bytes[at] << 8) | (bytes[at + 1] & 255))
-          + query[i + 1] * ((bytes[at + 2] << 8) | (bytes[at + 3] & 255))
-          + query[i + 2] * ((bytes[at + 4] << 8) | (bytes[at + 5] & 255))
-          + query[i + 3] * ((bytes[at + 6] << 8) | (bytes[at + 7] & 255));
-        at += 8;
-      }
-      for (int i = start + even; i < start + size; i++) {
-        sum += query[i] * ((bytes[at] << 8) | (bytes[at + 1] & 255));
-        at += 2;
-      }
-      if (sum > best) { best = sum; }
-    }
+if (held.size() == 0) { return 0.0; }
+BytesRef ref = held.get(0);
+byte[] bytes = ref.bytes;
+int end = ref.offset + ref.length;
+int at = ref.offset;
+int size = params.q.length;
+double best = Double.NEGATIVE_INFINITY;
+while (at + 2 * size <= end) {
+  double sum = 0;
+  for (int i = 0; i < size; i++) {
+    sum += (double) params.q[i] * ((bytes[at] << 8) | (bytes[at + 1] & 255));
+    at += 2;
   }
+  if (sum > best) { best = sum; }
 }
-double similarity = Math.max(best, 0.0);
-double keyword = params.k > 0 ? Math.sqrt(_score) * params.k : 0.0;
-double factor = params.f.size() > 0 ? params.f.get((int) doc['root'].value) : 1.0;
-double total = similarity * params.a * factor + keyword * params.b;
-boolean meant = best >= params.t;
-if (!params.e && ((!meant && keyword <= 0) || (params.m && !meant) || (params.w && keyword <= 0)
-    || similarity < params.s || keyword < params.l || total < params.c)) { return 0.0; }
-return 1.0 + Math.rint(params.u * total);
+if (best < params.t) { return 0.0; }
+double factor = params.f.length > 0 ? (double) params.f[(int) doc['root'].value] : 1.0;
+return 1.0 + Math.max(best, 0.0) * factor;
 """
-"""The score by meaning, plus 1, and 0 for what is no hit: the weighted fusion of :mod:`rye.search.fusion`.
+"""The similarity of an item to a query, times the factor of its root, plus 1; 0 for what is no hit.
 
-The numbers of the query are taken out of their lists once for each segment. Its parameters:
-
-==========  ===========================================================================
-``q, d``    vectors of the readings of the query, each times what it counts for, in a row; their dimensions
-``k``       what makes a keyword score of ``_score``; 0 for none
-``a, b``    what the similarity and the keyword score count for
-``f``       factors of the similarity by root; empty for none
-``t``       the similarity of a semantic match
-``s, l, c`` the least similarity, keyword score and total
-``m, w``    whether a semantic match and a keyword match are required
-``e``       whether everything is a hit
-``u``       the unit of scores
-==========  ===========================================================================
+Its parameters: ``q``, the vector of the query; ``t``, the least similarity of a hit; ``f``, the factors by root.
 """
 
 _WIDE, _PLACE = np.dtype(">i2"), np.dtype(">u4")
@@ -176,30 +141,13 @@ class HitVectors(NamedTuple):
             raise ValueError("vectors")
         return cls(vectors.astype(np.int16), places.astype(np.uint32))
 
-
-def vectors_of(reader: Reader, of_hits: Mapping[tuple[str, str], HitVectors]) -> Vectors:
-    """Return the vectors of the documents of a reader.
-
-    Args:
-        reader: A few hits.
-        of_hits: Those of each, by source and path.
-    """
-    roots = []
-    for root, snapshot in reader.snapshots:
-        part = Reader([(root, snapshot)])
-        paths = [path for listed in part.parts for path in listed.segment.paths.everything]
-        pairs = [(key, of_hits.get((root.source, path))) for key, path in zip(item_keys(part), paths, strict=True)]
-        roots.append(RootVectors(part, _table([(key, hit) for key, hit in pairs if hit is not None])))
-    return Vectors(roots)
-
-
-def _table(pairs: list[tuple[np.uint64, HitVectors]]) -> VectorTable:
-    if not pairs:
-        return VectorTable.of([], [], np.empty((0, 0), np.float32))
-    keys = np.repeat(np.asarray([key for key, _ in pairs], np.uint64), [len(hit.vectors) for _, hit in pairs])
-    places = np.concatenate([hit.places for _, hit in pairs])
-    vectors = np.concatenate([hit.vectors for _, hit in pairs])
-    return VectorTable(keys, places[:, 0], places[:, 1], np.full(len(keys), WHOLE, np.uint32), vectors)
+    def nearest(self, query: Floats) -> tuple[float, int]:
+        """Return the highest cosine with a query and the section it is of; minus infinity and -1 without vectors."""
+        if not len(self.vectors):
+            return -np.inf, -1
+        cosines = self.vectors.astype(np.float64) @ query.astype(np.float64) / SCALE
+        at = int(cosines.argmax())
+        return float(cosines[at]), int(self.places[at, 0])
 
 
 def _encoded(values: Array) -> str:

@@ -11,17 +11,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rye.cluster.backend import ClusterBackend, View, refuse
 from rye.cluster.client import Address, Cluster
-from rye.cluster.conditions import AT_HOME, cannot
-from rye.cluster.generation import Generation
-from rye.cluster.hits import FetchedHits
+from rye.cluster.hits import FetchedHits, Generation
 from rye.cluster.lists import CheckedLists, RegistryLists
 from rye.cluster.local_items import LocalItems, select_items
-from rye.cluster.meaning import ClusterSearch, Embedding
 from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
 from rye.cluster.published import model_beside, read_snapshot
+from rye.cluster.query import AT_HOME, cannot
+from rye.cluster.search import ClusterSearch, Embedding, Here
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding.protocol import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
@@ -159,7 +157,7 @@ class ClusterRegistry:
         """Yield warnings about the registry as a whole."""
         if self._gap:
             yield SearchWarning(self._gap)
-        if self._generation and not self._generation.extent(space).size:
+        if self._generation and not self._generation.counts([self._generation.within(space)])[0]:
             yield SearchWarning(f"{self.address} has no items in {space} space")
 
     def read(self, request: Request) -> QueryReading:
@@ -169,11 +167,13 @@ class ClusterRegistry:
             UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        from rye.search.explain import read_of
+        from rye.search.explain import reading_of
 
         with self._searching() as (search, settings):
-            reading = read_of(search(request))
-        return replace(reading, warnings=(*settings, *reading.warnings, self._told()))
+            asked = search(request)
+            found, plan = asked.run(), asked.plan()
+        warnings = (*settings, *found.warnings, self._told())
+        return reading_of(plan, replace(found, warnings=warnings), [(found.stage, str(plan.main))])
 
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""
@@ -235,12 +235,11 @@ class ClusterRegistry:
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
 
-            def search(request: Request) -> ClusterSearch:
-                refuse(request)
-                where = View(ranking.weights, load.trust, now, scratch, request.space, lists)
-                return ClusterSearch(request, ClusterBackend(generation, where), generation, embedding)
-
-            yield search, (*load.warnings, *ranking.problems, *lists.warnings)
+            here = Here(load.trust, now, scratch, lists, embedding)
+            yield (
+                lambda request: ClusterSearch(request, generation, here),
+                (*load.warnings, *ranking.problems, *lists.warnings),
+            )
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:

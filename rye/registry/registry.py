@@ -579,7 +579,7 @@ class Registry:
             UnavailableError: ``not-on-cluster``.
         """
         if self._on_cluster is not None:
-            from rye.cluster.conditions import AT_HOME, cannot
+            from rye.cluster.query import AT_HOME, cannot
 
             raise cannot(what, AT_HOME)
 

@@ -27,7 +27,7 @@ from rye.search.engine import Answer, Search
 from rye.search.local import LocalSearch
 from rye.search.named_items import referred_to
 from rye.search.request import Request, bind_filters
-from rye.search.results import SearchResult
+from rye.search.results import SearchResponse, SearchResult
 from rye.search.rewrite import AS_WRITTEN, Plan
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.spaces.signed import read_item
@@ -175,6 +175,11 @@ def read_of(search: Search[Any]) -> QueryReading:
     plan = search.read()
     tried = [(stage.name, str(stage.ast)) for stage in search.stages(plan)] if found.search_type == "keyword" else []
     last = next((at for at, (stage, _) in enumerate(tried) if stage == found.stage), -1)
+    return reading_of(plan, found, tried[: last + 1])
+
+
+def reading_of(plan: Plan, found: SearchResponse, stages: Sequence[tuple[str, str]]) -> QueryReading:
+    """Return how a query was read, given the answer and the stages that were tried."""
     return QueryReading(
         query=found.query,
         canonical=str(plan.main),
@@ -182,7 +187,7 @@ def read_of(search: Search[Any]) -> QueryReading:
         ast=to_dict(plan.main),
         fault=plan.fault.message if plan.fault else "",
         search_type=found.search_type,
-        stages=tuple(tried[: last + 1]),
+        stages=tuple(stages),
         total=found.total,
         did_you_mean=found.did_you_mean,
         warnings=found.warnings,

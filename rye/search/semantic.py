@@ -201,6 +201,39 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(analysis.stem, analysis.parts(text)))
 
 
+def header_of(item: Item, section: int) -> str:
+    """Return the headings of a section of an item, or the name of its function, else the item's description."""
+    path = item.sections[section].heading_path if 0 <= section < len(item.sections) else ()
+    if not item.sections and 0 < section <= len(item.symbols):
+        path = (item.symbols[section - 1].name,)
+    header = " ".join((" > ".join(path) or item.description).split())
+    return header if len(header) <= _HEADER_LENGTH else f"{header[: _HEADER_LENGTH - 1]}…"
+
+
+def symbols_in(item: Item, text: str) -> list[Symbol]:
+    """Return the symbols whose names have words of a text as parts, also inflected; those with most first."""
+    words = _stems(text)
+    shared = [(len(words & _stems(symbol.name)), symbol) for symbol in item.symbols]
+    return [symbol for count, symbol in sorted(shared, key=lambda each: -each[0]) if count]
+
+
+def hybrid_match(  # noqa: PLR0917 - in the order of the fields
+    item: Item, text: str, section: int, total: float, similarity: float, keyword: float
+) -> HybridMatch:
+    """Return how a hit of a hybrid search for a text came about."""
+    symbols = symbols_in(item, text)
+    return HybridMatch(
+        total=percent(total),
+        semantic=percent(max(similarity, 0.0)),
+        keyword=percent(keyword),
+        header=header_of(item, section),
+        matched_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols)),
+        definition_lines=tuple(
+            f"{one.name}@L{one.line}" + (f"-L{one.end_line}" if one.end_line > one.line else "") for one in symbols
+        ),
+    )
+
+
 class HitScores(NamedTuple):
     """The scores of one item.
 
@@ -225,31 +258,17 @@ class HitScores(NamedTuple):
         """Return how a hit of a hybrid search came about; None in semantic mode."""
         if not self.whole.hybrid:
             return None
-        symbols = self.matched_symbols(item)
-        return HybridMatch(
-            total=percent(self.by_meaning + self.by_words),
-            semantic=percent(max(self.similarity or 0.0, 0.0)),
-            keyword=percent(self.keyword),
-            header=self.header(item),
-            matched_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols)),
-            definition_lines=tuple(
-                f"{one.name}@L{one.line}" + (f"-L{one.end_line}" if one.end_line > one.line else "") for one in symbols
-            ),
+        return hybrid_match(
+            item, self.whole.text, self.section, self.by_meaning + self.by_words, self.similarity or 0.0, self.keyword
         )
 
     def matched_symbols(self, item: Item) -> list[Symbol]:
         """Return the symbols whose names have words of the query as parts, also inflected; those with most first."""
-        words = _stems(self.whole.text)
-        shared = [(len(words & _stems(symbol.name)), symbol) for symbol in item.symbols]
-        return [symbol for count, symbol in sorted(shared, key=lambda each: -each[0]) if count]
+        return symbols_in(item, self.whole.text)
 
     def header(self, item: Item) -> str:
         """Return the headings of the item's most similar section, or name of its function, else its description."""
-        path = item.sections[self.section].heading_path if 0 <= self.section < len(item.sections) else ()
-        if not item.sections and 0 < self.section <= len(item.symbols):
-            path = (item.symbols[self.section - 1].name,)
-        header = " ".join((" > ".join(path) or item.description).split())
-        return header if len(header) <= _HEADER_LENGTH else f"{header[: _HEADER_LENGTH - 1]}…"
+        return header_of(item, self.section)
 
     def explain(self, traces: Sequence[ClauseTrace]) -> tuple[ClauseTrace, ...]:
         """Return the contributions of meaning and of the term queries; they sum to the score.

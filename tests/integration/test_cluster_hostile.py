@@ -27,7 +27,6 @@ META = {
     "format": FORMAT,
     "count": 0,
     "average": [1.0] * len(TEXT_FIELDS),
-    "words": 0,
     "owners": {"shop": {"count": 0, "digest": "", "keys": ["type"], "copies": False, "vectors": 0}},
     "roots": [["shop", "project", "", "", "", ""]],
     "withdrawn": False,
@@ -172,7 +171,7 @@ def test_an_answer_has_a_greatest_size(serve: Serve, tmp_path: Path, monkeypatch
     [
         (META | {"format": 99}, "cluster-format"),
         ({}, "cluster-format"),
-        (META | {"average": [0.0]}, "cluster-error"),
+        (META | {"lists": [["shop", "x", 1]]}, "cluster-error"),
         (META | {"roots": [["shop", "nowhere", "", "", "", ""]]}, "cluster-error"),
         (META | {"roots": [["shop", "project", "../../etc", "", "", ""]]}, "cluster-error"),
         (META | {"roots": [["shop", "project", "", "/etc", "skill", ""]]}, "cluster-error"),
@@ -181,7 +180,7 @@ def test_an_answer_has_a_greatest_size(serve: Serve, tmp_path: Path, monkeypatch
 def test_what_is_noted_of_a_generation_is_checked(
     meta: dict[str, Any], error: str, serve: Serve, tmp_path: Path
 ) -> None:
-    """It decides over weights and origins."""
+    """It decides over lists and origins."""
     server = serve(whole)
     server.mapping = reply({"r-1": {"mappings": {"_meta": {"rye": meta}}}})
     with pytest.raises(EnvironmentFault) as raised:

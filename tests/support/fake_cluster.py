@@ -10,9 +10,11 @@ from __future__ import annotations
 import copy
 import json
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 from opensearchpy.exceptions import ConflictError, NotFoundError, RequestError
+from opensearchpy.serializer import JSONSerializer
 
 from rye.cluster.client import Address, Cluster
 from tests.support import fake_queries
@@ -53,6 +55,7 @@ class FakeCluster:
         self._lock = threading.RLock()
         self._sequence = 0
         self.indices = self.cluster = self
+        self.transport = SimpleNamespace(serializer=JSONSerializer())
 
     def registry(self, name: str = "r") -> Cluster:
         """Return a registry on this cluster."""
@@ -186,12 +189,12 @@ class FakeCluster:
             one.documents[id], one.versions[id] = dict(body), self._sequence
             return {"_seq_no": self._sequence, "_primary_term": 1}
 
-    def bulk(self, *, body: str, index: str, params: dict[str, Any]) -> dict[str, Any]:
+    def bulk(self, body: str, *, index: str, require_alias: str = "") -> dict[str, Any]:
         self._note("bulk")
         try:
-            one = self._named(index, alias_only=params.get("require_alias") == "true")
+            one = self._named(index, alias_only=require_alias == "true")
         except NotFoundError:
-            if params.get("require_alias") != "true" and self.auto_create:
+            if require_alias != "true" and self.auto_create:
                 one = self.held[index] = Index({"mappings": {"dynamic": "true"}})
             else:
                 row = {"status": 404, "error": {"type": "index_not_found_exception", "reason": "no such index"}}
@@ -204,7 +207,7 @@ class FakeCluster:
                     status = 200 if one.documents.pop(row["_id"], None) else 404
                 else:
                     one.documents[row["_id"]], status = json.loads(next(lines)), 201
-            items.append({kind: {"status": status}})
+            items.append({kind: {"_id": row["_id"], "status": status}})
         return {"errors": False, "items": items}
 
     def mget(self, *, index: str, body: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -223,7 +226,8 @@ class FakeCluster:
         query, after = body.get("query"), body.get("search_after")
         found = [(id_, source) for id_, source in every.items() if fake_queries.matches(query, id_, source)]
         points = {id_: fake_queries.score(query, id_, source) for id_, source in found}
-        found = [row for row in found if points[row[0]] >= body.get("min_score", -1)]
+        counted = found
+        found = [row for row in found if fake_queries.matches(body.get("post_filter"), *row)]
         sort = body.get("sort", ["mark"])
         rows = sorted(found, key=lambda row: fake_queries.order(sort, row[0], row[1], points[row[0]]))
         rows = [row for row in rows if after is None or str(row[1].get("mark", row[0])) > after[-1]]
@@ -235,10 +239,11 @@ class FakeCluster:
                 "_id": id_,
                 "_source": source,
                 "_score": points[id_],
+                "matched_queries": fake_queries.names(query, id_, source),
                 "sort": [source.get("mark", id_)],
                 "fields": {name: values for name in asked if (values := fake_queries.values(source, name))},
             }
             for id_, source in rows
         ]
         answer = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": len(found)}, "hits": hits}}
-        return answer | {"aggregations": dict(fake_queries.aggregated(body.get("aggs", {}), found))}
+        return answer | {"aggregations": dict(fake_queries.aggregated(body.get("aggs", {}), counted))}

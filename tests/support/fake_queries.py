@@ -1,7 +1,6 @@
 """As much of the query language of OpenSearch as a search by words, filters and vectors asks for.
 
-Which documents match, and the parts of scores that are constant or from vectors. The scores of words are 0: rye
-computes them again from the bytes of a page.
+Which documents match, and the parts of scores that are constant or from vectors. A word scores 1.
 """
 
 from __future__ import annotations
@@ -15,18 +14,15 @@ from typing import Any
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from rye.cluster.frequency import script_id
+from rye.cluster.vectors import SIMILARITY
 
 Source = dict[str, Any]
 
 
 def values(source: Source, field: str) -> list[Any]:
-    """Return the values of a field; of a text, and of all texts together, their words."""
-    if field == "all" or field.startswith("t_"):
-        texts = [
-            text for name, held in source.items() if name.startswith("t_") and field in ("all", name) for text in held
-        ]
-        return [word for text in texts for word in re.split(r"[ |]", text)]
+    """Return the values of a field; of a text, its words."""
+    if field[:2] in {"t_", "s_"}:
+        return [word for text in source.get(field, ()) for word in re.split(r"[ |]", text)]
     held = source.get(field, [])
     return held if isinstance(held, list) else [held]
 
@@ -45,8 +41,10 @@ def matches(query: Any, id_: str, source: Source) -> bool:
             return id_ in row["values"]
         case "constant_score":
             return matches(row["filter"], id_, source)
-        case "function_score":
-            return matches(row["query"], id_, source)
+        case "exists":
+            return row["field"] in source
+        case "dis_max":
+            return any(matches(each, id_, source) for each in row["queries"])
         case "script_score":
             least = row.get("min_score")
             return matches(row["query"], id_, source) and (least is None or score(query, id_, source) >= least)
@@ -96,27 +94,33 @@ def score(query: Any, id_: str, source: Source) -> float:
     match kind:
         case "constant_score":
             return float(row["boost"])
+        case "dis_max":
+            return max(score(each, id_, source) for each in row["queries"] if matches(each, id_, source))
+        case "term" | "wildcard" | "match_phrase" | "fuzzy":
+            return 1.0
         case "bool":
             counted = [*row.get("must", ()), *row.get("should", ())]
             return sum(score(each, id_, source) for each in counted if matches(each, id_, source))
-        case "script_score" if row["script"]["id"] == script_id("meaning"):
-            worded = any(matches(each, id_, source) for each in row["query"]["bool"]["should"])
-            return _meaning(row["script"]["params"], source, worded=worded)
+        case "script_score" if row["script"]["source"] == SIMILARITY:
+            return _meaning(row["script"]["params"], source)
     return 0.0
 
 
-def _meaning(params: dict[str, Any], source: Source, *, worded: bool) -> float:
-    """Return what the script of similarities does, where no least scores are asked for; a word alone scores nothing."""
+def names(query: Any, id_: str, source: Source) -> list[str]:
+    """Return the names of the clauses that a document matches."""
+    if isinstance(query, dict):
+        own = [query["_name"]] if "_name" in query and matches(query["filter"], id_, source) else []
+        return own + [name for each in query.values() for name in names(each, id_, source)]
+    return [name for each in query for name in names(each, id_, source)] if isinstance(query, list) else []
+
+
+def _meaning(params: dict[str, Any], source: Source) -> float:
+    """Return what the script of similarities does."""
     held = np.frombuffer(base64.b64decode(source.get("vectors", "")), ">i2").astype(np.float64)
-    asked = np.asarray(params["q"]).reshape(-1, params["d"])
-    products = held.reshape(-1, params["d"]) @ asked.T
+    products = held.reshape(-1, len(params["q"])) @ np.asarray(params["q"])
     best = float(products.max()) if products.size else -np.inf
     factor = params["f"][source["root"]] if params["f"] else 1.0
-    total = max(best, 0.0) * params["a"] * factor
-    assert max(params["s"], params["l"], params["c"]) < -1, "the fake compares no least scores"
-    if not params["e"] and best < params["t"] and (params["m"] or not worded):
-        return 0.0
-    return float(1.0 + np.rint(params["u"] * total))
+    return 1.0 + max(best, 0.0) * factor if best >= params["t"] else 0.0
 
 
 def key(name: str, ascending: bool, value: Any) -> Any:  # noqa: FBT001
@@ -143,7 +147,8 @@ def aggregated(wanted: dict[str, Any], found: list[tuple[str, Source]]) -> Itera
     for name, how in wanted.items():
         kind, row = next(pair for pair in how.items() if pair[0] != "aggs")
         if kind == "filter":
-            yield name, {"doc_count": sum(matches(row, id_, source) for id_, source in found)}
+            inside = [pair for pair in found if matches(row, *pair)]
+            yield name, {"doc_count": len(inside), **dict(aggregated(how.get("aggs", {}), inside))}
         elif kind == "terms" and "aggs" in how:  # the marks of those that have each value
             having = {word: [one for _, one in found if word in values(one, row["field"])] for word in row["include"]}
             marks = [[{"fields": {"mark": [one["mark"]]}} for one in some] for some in having.values() if some]

@@ -1,0 +1,322 @@
+"""A bound query as a query of OpenSearch: what matches, scored by the BM25 of the cluster.
+
+Words were cut at home, and so were stems: a document has the words of each text field, ``t_NAME``, and their stems at
+the same positions, ``s_NAME``. A word matches by its stem and scores more as it is written. What OpenSearch
+cannot say is refused by name, never answered differently in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from rye.cluster.documents import date_key, number_key, version_key
+from rye.errors import UnavailableError
+from rye.index import analysis
+from rye.index.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, period, version
+from rye.index.terms import escape
+from rye.items.scope import Scope
+from rye.search import bound
+from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery
+from rye.search.expand import INFLECTION_WEIGHT, How, Pattern, automatic_distance
+from rye.search.fields import TEXT_FIELDS
+from rye.trust.trust_set import TrustSet
+
+Clause: TypeAlias = dict[str, Any]
+
+NOTHING: Final[Clause] = {"match_none": {}}
+EVERYTHING: Final[Clause] = {"match_all": {}}
+ITEMS: Final[Clause] = {"exists": {"field": "mark"}}
+"""All documents of an index but signed lists."""
+
+AT_HOME: Final = "search the spaces themselves: --index none"
+
+_TIE: Final = 0.3
+"""The share of the score of a field beside the best one."""
+
+_KEY_ID: Final = 16
+"""Digits of a fingerprint that older signature lines name."""
+
+_LAST: Final = "\U0010ffff"
+_FIELDS: Final = tuple(TEXT_FIELDS.values())
+
+
+def cannot(what: str, hint: str) -> UnavailableError:
+    """Return the error for what a cluster cannot do."""
+    return UnavailableError("not-on-cluster", f"a registry on a cluster cannot {what}", hint=hint)
+
+
+def any_of(clauses: Sequence[Clause]) -> Clause:
+    """Return an OR, which scores the sum."""
+    left = [clause for clause in clauses if clause != NOTHING]
+    if len(left) < 2:
+        return left[0] if left else NOTHING
+    return {"bool": {"should": left, "minimum_should_match": 1}}
+
+
+def all_of(clauses: Sequence[Clause]) -> Clause:
+    """Return an AND that scores nothing."""
+    left = [clause for clause in clauses if clause != EVERYTHING]
+    return NOTHING if NOTHING in left else {"bool": {"filter": left}} if left else EVERYTHING
+
+
+def none_of(clause: Clause) -> Clause:
+    """Return a NOT."""
+    return {"bool": {"must_not": [clause]}}
+
+
+def unscored(clause: Clause) -> Clause:
+    """Return a clause that matches the same and scores nothing."""
+    return {"constant_score": {"filter": clause, "boost": 0.0}}
+
+
+def is_state(state: str) -> Clause:
+    """Return the clause for items whose metadata say that they are superseded, deprecated or yanked."""
+    return {"term": {"entry": f"is{SEPARATOR}{state}"}}
+
+
+WITHDRAWN: Final = any_of([is_state(state) for state in HIDDEN_STATES])
+
+
+def compile_query(node: bound.Bound, trust: TrustSet, *, excluded: bool = False) -> Clause:
+    """Return a query that matches what a bound one does, and scores its words.
+
+    Args:
+        node: The bound query.
+        trust: The keys here: what one of them is said to have signed may be trusted, and the page finds out.
+        excluded: Whether it stands below a NOT.
+
+    Raises:
+        UnavailableError: ``not-on-cluster``.
+    """
+    match node:
+        case bound.Everything():
+            return unscored(EVERYTHING)
+        case bound.All(operands=operands):
+            return {"bool": {"must": [compile_query(each, trust, excluded=excluded) for each in operands]}}
+        case bound.Any(operands=operands):
+            return any_of([compile_query(each, trust, excluded=excluded) for each in operands])
+        case bound.Not(operand=operand):
+            return unscored(none_of(compile_query(operand, trust, excluded=not excluded)))
+        case TermQuery():
+            return _text(node)
+    return unscored(filter_clause(node, trust, excluded=excluded))
+
+
+def _text(term: TermQuery) -> Clause:
+    """Return the clause of words: the best of the fields counts, and a share of the others."""
+    fields = [field for field, wanted in zip(_FIELDS, term.fields.tolist(), strict=True) if wanted]
+    queries = [
+        _boosted(_in_field(term.pattern, field.name), term.boost * (field.weight + field.action_weight) / 2)
+        for field in fields
+    ]
+    return queries[0] if len(queries) == 1 else {"dis_max": {"queries": queries, "tie_breaker": _TIE}}
+
+
+def _boosted(clause: Clause, boost: float) -> Clause:
+    return {"bool": {"must": [clause], "boost": boost}}
+
+
+def _in_field(pattern: bound.TextPattern, field: str) -> Clause:
+    """Return the clause for items that have a pattern in one field."""
+    match pattern:
+        case SloppyPhrase(words=words, slop=slop):
+            window = {"query": " ".join(words), "ordered": False, "max_gaps": slop}
+            return {"intervals": {f"t_{field}": {"match": window}}}
+        case Near():
+            return {"intervals": {f"t_{field}": _near(pattern, field)}}
+    joined = NOTHING if pattern.joined is None else _word(pattern.joined, field)
+    if len(pattern.parts) == 1:
+        return any_of([_word(pattern.parts[0], field), joined])
+    if pattern.misses:
+        raise cannot("forgive a letter in a word without spaces", f"leave the ~ out; or {AT_HOME}")
+    return any_of([_phrase(pattern, field), joined])
+
+
+def _word(part: Pattern, field: str) -> Clause:
+    """Return the clause of one word."""
+    name = f"t_{field}"
+    match part.how:
+        case How.EXACT:
+            return {"term": {name: part.text}}
+        case How.GLOB:
+            return {"wildcard": {name: {"value": part.text}}}
+        case How.FUZZY:
+            return fuzzy(name, part.text, _distance(part))
+    stem = {"term": {f"s_{field}": {"value": analysis.stem(part.text), "boost": INFLECTION_WEIGHT}}}
+    written = {"term": {name: {"value": part.text, "boost": 1 - INFLECTION_WEIGHT}}}
+    return {"bool": {"must": [stem], "should": [written]}}
+
+
+def _distance(part: Pattern) -> int:
+    distance = automatic_distance(part.text) if part.distance is None else part.distance
+    return min(distance, max(len(part.text) - 1, 0), 2)
+
+
+def fuzzy(field: str, text: str, distance: int, start: int = 0) -> Clause:
+    """Return the clause for values at most ``distance`` edits from a text; its first ``start`` characters are fixed."""
+    if not distance:
+        return {"term": {field: text}}
+    how = {"transpositions": True, "prefix_length": start, "max_expansions": 1024}
+    return {"fuzzy": {field: {"value": text, "fuzziness": distance} | how}}
+
+
+def _phrase(phrase: Phrase, field: str) -> Clause:
+    """Return the clause of words in a row."""
+    hows = {part.how for part in phrase.parts}
+    is_dense = phrase.offsets == tuple(range(len(phrase.parts)))
+    if is_dense and hows == {How.EXACT}:
+        return {"match_phrase": {f"t_{field}": " ".join(part.text for part in phrase.parts)}}
+    if is_dense and hows == {How.INFLECTED}:
+        return {"match_phrase": {f"s_{field}": " ".join(analysis.stem(part.text) for part in phrase.parts)}}
+    return {"intervals": {f"t_{field}": _row(phrase, field)}}
+
+
+def _row(phrase: Phrase, field: str) -> Clause:
+    """Return the interval of words in a row."""
+    parts = [_interval(part, field) for part in phrase.parts]
+    gaps = phrase.offsets[-1] - phrase.offsets[0] + 1 - len(parts)
+    row = parts[0] if len(parts) == 1 else {"all_of": {"intervals": parts, "ordered": True, "max_gaps": gaps}}
+    return row if phrase.joined is None else {"any_of": {"intervals": [row, _interval(phrase.joined, field)]}}
+
+
+def _interval(part: Pattern, field: str) -> Clause:
+    match part.how:
+        case How.EXACT:
+            return {"match": {"query": part.text}}
+        case How.GLOB:
+            return {"wildcard": {"pattern": part.text}}
+        case How.FUZZY:
+            return {"fuzzy": {"term": part.text, "fuzziness": str(_distance(part)), "transpositions": True}}
+    return {"match": {"query": analysis.stem(part.text), "use_field": f"s_{field}"}}
+
+
+def _near(near: Near, field: str) -> Clause:
+    """Return the interval of operands next to each other, in either order."""
+    operands = [_choice([_place(each, field) for each in choices]) for choices in near.operands]
+    found = operands[0]
+    for operand, distance in zip(operands[1:], near.distances, strict=True):
+        pairs = ([found, operand], [operand, found])
+        gaps = {"ordered": True, "max_gaps": distance - 1}
+        found = _choice([{"all_of": {"intervals": pair} | gaps} for pair in pairs])
+    return found
+
+
+def _choice(intervals: list[Clause]) -> Clause:
+    return intervals[0] if len(intervals) == 1 else {"any_of": {"intervals": intervals}}
+
+
+def _place(pattern: Phrase | SloppyPhrase, field: str) -> Clause:
+    if isinstance(pattern, SloppyPhrase):
+        return {"match": {"query": " ".join(pattern.words), "ordered": False, "max_gaps": pattern.slop}}
+    return _row(pattern, field)
+
+
+def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False) -> Clause:
+    """Return the clause of a condition that is not scored.
+
+    Signers are those that signature lines name, and what a key of ``trust`` is said to have signed may be trusted:
+    whether it is, the page finds out.
+
+    Raises:
+        UnavailableError: ``not-on-cluster``: verdicts but trusted, and references.
+    """
+    if bound.is_relation(node):
+        raise cannot("ask what items refer to", f"rye refs ITEM lists the references of one item; or {AT_HOME}")
+    if bound.asks_verdict(node):
+        return _of_signature(node, trust, excluded=excluded)
+    match node:
+        case bound.Has(name=name, text=True):
+            return {"exists": {"field": f"t_{name}"}}
+        case bound.Has(name=name):
+            return {"prefix": {"entry": f"{name}{SEPARATOR}"}}
+        case bound.Glob(name=name, pattern=pattern):
+            plain = _literal(pattern)
+            if plain is not None:
+                return {"term": {"entry": f"{name}{SEPARATOR}{plain}"}}
+            return {"wildcard": {"entry": {"value": f"{escape(name)}{SEPARATOR}{pattern}"}}}
+        case bound.Similar(name=name, text=text, distance=distance):
+            far, start = automatic_distance(text) if distance is None else distance, f"{name}{SEPARATOR}"
+            return fuzzy("entry", start + text, far, len(start))
+        case bound.Within(scope=scope):
+            return _scope(scope)
+        case bound.Changed(since=since, before=before):
+            span = {"gte": since, "lt": before}
+            return {"range": {"time": {end: at for end, at in span.items() if at is not None}}}
+        case bound.HasState(name=name):
+            return is_state(name) if name in HIDDEN_STATES else {"term": {"state": name}}
+        case bound.Between():
+            return _between(node)
+    message = f"{type(node).__name__} is no filter of a cluster"
+    raise AssertionError(message)
+
+
+def _scope(scope: Scope) -> Clause:
+    own: Clause = {"term": {"type": scope.item_type}} if scope.item_type else EVERYTHING
+    if not scope.prefix:
+        return own
+    start = f"key{SEPARATOR}{scope.item_type}:"
+    itself: Clause = {"term": {"entry": f"{start}{scope.itself}"}} if scope.itself else NOTHING
+    return all_of([own, any_of([{"prefix": {"entry": f"{start}{scope.prefix}"}}, itself])])
+
+
+def _of_signature(node: bound.Filter, trust: TrustSet, *, excluded: bool) -> Clause:
+    match node:
+        case bound.HasState(name="signed"):
+            return {"term": {"state": "signed"}}
+        case bound.HasState(name="unsigned"):
+            return none_of({"term": {"state": "signed"}})
+        case bound.HasState(name="trusted") if not excluded:
+            keys = sorted({name for entry in trust.entries for name in entry.public.names})
+            return {"terms": {"entry": [f"signer{SEPARATOR}{key}" for key in keys]}}
+        case bound.Has(name="signer"):
+            return {"prefix": {"entry": f"signer{SEPARATOR}"}}
+        case bound.Glob(name="signer", pattern=pattern):
+            if (key := _literal(pattern)) is None:
+                return {"wildcard": {"entry": {"value": f"signer{SEPARATOR}{pattern}"}}}
+            names = {key, key[:_KEY_ID], *(name for entry in trust.named(key) for name in entry.public.names)}
+            return {"terms": {"entry": [f"signer{SEPARATOR}{name}" for name in sorted(names)]}}
+    raise cannot("ask for this verdict", f"ask for is:trusted, is:signed or signer:KEY; {AT_HOME}")
+
+
+def _literal(glob: str) -> str | None:
+    """Return the text that a glob without ``*`` and ``?`` stands for, else None."""
+    found, characters = "", iter(glob)
+    for ch in characters:
+        if ch in "*?":
+            return None
+        found += next(characters, "") if ch == "\\" else ch
+    return found
+
+
+def _between(node: bound.Between) -> Clause:
+    """Return a range of keys whose byte order is that of the values; of plain text, of the values themselves."""
+    given = [text for text in (node.low, node.high) if text is not None]
+    if not given:
+        return {"prefix": {"entry": f"{node.name}{SEPARATOR}"}}
+    kind = "number" if node.kind == "text" and all(number(text) is not None for text in given) else node.kind
+    start = f"{node.name}{SEPARATOR}{'' if kind == 'text' else kind[0]}"
+    ends = {"gte": start, "lt": f"{start}{_LAST}"}
+    if node.low is not None:
+        # a date is a period, and behind it means from its end on
+        name = "gte" if node.include_low or kind == "date" else "gt"
+        ends.pop("gte")
+        ends[name] = start + _key(kind, node.low, end=not node.include_low)
+    if node.high is not None:
+        name = "lte" if node.include_high and kind != "date" else "lt"
+        ends.pop("lt")
+        ends[name] = start + _key(kind, node.high, end=node.include_high)
+    return {"range": {"entry" if kind == "text" else "order": ends}}
+
+
+def _key(kind: str, text: str, *, end: bool) -> str:
+    folded = fold_value(text)
+    match kind:
+        case "date":
+            span = period(folded) or (0.0, 0.0)
+            return date_key(span[end])
+        case "version":
+            return version_key(version(folded) or ((), 1, ()))
+        case "number":
+            return number_key(number(folded) or 0.0)
+    return folded

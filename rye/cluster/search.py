@@ -1,0 +1,519 @@
+"""One search of a registry on a cluster: the cluster matches and scores, rye judges and shows from the bytes.
+
+A query is searched as it is written; where that finds nothing, by any of its words. By meaning, the first hits by words
+are compared with the query here, whose vectors come with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from rye.cluster.faults import reading, shown
+from rye.cluster.hits import TIES, FetchedHits, Generation, Row, marked
+from rye.cluster.lists import CheckedLists
+from rye.cluster.query import (
+    EVERYTHING,
+    NOTHING,
+    WITHDRAWN,
+    Clause,
+    any_of,
+    cannot,
+    compile_query,
+    is_state,
+    none_of,
+)
+from rye.cluster.vectors import SIMILARITY, HitVectors, Model
+from rye.embedding.protocol import Embedder, Floats, query_vector
+from rye.errors import EnvironmentFault, UnavailableError
+from rye.index.reader import Reader
+from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR, fold_value
+from rye.index.vectors import SCALE
+from rye.items.scope import EVERY_SCOPE
+from rye.query import ast
+from rye.search import bound
+from rye.search.bind import Context, bind
+from rye.search.bound import Bound, asks_verdict
+from rye.search.facets import FACETS, Facet, require_facets
+from rye.search.fields import weights_for
+from rye.search.fusion import fuse, shown_as
+from rye.search.page import Hit, Hydrator, PageBuilder
+from rye.search.predicates import States
+from rye.search.request import Request, bind_filters, require_field
+from rye.search.results import SearchResponse, SearchResult, SearchWarning
+from rye.search.rewrite import ANY_LIMIT, SENTENCE, Plan, read_query, visible_query
+from rye.search.score import Evaluation
+from rye.search.semantic import hybrid_match, required_part, texts_of
+from rye.trust.model import Verdict
+from rye.trust.trust_set import TrustSet
+
+MOST_REACHED: Final = 10_000
+"""Hits that paging can reach."""
+
+MOST_COMPARED: Final = 1_000
+"""Hits by words whose vectors are compared with that of the query."""
+
+MOST_VECTORS: Final = 200_000
+"""Items of a registry that is searched by meaning alone."""
+
+AUTO_WORDS: Final = 3
+"""Plain words from which on mode ``auto`` is hybrid."""
+
+_MOST_VALUES: Final = 10_000
+_TIER: Final = 1_000.0
+"""What a hit that the query names scores more, and one that is not withdrawn; scores of words are below."""
+
+_ORDERS: Final[Mapping[str, Any]] = {
+    "score": {"_score": "desc"},
+    "name": {"by_name": "asc"},
+    "date": {"time": {"order": "desc", "missing": "_last"}},
+}
+_BY_TIES: Final[tuple[Any, ...]] = tuple({name: "asc"} for name in TIES)
+
+
+class Embedding(NamedTuple):
+    """The embedder of queries.
+
+    Attributes:
+        can_embed: Returns whether there is an embedder.
+        opened: Returns it, and the model that it is now; raises :class:`rye.errors.UnavailableError`.
+        boosts: The user's own factors of similarities, by source.
+    """
+
+    can_embed: Callable[[], bool]
+    opened: Callable[[], tuple[Embedder, Model]]
+    boosts: Mapping[str, float]
+
+
+class Here(NamedTuple):
+    """What a search brings to a registry.
+
+    Attributes:
+        trust, now: The trusted keys, and the moment of the search.
+        scratch: Folder for the indexes of its pages.
+        lists: The signed lists of the registry under these keys.
+        embedding: The embedder of queries.
+    """
+
+    trust: TrustSet
+    now: datetime
+    scratch: Path
+    lists: CheckedLists
+    embedding: Embedding
+
+
+class _Answer(NamedTuple):
+    """The page of one query.
+
+    Attributes:
+        stage: The stage.
+        query: What scored it.
+        rows: The hits.
+        total: How many match.
+        hidden: How many were left out, by state.
+        facets: The counts that were asked for.
+        similar: By mark, the scores by meaning; None where words alone answered.
+    """
+
+    stage: str
+    query: Bound
+    rows: list[Row]
+    total: int
+    hidden: Mapping[str, int]
+    facets: Mapping[str, Facet]
+    similar: Mapping[str, _Similar] | None = None
+
+
+class _Similar(NamedTuple):
+    """How near a hit is: its cosine, keyword score and total, and the section that is nearest."""
+
+    similarity: float
+    keyword: float
+    total: float
+    section: int = -1
+
+
+class ClusterSearch:
+    """One search, from request to response.
+
+    Args:
+        request: The search.
+        generation: Where it looks.
+        here: The keys, lists and embedder of this machine.
+    """
+
+    def __init__(self, request: Request, generation: Generation, here: Here) -> None:
+        text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
+        self.request = request._replace(query=text)
+        self._of, self._here = generation, here
+        self.hits = FetchedHits(generation, here.scratch, here.lists)
+        if request.offset + request.limit > MOST_REACHED:
+            raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")
+
+    def metadata_keys(self) -> frozenset[str]:
+        """Return the metadata keys that items have."""
+        owners = self._of.snapshot.notes.owners.values()
+        return frozenset(key for owned in owners for key in owned.keys) - frozenset(BUILT_IN_KEYS)
+
+    def plan(self) -> Plan:
+        """Return how the query is read."""
+        return read_query(self.request, self.metadata_keys)
+
+    def run(self) -> SearchResponse:
+        """Return the response.
+
+        Raises:
+            QueryError: The query does not parse, or names what does not exist.
+            ArgumentError: An argument does not fit the items.
+            UnavailableError: It asks for what a cluster cannot do.
+        """
+        request, plan = self.request, self.plan()
+        if plan.fault:
+            self._warnings.append(f"the query is searched as plain words: {plan.fault.message}")
+        if request.facets:
+            require_facets(request.facets, self.metadata_keys())
+        answer = self._by_meaning(plan) or self._by_words(plan)
+        results, more = self._results(answer)
+        gone = len(answer.rows) - len(results)
+        end, total = request.offset + request.limit, answer.total
+        dropped = dict.fromkeys((*plan.dropped, *self._dropped))
+        left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
+        said = map(SearchWarning, (*plan.warnings, *left_out, *self._warnings))
+        return SearchResponse(
+            results=results,
+            total=max(total - gone, 0),
+            offset=request.offset,
+            stage=answer.stage,
+            warnings=(*said, *more),
+            next_offset=end if end < total else None,
+            hidden=answer.hidden,
+            facets=answer.facets,
+            search_type=self.request.mode.name if answer.similar is not None else "keyword",
+            method=self._method(answer),
+            **{name: getattr(request, name) for name in ("query", "scope", "space", "limit")},
+        )
+
+    def _method(self, answer: _Answer) -> str:
+        mode = self.request.mode.name
+        if answer.similar is None:
+            return "keyword" if mode in {"keyword", "auto"} else "keyword_fallback"
+        return "weighted" if mode == "hybrid" else "embedding"
+
+    # What is asked of the cluster.
+
+    def _bound(self, node: ast.Node, plan: Plan) -> Bound:
+        """Bind a query, together with what ``fields`` adds."""
+        nodes = [self._bind(node) or bound.Everything()]
+        for name, parsed in plan.fixed:
+            require_field(name, self.metadata_keys())
+            nodes += filter(None, [bind(ast.Field(name, parsed.ast), self._context(parsed.text, parsed.ast))])
+        return nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
+
+    def _bind(self, node: ast.Node) -> Bound | None:
+        return bind(node, self._context(self.request.query, node))
+
+    def _context(self, text: str, node: ast.Node) -> Context:
+        dropped = self._dropped if self.request.lenient else None
+        return Context(text, node, self.metadata_keys, self.request.level, dropped)
+
+    def _filters(self) -> list[Bound]:
+        """Return the conditions of scope and ``filters``."""
+        nodes = [*bind_filters(self.request.filters, self.metadata_keys())]
+        if self.request.scopes is not EVERY_SCOPE:
+            nodes.append(bound.Any(tuple(map(bound.Within, self.request.scopes))))
+        return nodes
+
+    def _compile(self, query: Bound) -> Clause:
+        return compile_query(query, self._here.trust)
+
+    def _among(self, scored: Clause, named: Clause = NOTHING) -> Clause:
+        """Return a query among the items that space, scope and filters leave, or among those that the query names."""
+        within = [self._of.within(self.request.space), *map(self._compile, self._filters())]
+        exact = [_tier("named", named, 2)] if named != NOTHING else []
+        is_tiered = self.request.include_superseded and self._of.snapshot.notes.withdrawn
+        should = [_tier("current", none_of(WITHDRAWN), 1)] if is_tiered else []
+        return {"bool": {"must": [any_of([scored, *exact])], "should": should, "filter": within}}
+
+    def _named(self) -> Clause:
+        """Return the clause for the items whose id, name or ``type:id`` the query is."""
+        folded = fold_value(self.request.query)
+        if not folded:
+            return NOTHING
+        names = dict.fromkeys((folded, folded.replace(" ", "-"), folded.replace(" ", "_")))
+        return {"terms": {"entry": [f"{key}{SEPARATOR}{name}" for name in names for key in ("key", "id", "name")]}}
+
+    # By words.
+
+    def _by_words(self, plan: Plan) -> _Answer:
+        """Answer with the query as it is written, else with any of its words."""
+        answer = self._ask("text" if plan.fault else "all", self._bound(plan.prefixed or plan.main, plan))
+        words = plan.relaxing if self.request.relax else {}
+        enough = ANY_LIMIT if len(plan.words) > SENTENCE else 1
+        if answer.total >= enough or len(words) < 2:
+            return answer
+        kept = plan.fallback.conditions if plan.fallback else ()
+        wider = self._ask("any", self._bound(self._any_of(words, kept), plan))
+        return wider if wider.total > answer.total else answer
+
+    @staticmethod
+    def _any_of(words: Mapping[ast.Word, int], conditions: Sequence[ast.Node] = ()) -> ast.Node:
+        either = ast.Or(tuple(words)) if len(words) > 1 else next(iter(words))
+        return ast.And((either, *conditions)) if conditions else either
+
+    def _ask(self, stage: str, query: Bound) -> _Answer:
+        """Return the page of one query."""
+        request = self.request
+        scored = self._among(self._compile(query), self._named())
+        order = [_ORDERS[request.sort_by], *_BY_TIES]
+        body = {"query": scored, "from": request.offset, "size": request.limit, "sort": order, "track_total_hits": True}
+        rows, answer = self.hits.ask(body | self._counting())
+        rows = [row._replace(score=_untiered(row.score, row.names), exact="named" in row.names) for row in rows]
+        with self._of.cluster.faults(), reading():
+            total = int(answer["hits"]["total"]["value"])
+            if stage == "any":
+                total = min(total, max(ANY_LIMIT, 0))
+                rows = rows[: max(total - request.offset, 0)]
+            return _Answer(stage, query, rows, total, self._hidden(answer), self._facets(answer))
+
+    @property
+    def _hides(self) -> bool:
+        """Whether withdrawn items are left out."""
+        return self._of.snapshot.notes.withdrawn and not self.request.include_superseded
+
+    def _counting(self) -> dict[str, Any]:
+        """Return the parts of a search that leave out withdrawn items, and count these and the facets."""
+        counts: dict[str, Any] = {}
+        for number, (name, _) in enumerate(self.request.facets):
+            key = FACETS.get(name, name)
+            if key in {"verdict", "signer"}:
+                raise cannot("count verdicts or signers", "they depend on your own keys")
+            start = f"{key}{SEPARATOR}"
+            literal = "".join(ch if ch.isalnum() else f"\\{ch}" for ch in start)
+            values = {"field": "entry", "include": f"{literal}.*", "size": _MOST_VALUES}
+            counts[f"{number}"] = {"terms": values}
+            counts[f"{number}-missing"] = {"filter": none_of({"prefix": {"entry": start}})}
+        shown_ones = none_of(WITHDRAWN) if self._hides else EVERYTHING
+        aggs: dict[str, Any] = {"shown": {"filter": shown_ones, "aggs": counts}} if counts else {}
+        if not self._hides:
+            return {"aggs": aggs} if aggs else {}
+        aggs |= {state: {"filter": is_state(state)} for state in HIDDEN_STATES}
+        return {"aggs": aggs, "post_filter": none_of(WITHDRAWN)}
+
+    def _hidden(self, answer: Mapping[str, Any]) -> dict[str, int]:
+        counts = {state: int(answer["aggregations"][state]["doc_count"]) for state in HIDDEN_STATES if self._hides}
+        return {state: count for state, count in counts.items() if count}
+
+    def _facets(self, answer: Mapping[str, Any]) -> dict[str, Facet]:
+        found = {}
+        for number, (name, most) in enumerate(self.request.facets):
+            counted, start = answer["aggregations"]["shown"], len(FACETS.get(name, name)) + 1
+            values = counted[f"{number}"]
+            if values["sum_other_doc_count"]:
+                raise cannot(f"count {name!r}: it has more than {_MOST_VALUES:,} values", "count another facet")
+            pairs = [(str(row["key"])[start:], int(row["doc_count"])) for row in values["buckets"]]
+            pairs.sort(key=lambda pair: (-pair[1], pair[0]))
+            rest, without = pairs[most:], int(counted[f"{number}-missing"]["doc_count"])
+            found[name] = Facet(tuple(pairs[:most]), len(rest), sum(count for _, count in rest), without)
+        return found
+
+    # By meaning.
+
+    def _by_meaning(self, plan: Plan) -> _Answer | None:
+        """Answer in semantic or hybrid mode; None where words have to, for a reason that a warning names."""
+        mode = self._mode(plan)
+        self.request = self.request._replace(mode=self.request.mode._replace(name=mode))
+        if mode == "keyword":
+            return None
+        if mode == "hybrid" and self.request.mode.fusion.fusion == "rrf":
+            raise cannot("fuse by ranks", "leave fusion=rrf out: scores are fused by their weights")
+        text = self.request.query if plan.bag else " ".join(texts_of(plan.main))
+        try:
+            embedder = self._embedder()
+            vector = query_vector(embedder, text)
+        except (UnavailableError, EnvironmentFault) as error:
+            if not self.request.is_auto:
+                self._fall_back(f"{error.message}; {error.hint}" if error.hint else error.message)
+            self.hits.dimensions = 0
+            return None
+        threshold = self.request.mode.threshold
+        limit = embedder.threshold if threshold is None else threshold
+        required = ast.Everything() if plan.words and plan.is_prose() else required_part(plan.main)
+        compared = self._hybrid if mode == "hybrid" else self._semantic
+        answer = compared(plan, self._bound(required, plan), vector, limit)
+        if not answer.total and not answer.hidden and not self.request.mode.narrows:
+            self._fall_back(f"no item is as near as {limit:g}")
+            self.hits.dimensions = 0
+            return None
+        return answer
+
+    def _mode(self, plan: Plan) -> str:
+        """Return the mode that answers: ``auto`` is hybrid for a sentence where there is an embedder and vectors."""
+        request = self.request
+        if not request.is_auto:
+            return request.mode.name
+        is_sentence = sum(plan.words.values()) >= AUTO_WORDS and plan.is_prose() and not plan.fault
+        about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
+        if not is_sentence or about_words or self._of.snapshot.notes.model is None:
+            return "keyword"
+        if not self._here.embedding.can_embed():
+            self._warnings.append("only words were searched, not meaning: there is no embedder")
+            return "keyword"
+        return "hybrid"
+
+    def _fall_back(self, cause: str) -> None:
+        self._warnings.append(f"keyword results instead of {self.request.mode.name} ones: {cause}")
+
+    def _embedder(self) -> Embedder:
+        """Return the embedder, which is of the registry's model; hits come with their vectors from now on.
+
+        Raises:
+            UnavailableError: There is none, or it is of another model; or too many vectors would be compared.
+        """
+        notes, address = self._of.snapshot.notes, shown(str(self._of.cluster.address))
+        if notes.model is None:
+            hint = "whoever publishes it where there is an embedder adds them"
+            raise UnavailableError("no-vectors", f"{address} has no vectors", hint=hint)
+        if self.request.mode.name == "semantic" and notes.vectors > MOST_VECTORS:
+            what = f"compare the meaning of more than {MOST_VECTORS:,} items with a query"
+            raise cannot(what, "--mode hybrid compares the first hits by words")
+        embedder, model = self._here.embedding.opened()
+        if not model.is_of(notes.model):
+            name = shown(notes.model.name)
+            same = ", another one of this name" if name == model.name else ""
+            message = f"{address} has vectors of {name}{same}, and the embedder here is {model.name}"
+            raise UnavailableError("other-model", message, hint="choose the embedder that it was published with")
+        if missing := notes.count - notes.vectors:
+            self._warnings.append(f"{missing:,} of {notes.count:,} items have no vectors, only words rank them")
+        self.hits.dimensions = model.dimensions
+        return embedder
+
+    def _hybrid(self, plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
+        """Compare the first hits by words with a query, and fuse both scores."""
+        words = plan.words if plan.words and plan.is_prose() else {}
+        query = self._bound(self._any_of(words) if words else plan.main, plan)
+        scored = self._among(any_of([self._compile(query)]), self._named())
+        scored["bool"]["filter"].append(self._compile(required))
+        facts = {"_source": ["vectors", "chunks"], "docvalue_fields": ["mark"], "sort": ["_score", *_BY_TIES]}
+        body = {"query": scored, "size": MOST_COMPARED, **facts, **self._counting()}
+        answer = self._of.cluster.search(self._of.snapshot.items, body)
+        with self._of.cluster.faults(), reading():
+            found = answer["hits"]["hits"][:MOST_COMPARED]
+            marks = [str(hit["fields"]["mark"][0]) for hit in found]
+            names = [hit.get("matched_queries", ()) for hit in found]
+            keyword = np.asarray([_untiered(float(hit["_score"]), own) for hit, own in zip(found, names, strict=True)])
+            vectors = [HitVectors.read(hit["_source"], self.hits.dimensions) for hit in found]
+            hidden, facets = self._hidden(answer), self._facets(answer)
+        keyword = np.sqrt(keyword / max(keyword.max(initial=0.0), 1e-9))
+        near = [each.nearest(vector) for each in vectors]
+        fused = fuse(self.request.mode.fusion, np.asarray([cosine for cosine, _ in near]), keyword, threshold)
+        if why := fused.why_none_matched():
+            self._warnings.append(why)
+        exact = np.asarray(["named" in own for own in names], bool)
+        order = [at for at in np.lexsort((-fused.total, ~exact)).tolist() if fused.matched[at] or exact[at]]
+        page = order[self.request.offset : self.request.offset + self.request.limit]
+        similar = {
+            marks[at]: _Similar(near[at][0], float(keyword[at]), float(fused.total[at]), near[at][1]) for at in page
+        }
+        rows = {row.mark: row for row in self.hits.matching(marked(list(similar)), max(len(page), 1))}
+        kept = [
+            rows[mark]._replace(score=one.total, exact=bool(exact[at]))
+            for at, (mark, one) in zip(page, similar.items(), strict=True)
+            if mark in rows
+        ]
+        return _Answer("hybrid", query, kept, len(order), hidden, facets, similar)
+
+    def _semantic(self, _plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
+        """Compare all vectors with a query, on the cluster."""
+        factors = self.request.mode.factors(self._here.embedding.boosts)
+        params = {
+            "q": (vector.astype(float) / SCALE).tolist(),
+            "f": [factors[root.space] if root else 1.0 for root in self._of.roots],
+            "t": shown_as(threshold),
+        }
+        script = {"source": SIMILARITY, "params": params}
+        among = self._among({"bool": {"filter": [self._compile(required), {"exists": {"field": "vectors"}}]}})
+        query = {"script_score": {"query": among, "script": script, "min_score": 1.0}}
+        request = self.request
+        body = {"query": query, "from": request.offset, "size": request.limit, "track_total_hits": True}
+        rows, answer = self.hits.ask(body | {"sort": ["_score", *_BY_TIES]} | self._counting())
+        with self._of.cluster.faults(), reading():
+            total, hidden, facets = int(answer["hits"]["total"]["value"]), self._hidden(answer), self._facets(answer)
+        near = {row.mark: row.vectors.nearest(vector) if row.vectors else (0.0, -1) for row in rows}
+        total_of = {row.mark: max(near[row.mark][0], 0.0) * factors[row.root.space] for row in rows}
+        similar = {mark: _Similar(cosine, 0.0, total_of[mark], section) for mark, (cosine, section) in near.items()}
+        rows = [row._replace(score=total_of[row.mark]) for row in rows]
+        return _Answer("semantic", required, rows, total, hidden, facets, similar)
+
+    # The page.
+
+    def _results(self, answer: _Answer) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
+        """Return the hits as results, judged from the bytes that came with them; their paths are addresses."""
+        reader, numbers = self.hits.indexed([*answer.rows, *self.hits.copies(answer.rows)])
+        states = States(reader, reader, lambda: self._here.trust, self._here.now)
+        conditions = [node for node in (answer.query, *self._filters()) if asks_verdict(node)]
+        kept = [
+            row for row in answer.rows if all(_holds(node, numbers[row.mark], states, reader) for node in conditions)
+        ]
+        gone = len(answer.rows) - len(kept)
+        claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
+        evaluation = Evaluation(reader, answer.query, weights_for(reader), states)
+        trust, now, read = self._here.trust, self._here.now, self.hits.read
+        hydrator = Hydrator(reader, states, trust, now, verdicts_matter=False, read=read)
+        hits = [Hit(numbers[row.mark], round(row.score, 4), row.exact) for row in kept]
+        results, warnings = PageBuilder(evaluation, hydrator, self.request.explain).build(hits)
+        placed = tuple(self._placed(result, row, answer) for result, row in zip(results, kept, strict=True))
+        listed = [self.hits.not_as_listed[row.root.source, row.path] for row in kept]
+        return placed, (*claims, *warnings, *filter(None, listed), *dict.fromkeys(self.hits.left_out))
+
+    def _placed(self, result: SearchResult, row: Row, answer: _Answer) -> SearchResult:
+        """Return a result with its address and its scores by meaning; its traces say what matched, and no score."""
+        traces = result.explain and tuple(
+            replace(trace, df=0, idf=0.0, contribution=0.0, weight=0.0, unboosted=0.0) for trace in result.explain
+        )
+        result = replace(result, path=self._of.address_of(result.path), explain=traces)
+        if answer.similar is None:
+            return result
+        near = answer.similar[row.mark]
+        similarity = round(near.similarity, 4) if np.isfinite(near.similarity) else None
+        is_hybrid = answer.stage == "hybrid"
+        facts = near.section, near.total, similarity or 0.0, near.keyword
+        match = hybrid_match(row.read.item, self.request.query, *facts) if is_hybrid else None
+        return replace(result, similarity=similarity, hybrid=match)
+
+
+def _tier(name: str, clause: Clause, steps: int) -> Clause:
+    """Return a clause with a name that puts what it matches before all else."""
+    return {"constant_score": {"filter": clause, "boost": steps * _TIER, "_name": name}}
+
+
+def _untiered(score: float, names: Collection[str]) -> float:
+    """Return a score without what the tiers add to it, given the names of the clauses that matched."""
+    return max(score - 2 * _TIER * ("named" in names) - _TIER * ("current" in names), 0.0)
+
+
+def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
+    """Return whether a fetched hit meets a condition on its verdict or signer, as the keys here judge it."""
+    match node:
+        case bound.All(operands=operands):
+            return all(_holds(operand, doc, states, reader) for operand in operands)
+        case bound.Any(operands=operands):
+            return any(_holds(operand, doc, states, reader) for operand in operands)
+        case bound.Not(operand=operand):
+            return not _holds(operand, doc, states, reader)
+    if not asks_verdict(node):
+        return bool(Evaluation(reader, node, weights_for(reader), states).docs().mask[doc])
+    signature = states.signature(*reader.locate(doc))
+    match node:
+        case bound.HasState(name="signed"):
+            return signature.verdict is not Verdict.UNSIGNED
+        case bound.HasState(name=name):
+            return signature.verdict == name
+        case bound.Glob(pattern=pattern):
+            return fnmatchcase(signature.signer, pattern)
+    return bool(signature.signer)
