@@ -124,7 +124,7 @@ def _in_field(pattern: bound.TextPattern, field: str) -> Clause:
             window = {"query": " ".join(words), "ordered": False, "max_gaps": slop}
             return {"intervals": {f"t_{field}": {"match": window}}}
         case Near():
-            return {"intervals": {f"t_{field}": _near(pattern, field)}}
+            return _near(pattern, field)
     joined = NOTHING if pattern.joined is None else _word(pattern.joined, field)
     if len(pattern.parts) == 1:
         return any_of([_word(pattern.parts[0], field), joined])
@@ -169,46 +169,52 @@ def _phrase(phrase: Phrase, field: str) -> Clause:
         return {"match_phrase": {f"t_{field}": " ".join(part.text for part in phrase.parts)}}
     if is_dense and hows == {How.INFLECTED}:
         return {"match_phrase": {f"s_{field}": " ".join(analysis.stem(part.text) for part in phrase.parts)}}
-    return {"intervals": {f"t_{field}": _row(phrase, field)}}
+    return _row(phrase, field)
 
 
 def _row(phrase: Phrase, field: str) -> Clause:
-    """Return the interval of words in a row."""
-    parts = [_interval(part, field) for part in phrase.parts]
+    """Return the spans of words in a row."""
+    parts = [_span(part, field) for part in phrase.parts]
     gaps = phrase.offsets[-1] - phrase.offsets[0] + 1 - len(parts)
-    row = parts[0] if len(parts) == 1 else {"all_of": {"intervals": parts, "ordered": True, "max_gaps": gaps}}
-    return row if phrase.joined is None else {"any_of": {"intervals": [row, _interval(phrase.joined, field)]}}
+    row = parts[0] if len(parts) == 1 else _spans(parts, gaps)
+    return row if phrase.joined is None else _choice([row, _span(phrase.joined, field)])
 
 
-def _interval(part: Pattern, field: str) -> Clause:
+def _span(part: Pattern, field: str) -> Clause:
+    """Return the spans of one word."""
+    name = f"t_{field}"
     match part.how:
-        case How.EXACT:
-            return {"match": {"query": part.text}}
         case How.GLOB:
-            return {"wildcard": {"pattern": part.text}}
-        case How.FUZZY:
-            return {"fuzzy": {"term": part.text, "fuzziness": str(_distance(part)), "transpositions": True}}
-    return {"match": {"query": analysis.stem(part.text), "use_field": f"s_{field}"}}
+            return {"span_multi": {"match": {"wildcard": {name: {"value": part.text}}}}}
+        case How.FUZZY if _distance(part):
+            return {"span_multi": {"match": fuzzy(name, part.text, _distance(part))}}
+        case How.INFLECTED:
+            stem = {"span_term": {f"s_{field}": analysis.stem(part.text)}}
+            return {"field_masking_span": {"query": stem, "field": name}}
+    return {"span_term": {name: part.text}}
+
+
+def _spans(clauses: list[Clause], gaps: int, *, in_order: bool = True) -> Clause:
+    return {"span_near": {"clauses": clauses, "slop": gaps, "in_order": in_order}}
+
+
+def _choice(spans: list[Clause]) -> Clause:
+    return spans[0] if len(spans) == 1 else {"span_or": {"clauses": spans}}
 
 
 def _near(near: Near, field: str) -> Clause:
-    """Return the interval of operands next to each other, in either order."""
+    """Return the spans of operands next to each other, one order or the other, as they must not overlap."""
     operands = [_choice([_place(each, field) for each in choices]) for choices in near.operands]
     found = operands[0]
     for operand, distance in zip(operands[1:], near.distances, strict=True):
-        pairs = ([found, operand], [operand, found])
-        gaps = {"ordered": True, "max_gaps": distance - 1}
-        found = _choice([{"all_of": {"intervals": pair} | gaps} for pair in pairs])
+        found = _choice([_spans(pair, distance - 1) for pair in ([found, operand], [operand, found])])
     return found
-
-
-def _choice(intervals: list[Clause]) -> Clause:
-    return intervals[0] if len(intervals) == 1 else {"any_of": {"intervals": intervals}}
 
 
 def _place(pattern: Phrase | SloppyPhrase, field: str) -> Clause:
     if isinstance(pattern, SloppyPhrase):
-        return {"match": {"query": " ".join(pattern.words), "ordered": False, "max_gaps": pattern.slop}}
+        terms: list[Clause] = [{"span_term": {f"t_{field}": word}} for word in pattern.words]
+        return _spans(terms, pattern.slop, in_order=False)
     return _row(pattern, field)
 
 

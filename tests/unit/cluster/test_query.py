@@ -54,13 +54,13 @@ def any_of(*clauses: Clause) -> Clause:
 
 
 def stemmed(text: str) -> Clause:
-    """Return the interval of a stem."""
-    return {"match": {"query": text, "use_field": "s_content"}}
+    """Return the spans of a stem."""
+    return {"field_masking_span": {"query": {"span_term": {"s_content": text}}, "field": "t_content"}}
 
 
-def ordered(*intervals: Clause, gaps: int) -> Clause:
-    """Return intervals in a row."""
-    return {"all_of": {"intervals": list(intervals), "ordered": True, "max_gaps": gaps}}
+def spans(*clauses: Clause, gaps: int) -> Clause:
+    """Return spans in a row."""
+    return {"span_near": {"clauses": list(clauses), "slop": gaps, "in_order": True}}
 
 
 GOLDEN = {
@@ -81,9 +81,12 @@ GOLDEN = {
     'content:"deploy build"~3': in_content(
         interval({"match": {"query": "deploy build", "ordered": False, "max_gaps": 3}})
     ),
-    "content:(a NEAR/5 b)": in_content(interval({"any_of": {"intervals": [
-        ordered(stemmed("a"), stemmed("b"), gaps=4), ordered(stemmed("b"), stemmed("a"), gaps=4),
-    ]}})),
+    "content:(a NEAR/5 b)": in_content({"span_or": {"clauses": [
+        spans(stemmed("a"), stemmed("b"), gaps=4), spans(stemmed("b"), stemmed("a"), gaps=4),
+    ]}}),
+    "content:fil?/sys*": in_content(spans(
+        *({"span_multi": {"match": {"wildcard": {"t_content": {"value": glob}}}}} for glob in ("fil?", "sys*")), gaps=0
+    )),
     "content:file-systems": in_content(any_of(
         {"match_phrase": {"s_content": "file system"}}, {"term": {"t_content": "filesystems"}}
     )),
