@@ -12,7 +12,7 @@ import hashlib
 import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -39,6 +39,7 @@ from rye.index.schema import (
 )
 from rye.index.segment import Segment
 from rye.items.model import Item
+from rye.search.fields import TEXT_FIELDS as WEIGHTS
 from rye.search.fields import kind_of
 
 FORMAT: Final = 10
@@ -54,23 +55,28 @@ _ANALYSIS: Final = {
 }
 """Terms are split at spaces, each with the joined forms at its place behind bars."""
 
+_SIMILARITY: Final = {"all": {"type": "BM25", "k1": 3.0, "b": 0.6}}
+"""That of all fields as one, in which a word of the title stands as often as its weight says: BM25F."""
+
 
 def settings(shards: int, replicas: int) -> dict[str, Any]:
     """Return the settings and mapping of an index."""
-    text = {"type": "text", "analyzer": "terms", "position_increment_gap": analysis.VALUE_GAP}
+    text = {"type": "text", "analyzer": "terms"}
+    placed, whole = {"position_increment_gap": analysis.VALUE_GAP}, {"similarity": "all", "index_options": "freqs"}
     keyword, integer, binary = ({"type": kind} for kind in ("keyword", "integer", "binary"))
     unread = keyword | {"index": False, "doc_values": False}
     # nothing is durable before the flush at the end, and nothing before it serves
     sizes = {"number_of_shards": shards, "number_of_replicas": replicas, "refresh_interval": "-1"}
     return {
         "settings": {
-            "index": sizes | {"max_result_window": 100_000, "translog.durability": "async"},
+            "index": sizes | {"max_result_window": 100_000, "translog.durability": "async", "similarity": _SIMILARITY},
             "analysis": _ANALYSIS,
         },
         "mappings": {
             "dynamic": "strict",
             "properties": {
-                **{f"{kind}_{name}": text for name in TEXT_FIELDS for kind in "ts"},
+                **{f"{kind}_{name}": text | placed for name in TEXT_FIELDS for kind in "ts"},
+                **dict.fromkeys(("t_all", "s_all"), text | whole),
                 **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
                 **dict.fromkeys(("root", "priority"), integer),
                 **dict.fromkeys(("raw", "skill"), unread),
@@ -133,13 +139,26 @@ def _in_order(chunk: str) -> list[analysis.Token]:
 
 
 def _texts(item: Item) -> Iterator[tuple[str, list[str]]]:
-    """Yield each text field of a document that has any word, and its values as the cluster splits them."""
+    """Yield each text field of a document that has any word, and its values as the cluster splits them.
+
+    Last come all fields as one, each as often as its weight is that of the content.
+    """
+    whole: list[list[str]] = [[], []]
     for number, values, _ in text_columns([item]):
+        name = TEXT_FIELDS[number]
         spelled = [[_spelled(chunk) for chunk in analysis.chunks(analysis.normalize(value))] for value in values]
-        spelled = [pairs for pairs in spelled if pairs]
-        if spelled:
-            for at, kind in enumerate("ts"):
-                yield f"{kind}_{TEXT_FIELDS[number]}", [" ".join(pair[at] for pair in pairs) for pairs in spelled]
+        for at, kind in enumerate("ts"):
+            texts = [" ".join(pair[at] for pair in pairs) for pairs in spelled if pairs]
+            if texts:
+                yield f"{kind}_{name}", texts
+                whole[at] += texts * _times(name, str(item.type))
+    yield from (("t_all", whole[0]), ("s_all", whole[1]))
+
+
+@cache
+def _times(field: str, item_type: str) -> int:
+    weights = [WEIGHTS[name].weight_in(item_type) for name in (field, "content")]
+    return max(1, round(weights[0] / weights[1]))
 
 
 def _entries(item: Item, place: ItemPlace, signer: str) -> list[str]:

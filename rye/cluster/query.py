@@ -19,7 +19,7 @@ from rye.items.scope import Scope
 from rye.search import bound
 from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery
 from rye.search.expand import INFLECTION_WEIGHT, How, Pattern, automatic_distance
-from rye.search.fields import TEXT_FIELDS
+from rye.search.fields import K1, TEXT_FIELDS
 from rye.trust.trust_set import TrustSet
 
 Clause: TypeAlias = dict[str, Any]
@@ -104,11 +104,15 @@ def compile_query(node: bound.Bound, trust: TrustSet, *, excluded: bool = False)
 
 
 def _text(term: TermQuery) -> Clause:
-    """Return the clause of words: the best of the fields counts, and a share of the others."""
+    """Return the clause of words: of all fields as one, else of the best field, and a share of the others."""
+    pattern = term.pattern
+    if isinstance(pattern, Phrase) and len(pattern.parts) == 1 and term.fields.all():
+        return _boosted(_in_field(pattern, "all"), term.boost)
     fields = [field for field, wanted in zip(_FIELDS, term.fields.tolist(), strict=True) if wanted]
+    weights = [(field.weight + field.action_weight) / 2 for field in fields]
     queries = [
-        _boosted(_in_field(term.pattern, field.name), term.boost * (field.weight + field.action_weight) / 2)
-        for field in fields
+        _boosted(_in_field(pattern, field.name), term.boost * 2 * weight / (K1 + weight))
+        for field, weight in zip(fields, weights, strict=True)
     ]
     return queries[0] if len(queries) == 1 else {"dis_max": {"queries": queries, "tie_breaker": _TIE}}
 

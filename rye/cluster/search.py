@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from rapidfuzz.distance import OSA
 
 from rye.cluster.faults import reading, shown
 from rye.cluster.hits import TIES, FetchedHits, Generation, Row, marked
@@ -32,24 +33,27 @@ from rye.cluster.query import (
 from rye.cluster.vectors import SIMILARITY, HitVectors, Model
 from rye.embedding.protocol import Embedder, Floats, query_vector
 from rye.errors import EnvironmentFault, UnavailableError
+from rye.index import analysis
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR, fold_value
 from rye.index.vectors import SCALE
 from rye.items.scope import EVERY_SCOPE
 from rye.query import ast
 from rye.search import bound
-from rye.search.bind import Context, bind
+from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import Bound, asks_verdict
 from rye.search.facets import FACETS, Facet, require_facets
 from rye.search.fields import weights_for
 from rye.search.fusion import fuse, shown_as
 from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.predicates import States
+from rye.search.relax import Dictionary, relax
 from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import SearchResponse, SearchResult, SearchWarning
-from rye.search.rewrite import ANY_LIMIT, SENTENCE, Plan, read_query, visible_query
+from rye.search.rewrite import ANY_LIMIT, Plan, read_query, visible_query
 from rye.search.score import Evaluation
 from rye.search.semantic import hybrid_match, required_part, texts_of
+from rye.search.suggest import explain_stage
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 
@@ -74,6 +78,16 @@ _ORDERS: Final[Mapping[str, Any]] = {
     "name": {"by_name": "asc"},
     "date": {"time": {"order": "desc", "missing": "_last"}},
 }
+_SLIPS: Final = {
+    "field": "t_content",
+    "suggest_mode": "missing",
+    "max_edits": 2,
+    "prefix_length": 1,
+    "min_word_length": 3,
+    "size": 3,
+}
+"""How words like one that the registry lacks are looked for."""
+
 _BY_TIES: Final[tuple[Any, ...]] = tuple({name: "asc"} for name in TIES)
 
 
@@ -139,6 +153,32 @@ class _Similar(NamedTuple):
     section: int = -1
 
 
+class KnownWords(Dictionary):
+    """The words of a registry, as far as it was asked about some."""
+
+    def __init__(self) -> None:
+        super().__init__(Reader(()), searched_fields(None))
+        self._near: dict[str, list[str]] = {}
+
+    def note(self, word: str, near: list[str]) -> None:
+        """Note which words are spelled like one that the registry lacks; none for one that it has."""
+        if near:
+            self._near[word] = near
+
+    def has(self, _text: str) -> bool:
+        """Return False: of a word of several parts, the parts are looked for."""
+        return False
+
+    def knows(self, text: str) -> bool:
+        """Return whether the registry has a word, as far as it was asked."""
+        return text not in self._near
+
+    def nearest(self, part: str, start: str = "") -> tuple[str, float]:
+        """Return the word nearest to one that the registry lacks, and its weight."""
+        near = next((word for word in self._near.get(part, ()) if word.startswith(start)), "")
+        return near, 1.0 - OSA.distance(part, near) / len(part) if near else 0.0
+
+
 class ClusterSearch:
     """One search, from request to response.
 
@@ -153,6 +193,7 @@ class ClusterSearch:
         self.request = request._replace(query=text)
         self._of, self._here = generation, here
         self.hits = FetchedHits(generation, here.scratch, here.lists)
+        self._words, self._suggestion = KnownWords(), ""
         if request.offset + request.limit > MOST_REACHED:
             raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")
 
@@ -194,6 +235,7 @@ class ClusterSearch:
             next_offset=end if end < total else None,
             hidden=answer.hidden,
             facets=answer.facets,
+            did_you_mean=self._suggestion,
             search_type=self.request.mode.name if answer.similar is not None else "keyword",
             method=self._method(answer),
             **{name: getattr(request, name) for name in ("query", "scope", "space", "limit")},
@@ -251,31 +293,36 @@ class ClusterSearch:
     # By words.
 
     def _by_words(self, plan: Plan) -> _Answer:
-        """Answer with the query as it is written, else with any of its words."""
-        answer = self._ask("text" if plan.fault else "all", self._bound(plan.prefixed or plan.main, plan))
+        """Answer with the query as it is written, else with any of its words, with slips corrected."""
         words = plan.relaxing if self.request.relax else {}
-        enough = ANY_LIMIT if len(plan.words) > SENTENCE else 1
-        if answer.total >= enough or len(words) < 2:
+        first = next(plan.stages(lambda _: False, ast.Everything))
+        parts = list(dict.fromkeys(part for word in words for part in analysis.parts(word.text)))
+        answer = self._ask(first.name, self._bound(first.ast, plan), parts if plan.forgiving else ())
+        if answer.total >= first.enough or not words:
             return answer
+        relaxed = relax(words, self._words, forgiving=plan.forgiving)
         kept = plan.fallback.conditions if plan.fallback else ()
-        wider = self._ask("any", self._bound(self._any_of(words, kept), plan))
-        return wider if wider.total > answer.total else answer
+        wider = self._ask("any", self._bound(ast.And((relaxed.query, *kept)) if kept else relaxed.query, plan))
+        if wider.total <= answer.total:
+            return answer
+        self._warnings += explain_stage("any", plan, lambda _: relaxed, partial=answer.total > 0)
+        self._suggestion = relaxed.suggestion()
+        return wider
 
-    @staticmethod
-    def _any_of(words: Mapping[ast.Word, int], conditions: Sequence[ast.Node] = ()) -> ast.Node:
-        either = ast.Or(tuple(words)) if len(words) > 1 else next(iter(words))
-        return ast.And((either, *conditions)) if conditions else either
-
-    def _ask(self, stage: str, query: Bound) -> _Answer:
-        """Return the page of one query."""
+    def _ask(self, stage: str, query: Bound, parts: Sequence[str] = ()) -> _Answer:
+        """Return the page of one query, and learn which of some words the registry lacks."""
         request = self.request
         scored = self._among(self._compile(query), self._named())
         order = [_ORDERS[request.sort_by], *_BY_TIES]
         body = {"query": scored, "from": request.offset, "size": request.limit, "sort": order, "track_total_hits": True}
+        if parts:
+            body["suggest"] = {"words": {"text": " ".join(parts), "term": _SLIPS}}
         rows, answer = self.hits.ask(body | self._counting())
         rows = [row._replace(score=_untiered(row.score, row.names), exact="named" in row.names) for row in rows]
         with self._of.cluster.faults(), reading():
             total = int(answer["hits"]["total"]["value"])
+            for each in answer["suggest"]["words"] if parts else ():
+                self._words.note(str(each["text"]), [str(option["text"]) for option in each["options"]])
             if stage == "any":
                 total = min(total, max(ANY_LIMIT, 0))
                 rows = rows[: max(total - request.offset, 0)]
@@ -396,7 +443,7 @@ class ClusterSearch:
     def _hybrid(self, plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
         """Compare the first hits by words with a query, and fuse both scores."""
         words = plan.words if plan.words and plan.is_prose() else {}
-        query = self._bound(self._any_of(words) if words else plan.main, plan)
+        query = self._bound(relax(words, self._words, forgiving=False).query if words else plan.main, plan)
         scored = self._among(any_of([self._compile(query)]), self._named())
         scored["bool"]["filter"].append(self._compile(required))
         facts = {"_source": ["vectors", "chunks"], "docvalue_fields": ["mark"], "sort": ["_score", *_BY_TIES]}
