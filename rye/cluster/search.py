@@ -57,7 +57,7 @@ from rye.search.suggest import explain_stage
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 
-MOST_REACHED: Final = 10_000
+MOST_REACHED: Final = 100_000
 """Hits that paging can reach."""
 
 MOST_COMPARED: Final = 1_000
