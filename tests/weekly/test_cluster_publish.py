@@ -94,7 +94,7 @@ def test_skills_are_found_like_items_and_changes_are_sent_alone(laid: Laid) -> N
     laid.files.write(laid.items[2], more="\nchanged\n")
     laid.publish(shards=2)
     assert laid.differing() == []
-    assert len(laid.indexes()) == 4
+    assert len(laid.indexes()) == 2
 
 
 def test_documents_that_are_gone_or_altered_are_said_and_repaired(laid: Laid) -> None:
