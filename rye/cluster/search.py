@@ -42,6 +42,7 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import Bound, asks_verdict
+from rye.search.context import SearchContext
 from rye.search.facets import FACETS, Facet, require_facets
 from rye.search.fields import weights_for
 from rye.search.fusion import fuse, shown_as
@@ -153,6 +154,14 @@ class _Similar(NamedTuple):
     section: int = -1
 
 
+class FirstItems(NamedTuple):
+    """The first items of a search: what a search among them uses, how many were hidden by state, and warnings."""
+
+    context: SearchContext
+    hidden: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
 class KnownWords(Dictionary):
     """The words of a registry, as far as it was asked about some."""
 
@@ -240,6 +249,26 @@ class ClusterSearch:
             method=self._method(answer),
             **{name: getattr(request, name) for name in ("query", "scope", "space", "limit")},
         )
+
+    def first_items(self) -> FirstItems:
+        """Return the items of the page, found by words, for a search among these alone.
+
+        Raises:
+            QueryError, ArgumentError, UnavailableError: As :meth:`run`.
+        """
+        answer = self._by_words(self.plan())
+        rows, here = answer.rows, self._here
+        reader, everywhere = (self.hits.indexed(some)[0] for some in (rows, [*rows, *self.hits.copies(rows)]))
+        context = SearchContext(reader, everywhere, lambda: here.trust, (), here.now, read=self.hits.read)
+        warnings = self._about(rows)
+        if answer.total > len(rows):
+            warnings = (f"only the first {len(rows)} of {answer.total:,} items were looked into", *warnings)
+        return FirstItems(context, answer.hidden, warnings)
+
+    def _about(self, rows: Sequence[Row]) -> tuple[str, ...]:
+        """Return warnings about hits that are not as their signed list says, and about bytes that are no item."""
+        listed = [self.hits.not_as_listed[row.root.source, row.path] for row in rows]
+        return (*filter(None, listed), *dict.fromkeys(self.hits.left_out))
 
     def _method(self, answer: _Answer) -> str:
         mode = self.request.mode.name
@@ -515,8 +544,7 @@ class ClusterSearch:
         hits = [Hit(numbers[row.mark], round(row.score, 4), row.exact) for row in kept]
         results, warnings = PageBuilder(evaluation, hydrator, self.request.explain).build(hits)
         placed = tuple(self._placed(result, row, answer) for result, row in zip(results, kept, strict=True))
-        listed = [self.hits.not_as_listed[row.root.source, row.path] for row in kept]
-        return placed, (*claims, *warnings, *filter(None, listed), *dict.fromkeys(self.hits.left_out))
+        return placed, (*claims, *warnings, *self._about(kept))
 
     def _placed(self, result: SearchResult, row: Row, answer: _Answer) -> SearchResult:
         """Return a result with its address and its scores by meaning; its traces say what matched, and no score."""

@@ -19,6 +19,7 @@ from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
 from rye.cluster.published import model_beside, read_snapshot
 from rye.cluster.query import AT_HOME, cannot
+from rye.cluster.roots import NOWHERE
 from rye.cluster.search import ClusterSearch, Embedding, Here
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding.protocol import Embedder
@@ -31,8 +32,8 @@ from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
 from rye.search.graph import Direction
 from rye.search.predicates import States
-from rye.search.request import Request
-from rye.search.results import SearchResponse, SearchWarning
+from rye.search.request import Request, SectionRequest
+from rye.search.results import SearchResponse, SearchWarning, SectionHit, SectionResponse
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
 from rye.trust.trust_store import TrustLoad, system_clock
@@ -54,6 +55,9 @@ _NAMED_BY_THE_CLUSTER = (
 _RELATED_BY_THE_CLUSTER = (
     "which items there are, and which refer to others, are the word of {}; references and verdicts are from their bytes"
 )
+
+SECTIONS_OF = 50
+"""Items whose sections are ranked."""
 
 _LISTED = 200
 """Items that one page of a list has."""
@@ -174,6 +178,36 @@ class ClusterRegistry:
             found, plan = asked.run(), asked.plan()
         warnings = (*settings, *found.warnings, self._told())
         return reading_of(plan, replace(found, warnings=warnings), [(found.stage, str(plan.main))])
+
+    def sections(self, request: SectionRequest) -> SectionResponse:
+        """Find whole sections among the first items that the cluster finds, ranked here by words.
+
+        Raises:
+            UnavailableError: It asks for what a cluster cannot do.
+            EnvironmentFault: The cluster does not answer in full.
+        """
+        from rye.search.sections import SectionSearch
+
+        began = time.perf_counter()
+        mode = request.search.mode
+        by_words = f"keyword results instead of {mode.name} ones: a cluster's sections are ranked by words"
+        warned = [] if mode.name == "keyword" else [SearchWarning(by_words)]
+        items = request.search._replace(mode=mode._replace(name="keyword"))
+        with self._searching() as (search, settings):
+            first = search(items._replace(limit=SECTIONS_OF, offset=0, sort_by="score", facets=())).first_items()
+            found = SectionSearch(request._replace(search=items), first.context).run()
+        return replace(
+            found,
+            results=tuple(map(self._addressed, found.results)),
+            hidden=first.hidden,
+            warnings=(*settings, *warned, *found.warnings, *map(SearchWarning, first.warnings), self._told()),
+            took_ms=round((time.perf_counter() - began) * 1e3, 3),
+        )
+
+    def _addressed(self, hit: SectionHit) -> SectionHit:
+        """Return a section whose path is the address of its file on the cluster."""
+        address = f"{self.address}{hit.path[len(str(NOWHERE)) :]}"
+        return replace(hit, path=address, display_url=f"{address}#L{hit.line}-L{hit.end_line}")
 
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""

@@ -357,7 +357,8 @@ class Registry:
         from rye.search.sections import SectionSearch
 
         request = make_section_request(query, options)
-        self._refuse_on_cluster("find sections")
+        if self._on_cluster is not None:
+            return self._on_cluster.sections(request)
         return self._answer(
             request.search.space,
             lambda state: SectionSearch(request, self._context(state, request.search)).run(),

@@ -10,6 +10,7 @@ from rye.index.reader import Reader
 from rye.search.fields import Overrides
 from rye.search.meaning import Meaning, no_meaning
 from rye.search.rerank import Reranker
+from rye.spaces.signed import ReadItem, read_item
 from rye.trust.trust_set import TrustSet
 
 
@@ -29,6 +30,7 @@ class SearchContext:
         meaning_at_once: Likewise, for mode ``auto``; raises also where too many vectors are missing.
         meaning_everywhere: Likewise those of ``everywhere``.
         reranker: Returns what re-ranks hits by meaning; None where no second model is installed.
+        read: Reads an item that is shown whole, as it is at this moment.
     """
 
     reader: Reader
@@ -42,3 +44,4 @@ class SearchContext:
     meaning_everywhere: Callable[[], Meaning] = no_meaning
     boosts: Mapping[str, float] = field(default_factory=dict)
     reranker: Callable[[], Reranker | None] = lambda: None
+    read: Callable[..., ReadItem] = read_item

@@ -43,7 +43,6 @@ from rye.search.score import Evaluation
 from rye.search.section_text import SectionText, keyword_scores, sections_of
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.spaces.shadowing import cut_short
-from rye.spaces.signed import read_item
 from rye.trust.model import Verdict
 
 _CUT_BELOW = 200
@@ -182,7 +181,7 @@ class SectionSearch:
             similarity = scores.fused.similarity[at]
             similarity = np.where(reaches(similarity, scores.threshold), similarity, 0.0)
             best = unique(self._best(docs, scores.fused.keyword[at]), self._best(docs, similarity))
-        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=read_item)
+        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=self._search.context.read)
         return Considered(best, evaluation, scores, hydrator)
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:

@@ -243,7 +243,6 @@ def test_a_login_that_cannot_be_used_is_an_error_that_does_not_show_it(
     [
         (lambda one: one.why("deploy", "knowledge:a"), "explain a hit"),
         (lambda one: one.similar("knowledge:a"), "find similar items"),
-        (lambda one: one.sections("deploy"), "find sections"),
         (lambda one: one.stats(), "count its items"),
         (lambda one: one.skill("skill://project/a/SKILL.md"), "hand out the files of a skill"),
         (lambda one: one.refs("knowledge:a", depth=2), "follow references beyond one step"),

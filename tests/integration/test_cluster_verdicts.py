@@ -61,7 +61,9 @@ class Liar:
     def _search(self, count: int) -> tuple[int, dict[str, str], bytes]:
         fields = {name: [value] for name, value in self.facts.items()}
         hit = {"_id": "m", "_score": 1.0, "fields": fields, "_source": self.source}
-        return reply({"responses": [WHOLE | {"hits": {"total": {"value": 1}, "hits": [hit]}}] * count})
+        return reply(
+            {"responses": [WHOLE | {"hits": {"total": {"value": 1}, "hits": [hit]}, "suggest": {"words": []}}] * count}
+        )
 
     def registry(self, *, audience: str = "") -> Registry:
         """Return the registry of a user who trusts the key and wants an audience."""
@@ -105,6 +107,20 @@ def test_an_item_that_the_user_trusts_is_trusted(liar: Liar) -> None:
     """The lies below start from this truth."""
     liar.hold(signed())
     assert liar.verdict() == ("trusted", "ok")
+
+
+def test_sections_are_ranked_and_judged_from_the_bytes_of_the_first_items(liar: Liar) -> None:
+    """A section has its text and lines, the address of its file, and the verdict of its bytes."""
+    liar.hold(signed())
+    (section,) = liar.registry().sections("steps").results
+    assert (section.text, section.signature.code) == ("Steps", "ok")
+    assert section.path == liar.registry().search("steps").results[0].path
+    assert section.display_url == f"{section.path}#L{section.line}-L{section.end_line}"
+    liar.hold(signed().replace(b"Steps", b"Steps of Eve"))
+    response = liar.registry().sections("steps")
+    assert [hit.signature.verdict for hit in response.results] == ["tampered"]
+    assert any("ranked by words" in text for text in response.warnings)
+    assert liar.registry().sections("steps is:trusted").results == ()
 
 
 CONDITIONS = ("is:trusted", "is:signed", f"signer:{KEY.public.fingerprint}", "signer:*", "is:trusted OR is:signed")

@@ -76,6 +76,8 @@ def test_skills_are_found_like_items_and_changes_are_sent_alone(laid: Laid) -> N
     """After each publish every answer is that of the project; two generations are kept."""
     assert laid.differing() == []
     assert laid.both.away.search("merge pdf").results[0].id == "pdf"
+    sections = [one.sections("merge pdf").results[0] for one in (laid.both.home, laid.both.away)]
+    assert sections[0].text == sections[1].text
     again = laid.publish()
     assert (again.added, again.changed, again.removed, again.items) == (0, 0, 0, 61)
     for item in laid.items[60:66]:
