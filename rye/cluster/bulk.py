@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from rye.cluster.client import Cluster
@@ -12,6 +14,9 @@ from rye.errors import EnvironmentFault
 _BYTES: Final = 4 << 20
 _DOCUMENTS: Final = 1_000
 """Bytes and documents of one request, at most, unless one document has more bytes."""
+
+_AHEAD: Final = 200
+"""Documents that are made while others are sent."""
 
 _TRIES: Final = 6
 
@@ -44,7 +49,7 @@ def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable
         {"_op_type": "delete", "_id": each.id}
         if each.source is None
         else {"_op_type": "index", "_id": each.id, "_source": each.source}
-        for each in actions
+        for each in _ahead(iter(actions))
     )
     count = 0
     with cluster.faults():
@@ -66,6 +71,15 @@ def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable
             if done:
                 done(count)
     return count
+
+
+def _ahead(actions: Iterator[Action]) -> Iterator[Action]:
+    """Yield actions; the next ones are made while these are sent."""
+    with ThreadPoolExecutor(1, "rye-documents") as pool:
+        made = pool.submit(list, islice(actions, _AHEAD))
+        while some := made.result():
+            made = pool.submit(list, islice(actions, _AHEAD))
+            yield from some
 
 
 def _check(cluster: Cluster, row: Mapping[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 Words are cut by rye alone. A text travels as its terms, ``file|filesystem system`` being ``file`` and a joined form at
 one position and ``system`` at the next; the cluster's analyzer only splits at spaces and bars. Beside the words of a
-field, ``t_NAME``, stand their stems at the same positions, ``s_NAME``.
+field, ``t_NAME``, stand their stems at the same positions, ``s_NAME``. All fields as one, ``t_all`` and ``s_all``,
+travel as distinct terms with their counts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import base64
 import hashlib
 import math
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -42,18 +44,26 @@ from rye.items.model import Item
 from rye.search.fields import TEXT_FIELDS as WEIGHTS
 from rye.search.fields import kind_of
 
-FORMAT: Final = 10
+FORMAT: Final = 11
 """The version of the documents; a registry in another version has to be published again."""
 
 _LONGEST: Final = 1_000_000
 """The longest term, in characters, that the cluster does not split."""
 
+_MOST_SPELLINGS: Final = 1 << 17
+
 _ANALYSIS: Final = {
     "tokenizer": {"spaces": {"type": "whitespace", "max_token_length": _LONGEST}},
-    "filter": {"bars": {"type": "pattern_capture", "preserve_original": False, "patterns": ["([^|]+)"]}},
-    "analyzer": {"terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]}},
+    "filter": {
+        "bars": {"type": "pattern_capture", "preserve_original": False, "patterns": ["([^|]+)"]},
+        "counts": {"type": "delimited_term_freq", "delimiter": "|"},
+    },
+    "analyzer": {
+        "terms": {"type": "custom", "tokenizer": "spaces", "filter": ["bars"]},
+        "counted": {"type": "custom", "tokenizer": "spaces", "filter": ["counts"]},
+    },
 }
-"""Terms are split at spaces, each with the joined forms at its place behind bars."""
+"""Terms are split at spaces, each with the joined forms at its place behind bars, or with how often it stands."""
 
 _SIMILARITY: Final = {"all": {"type": "BM25", "k1": 3.0, "b": 0.6}}
 """That of all fields as one, in which a word of the title stands as often as its weight says: BM25F."""
@@ -61,8 +71,8 @@ _SIMILARITY: Final = {"all": {"type": "BM25", "k1": 3.0, "b": 0.6}}
 
 def settings(shards: int, replicas: int) -> dict[str, Any]:
     """Return the settings and mapping of an index."""
-    text = {"type": "text", "analyzer": "terms"}
-    placed, whole = {"position_increment_gap": analysis.VALUE_GAP}, {"similarity": "all", "index_options": "freqs"}
+    text = {"type": "text", "analyzer": "terms", "position_increment_gap": analysis.VALUE_GAP}
+    whole = {"type": "text", "analyzer": "counted", "similarity": "all", "index_options": "freqs"}
     keyword, integer, binary = ({"type": kind} for kind in ("keyword", "integer", "binary"))
     unread = keyword | {"index": False, "doc_values": False}
     # nothing is durable before the flush at the end, and nothing before it serves
@@ -75,8 +85,8 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
         "mappings": {
             "dynamic": "strict",
             "properties": {
-                **{f"{kind}_{name}": text | placed for name in TEXT_FIELDS for kind in "ts"},
-                **dict.fromkeys(("t_all", "s_all"), text | whole),
+                **{f"{kind}_{name}": text for name in TEXT_FIELDS for kind in "ts"},
+                **dict.fromkeys(("t_all", "s_all"), whole),
                 **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
                 **dict.fromkeys(("root", "priority"), integer),
                 **dict.fromkeys(("raw", "skill"), unread),
@@ -124,35 +134,53 @@ def _order_keys(entry: str) -> tuple[str, ...]:
     return ()
 
 
-@lru_cache(1 << 16)
-def _spelled(chunk: str) -> tuple[str, str]:
-    """Return the terms of a chunk as the cluster splits them, and their stems."""
-    places = [[token.term for token in tokens] for _, tokens in groupby(_in_order(chunk), attrgetter("offset"))]
-    return (
-        " ".join("|".join(terms) for terms in places),
-        " ".join("|".join(dict.fromkeys(map(analysis.stem, terms))) for terms in places),
-    )
+class _Spellings(dict[str, str]):
+    """What a function returns for a text, each called when it is first asked for."""
+
+    def __init__(self, spell: Callable[[str], str]) -> None:
+        super().__init__()
+        self._spell = spell
+
+    def __missing__(self, text: str) -> str:
+        if len(self) >= _MOST_SPELLINGS:
+            self.clear()
+        spelled = self[text] = self._spell(text)
+        return spelled
 
 
-def _in_order(chunk: str) -> list[analysis.Token]:
-    return sorted(analysis.analyze_chunk(chunk), key=attrgetter("offset"))
+def _terms(chunk: str) -> str:
+    """Return the terms of a chunk of text as the cluster splits them."""
+    if chunk.isalpha() and chunk.islower() and analysis.is_short(chunk):  # as most are: one plain word
+        return chunk
+    tokens = sorted(analysis.analyze_chunk(chunk), key=attrgetter("offset"))
+    return " ".join("|".join(token.term for token in place) for _, place in groupby(tokens, attrgetter("offset")))
 
 
-def _texts(item: Item) -> Iterator[tuple[str, list[str]]]:
+def _stems(chunk: str) -> str:
+    """Return the stems of these terms likewise."""
+    places = (map(analysis.stem, place.split("|")) for place in _SPELLINGS["t"][chunk].split(" "))
+    return " ".join("|".join(dict.fromkeys(stems)) for stems in places)
+
+
+_SPELLINGS: Final = {"t": _Spellings(_terms), "s": _Spellings(_stems)}
+
+
+def _texts(item: Item) -> Iterator[tuple[str, list[str] | str]]:
     """Yield each text field of a document that has any word, and its values as the cluster splits them.
 
-    Last come all fields as one, each as often as its weight is that of the content.
+    Last come all fields as one: each term, and how often it stands, in a field as often as its weight is that of the
+    content.
     """
-    whole: list[list[str]] = [[], []]
+    whole: dict[str, list[str]] = {kind: [] for kind in _SPELLINGS}
     for number, values, _ in text_columns([item]):
         name = TEXT_FIELDS[number]
-        spelled = [[_spelled(chunk) for chunk in analysis.chunks(analysis.normalize(value))] for value in values]
-        for at, kind in enumerate("ts"):
-            texts = [" ".join(pair[at] for pair in pairs) for pairs in spelled if pairs]
-            if texts:
-                yield f"{kind}_{name}", texts
-                whole[at] += texts * _times(name, str(item.type))
-    yield from (("t_all", whole[0]), ("s_all", whole[1]))
+        chunks = list(filter(None, (analysis.chunks(analysis.normalize(value)) for value in values)))
+        for kind, spellings in _SPELLINGS.items() if chunks else ():
+            texts = [" ".join(map(spellings.__getitem__, some)) for some in chunks]
+            yield f"{kind}_{name}", texts
+            whole[kind] += " ".join(texts).replace("|", " ").split() * _times(name, str(item.type))
+    for kind, terms in whole.items():
+        yield f"{kind}_all", " ".join(map("%s|%d".__mod__, Counter(terms).items()))
 
 
 @cache
