@@ -149,7 +149,7 @@ class ClusterRegistry:
             pages[0],
             results=tuple(result for page in pages for result in page.results),
             limit=sum(page.limit for page in pages),
-            warnings=(*settings, *said, *self._lacking(pages[0].space), self._told()),
+            warnings=(*settings, *said, *self._lacking(pages[0]), self._told()),
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
         )
 
@@ -157,12 +157,16 @@ class ClusterRegistry:
         """Return the warning that an answer is the word of the cluster."""
         return SearchWarning(_WORD_OF_THE_CLUSTER.format(self.address))
 
-    def _lacking(self, space: str) -> Iterator[SearchWarning]:
-        """Yield warnings about the registry as a whole."""
+    def _lacking(self, page: SearchResponse) -> Iterator[SearchWarning]:
+        """Yield warnings about the registry as a whole, and about a space that is empty where nothing was found."""
         if self._gap:
             yield SearchWarning(self._gap)
-        if self._generation and not self._generation.counts([self._generation.within(space)])[0]:
-            yield SearchWarning(f"{self.address} has no items in {space} space")
+        if (
+            not page.total
+            and self._generation
+            and not self._generation.counts([self._generation.within(page.space)])[0]
+        ):
+            yield SearchWarning(f"{self.address} has no items in {page.space} space")
 
     def read(self, request: Request) -> QueryReading:
         """Return how a query is read, after searching for it.
