@@ -220,21 +220,14 @@ class Cluster:
 
     def searches(self, index: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return whole answers to several searches of one index, sent together."""
-        return self.searches_of([(index, body) for body in bodies])
-
-    def searches_of(self, several: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
-        """Return whole answers to several searches, each of its index, sent together."""
-        if not several:
-            return []
-        whole = {"allow_partial_search_results": False}
-        lines = [line for index, body in several for line in ({"index": index} | whole, body)]
+        head = {"index": index, "allow_partial_search_results": False}
         with self.faults():
-            answer = self.client.msearch(body="".join(json.dumps(line) + "\n" for line in lines))
+            answer = self.client.msearch(body="".join(f"{json.dumps(head)}\n{json.dumps(body)}\n" for body in bodies))
             answers = answer.get("responses") if isinstance(answer, dict) else None
-            if not isinstance(answers, list) or len(answers) != len(several):
+            if not isinstance(answers, list) or len(answers) != len(bodies):
                 message = "not as many answers as questions"
                 raise ValueError(message)
-        for (index, _), answer in zip(several, answers, strict=True):
+        for answer in answers:
             self._check(index, answer)
         return answers
 

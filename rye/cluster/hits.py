@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,13 +14,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rye.cluster.client import Cluster
 from rye.cluster.documents import as_bytes
 from rye.cluster.faults import reading, shown
 from rye.cluster.lists import CheckedLists
-from rye.cluster.published import Published
-from rye.cluster.query import ITEMS, NOTHING, Clause, all_of, fuzzy, none_of
-from rye.cluster.roots import NOWHERE, ClusterRoot, read_document
+from rye.cluster.published import Generation
+from rye.cluster.query import NOTHING, Clause, all_of, fuzzy, none_of
+from rye.cluster.roots import read_document
 from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.cluster.vectors import HitVectors
 from rye.errors import ItemError
@@ -44,40 +42,6 @@ _FACTS: Final = ("mark", "id", "type", "path", "root")
 _MOST_COPIES: Final = 1_000
 _MOST_ALIKE: Final = 20
 _LONGEST: Final = 200
-
-
-class Generation(NamedTuple):
-    """One generation of a registry, which never changes."""
-
-    cluster: Cluster
-    snapshot: Published
-
-    @property
-    def roots(self) -> tuple[ClusterRoot | None, ...]:
-        """Where its items were published from, by number; None for one that is no longer used."""
-        return self.snapshot.roots
-
-    def gap(self) -> str:
-        """Return a sentence where documents are missing, or were added by somebody else; else empty."""
-        count, expected = self.counts([ITEMS])[0], self.snapshot.notes.expected
-        if count == expected:
-            return ""
-        few, many = expected - count, count - expected
-        what = f"{few:,} items are missing" if few > 0 else f"{many:,} items are too many"
-        return f"{what} in {self.cluster.address}: who published them can repair that: rye index publish --repair"
-
-    def counts(self, clauses: Sequence[Clause]) -> list[int]:
-        """Return how many items each clause matches."""
-        return self.cluster.count(self.snapshot.items, clauses)
-
-    def within(self, space: str) -> Clause:
-        """Return the clause for the items of a space, or of ``all``."""
-        numbers = [number for number, root in enumerate(self.roots) if root and root.space == space]
-        return ITEMS if space == "all" else {"terms": {"root": numbers}} if numbers else NOTHING
-
-    def address_of(self, path: str) -> str:
-        """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
-        return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
 
 
 class Row(NamedTuple):
@@ -140,7 +104,7 @@ class FetchedHits:
         """Return the hits of a search with their bytes, and its whole answer."""
         vectors = VECTOR_FIELDS if self.dimensions else ()
         fetched = {"_source": ["raw", "raw64", "detached", "skill", *vectors], "docvalue_fields": list(_FACTS)}
-        answer = self._of.cluster.search(self._of.snapshot.items, {**fetched, "track_scores": True, **body})
+        answer = self._of.cluster.search(self._of.index_name, {**fetched, "track_scores": True, **body})
         with self._of.cluster.faults(), reading():
             found = [self._row(hit) for hit in answer["hits"]["hits"][: body["size"]]]
             return [row for row in found if row is not None], answer
@@ -165,7 +129,7 @@ class FetchedHits:
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Return the other items with the type and id of some, in whatever space."""
-        if not rows or not self._of.snapshot.notes.copies:
+        if not rows or not self._of.notes.copies:
             return []
         keys = [f"key{SEPARATOR}{clean(f'{row.read.item.type}:{row.read.item.id}')}" for row in rows]
         others = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from rye._text import may_name_item
 from rye.cluster.client import Cluster
 from rye.cluster.faults import reading, shown
-from rye.cluster.published import ListNote, Published
+from rye.cluster.published import Generation, ListNote
 from rye.cluster.roots import ClusterRoot, RootFacts
 from rye.errors import EnvironmentFault, SigningError
 from rye.index.reader import Reader
@@ -238,21 +238,20 @@ class RegistryLists:
     """The lists of one generation of a registry, fetched once.
 
     Args:
-        cluster: The registry.
-        snapshot: The generation.
+        generation: Which.
 
     Raises:
         EnvironmentFault: The cluster does not answer in full.
     """
 
-    def __init__(self, cluster: Cluster, snapshot: Published) -> None:
-        notes, roots = snapshot.notes.lists, dict(enumerate(snapshot.roots))
-        self._address = cluster.address
+    def __init__(self, generation: Generation) -> None:
+        notes, roots = generation.notes.lists, dict(enumerate(generation.roots))
+        self._address = generation.cluster.address
         known = [(note, {at: root for at in note.roots if (root := roots.get(at))}) for note in notes[:MOST_LISTS]]
         known = [(note, covered) for note, covered in known if covered]
         self.held: list[HeldList] = []
         if known:
-            texts = documents_of(cluster, snapshot.items, [note.document for note, _ in known])
+            texts = documents_of(generation.cluster, generation.index_name, [note.document for note, _ in known])
             counts, room = Counter(at for _, covered in known for at in covered), 2 * MAX_SPACE_LIST
             for note, covered in known:
                 text = "" if max(map(counts.__getitem__, covered)) > 1 else texts.get(note.document)

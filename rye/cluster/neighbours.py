@@ -10,7 +10,8 @@ from functools import partial
 
 from rye.cluster.documents import called, words
 from rye.cluster.faults import reading
-from rye.cluster.hits import TIES, FetchedHits, Generation, Row, marked
+from rye.cluster.hits import TIES, FetchedHits, Row, marked
+from rye.cluster.published import Generation
 from rye.cluster.query import Clause, all_of, cannot, none_of
 from rye.index.reader import Reader
 from rye.index.references import beside
@@ -82,7 +83,7 @@ class Neighbours:
         values = {"terms": {"field": "called", "include": names, "size": len(names)}}
         body = {"query": {"terms": {"called": names}}, "size": 0}
         body["aggs"] = {"values": values | {"aggs": {"first": {"top_hits": first}}}}
-        answer = self._of.cluster.search(self._of.snapshot.items, body)
+        answer = self._of.cluster.search(self._of.index_name, body)
         with self._of.cluster.faults(), reading():
             buckets = answer["aggregations"]["values"]["buckets"]
             hits = [hit for bucket in buckets for hit in bucket["first"]["hits"]["hits"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -9,7 +10,8 @@ from typing import Any, NamedTuple
 from rye.cluster.client import Cluster
 from rye.cluster.documents import FORMAT
 from rye.cluster.faults import reading, shown
-from rye.cluster.roots import ClusterRoot, RootFacts, read_roots
+from rye.cluster.query import ITEMS, NOTHING, Clause
+from rye.cluster.roots import NOWHERE, ClusterRoot, RootFacts, read_roots
 from rye.cluster.vectors import Model
 from rye.errors import EnvironmentFault, NotFoundError
 
@@ -118,18 +120,42 @@ class Notes:
             return cls(int(meta["count"]), roots, owners, bool(meta["withdrawn"]), model, lists)
 
 
-class Published(NamedTuple):
+class Generation(NamedTuple):
     """One generation of a registry, which never changes.
 
     Attributes:
-        items: Its index of items.
+        cluster: Where it is.
+        index_name: Its index.
         notes: What is noted of it.
         roots: Where its items were published from, by number; None for one that is no longer used.
     """
 
-    items: str
+    cluster: Cluster
+    index_name: str
     notes: Notes
     roots: tuple[ClusterRoot | None, ...]
+
+    def gap(self) -> str:
+        """Return a sentence where documents are missing, or were added by somebody else; else empty."""
+        count, expected = self.counts([ITEMS])[0], self.notes.expected
+        if count == expected:
+            return ""
+        few, many = expected - count, count - expected
+        what = f"{few:,} items are missing" if few > 0 else f"{many:,} items are too many"
+        return f"{what} in {self.cluster.address}: who published them can repair that: rye index publish --repair"
+
+    def counts(self, clauses: Sequence[Clause]) -> list[int]:
+        """Return how many items each clause matches."""
+        return self.cluster.count(self.index_name, clauses)
+
+    def within(self, space: str) -> Clause:
+        """Return the clause for the items of a space, or of ``all``."""
+        numbers = [number for number, root in enumerate(self.roots) if root and root.space == space]
+        return ITEMS if space == "all" else {"terms": {"root": numbers}} if numbers else NOTHING
+
+    def address_of(self, path: str) -> str:
+        """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
+        return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
 
 
 def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
@@ -154,7 +180,7 @@ def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
         return index, dict(meta.get("rye", {}))
 
 
-def read_snapshot(cluster: Cluster) -> Published:
+def read_generation(cluster: Cluster) -> Generation:
     """Return the generation that the registry's name stands for now.
 
     Raises:
@@ -171,7 +197,7 @@ def read_snapshot(cluster: Cluster) -> Published:
         raise EnvironmentFault("cluster-format", message, hint=f"publish it again: {hint}")
     with cluster.faults(), reading():
         notes = Notes.read(meta)
-        return Published(index, notes, read_roots(notes.roots, str(address)))
+        return Generation(cluster, index, notes, read_roots(notes.roots, str(address)))
 
 
 def model_beside(cluster: Cluster, owner: str) -> Model | None:

@@ -17,8 +17,9 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from rye.cluster.faults import reading, shown
-from rye.cluster.hits import TIES, FetchedHits, Generation, Row, marked
+from rye.cluster.hits import TIES, FetchedHits, Row, marked
 from rye.cluster.lists import CheckedLists
+from rye.cluster.published import Generation
 from rye.cluster.query import (
     EVERYTHING,
     NOTHING,
@@ -208,7 +209,7 @@ class ClusterSearch:
 
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
-        owners = self._of.snapshot.notes.owners.values()
+        owners = self._of.notes.owners.values()
         return frozenset(key for owned in owners for key in owned.keys) - frozenset(BUILT_IN_KEYS)
 
     def plan(self) -> Plan:
@@ -307,7 +308,7 @@ class ClusterSearch:
         """Return a query among the items that space, scope and filters leave, or among those that the query names."""
         within = [self._of.within(self.request.space), *map(self._compile, self._filters())]
         exact = [_tier("named", named, 2)] if named != NOTHING else []
-        is_tiered = self.request.include_superseded and self._of.snapshot.notes.withdrawn
+        is_tiered = self.request.include_superseded and self._of.notes.withdrawn
         should = [_tier("current", none_of(WITHDRAWN), 1)] if is_tiered else []
         return {"bool": {"must": [any_of([scored, *exact])], "should": should, "filter": within}}
 
@@ -360,7 +361,7 @@ class ClusterSearch:
     @property
     def _hides(self) -> bool:
         """Whether withdrawn items are left out."""
-        return self._of.snapshot.notes.withdrawn and not self.request.include_superseded
+        return self._of.notes.withdrawn and not self.request.include_superseded
 
     def _counting(self) -> dict[str, Any]:
         """Return the parts of a search that leave out withdrawn items, and count these and the facets."""
@@ -435,7 +436,7 @@ class ClusterSearch:
             return request.mode.name
         is_sentence = sum(plan.words.values()) >= AUTO_WORDS and plan.is_prose() and not plan.fault
         about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
-        if not is_sentence or about_words or self._of.snapshot.notes.model is None:
+        if not is_sentence or about_words or self._of.notes.model is None:
             return "keyword"
         if not self._here.embedding.can_embed():
             self._warnings.append("only words were searched, not meaning: there is no embedder")
@@ -451,7 +452,7 @@ class ClusterSearch:
         Raises:
             UnavailableError: There is none, or it is of another model; or too many vectors would be compared.
         """
-        notes, address = self._of.snapshot.notes, shown(str(self._of.cluster.address))
+        notes, address = self._of.notes, shown(str(self._of.cluster.address))
         if notes.model is None:
             hint = "whoever publishes it where there is an embedder adds them"
             raise UnavailableError("no-vectors", f"{address} has no vectors", hint=hint)
@@ -477,7 +478,7 @@ class ClusterSearch:
         scored["bool"]["filter"].append(self._compile(required))
         facts = {"_source": ["vectors", "chunks"], "docvalue_fields": ["mark"], "sort": ["_score", *_BY_TIES]}
         body = {"query": scored, "size": MOST_COMPARED, **facts, **self._counting()}
-        answer = self._of.cluster.search(self._of.snapshot.items, body)
+        answer = self._of.cluster.search(self._of.index_name, body)
         with self._of.cluster.faults(), reading():
             found = answer["hits"]["hits"][:MOST_COMPARED]
             marks = [str(hit["fields"]["mark"][0]) for hit in found]

@@ -9,15 +9,15 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rye.cluster.client import Address, Cluster
-from rye.cluster.hits import FetchedHits, Generation
+from rye.cluster.hits import FetchedHits
 from rye.cluster.lists import CheckedLists, RegistryLists
 from rye.cluster.local_items import LocalItems, select_items
 from rye.cluster.neighbours import Neighbours
 from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_owner
-from rye.cluster.published import model_beside, read_snapshot
+from rye.cluster.published import Generation, model_beside, read_generation
 from rye.cluster.query import AT_HOME, cannot
 from rye.cluster.roots import NOWHERE
 from rye.cluster.search import ClusterSearch, Embedding, Here
@@ -81,6 +81,14 @@ def _left_out(hits: FetchedHits) -> Iterator[None]:
         raise
 
 
+class _Current(NamedTuple):
+    """The generation that serves, what it lacks, in words, and its signed lists."""
+
+    generation: Generation
+    gap: str
+    lists: RegistryLists
+
+
 class ClusterRegistry:
     """A registry on a cluster.
 
@@ -109,9 +117,7 @@ class ClusterRegistry:
         self._named_trust = named_trust
         self._progress = progress
         self.cluster = Cluster(Address.parse(index))
-        self._generation: Generation | None = None
-        self._gap = ""
-        self._lists: RegistryLists | None = None
+        self._current: _Current | None = None
 
     @property
     def address(self) -> str:
@@ -139,7 +145,7 @@ class ClusterRegistry:
     def _answer(self, requests: Iterable[Request]) -> SearchResponse:
         """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
         began, pages = time.perf_counter(), list[SearchResponse]()
-        with self._searching() as (search, settings):
+        with self._searching() as (search, settings, current):
             for request in requests:
                 if request.limit <= 0 or (pages and request.offset >= pages[0].total):
                     break
@@ -149,7 +155,7 @@ class ClusterRegistry:
             pages[0],
             results=tuple(result for page in pages for result in page.results),
             limit=sum(page.limit for page in pages),
-            warnings=(*settings, *said, *self._lacking(pages[0]), self._told()),
+            warnings=(*settings, *said, *self._lacking(current, pages[0]), self._told()),
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
         )
 
@@ -157,15 +163,12 @@ class ClusterRegistry:
         """Return the warning that an answer is the word of the cluster."""
         return SearchWarning(_WORD_OF_THE_CLUSTER.format(self.address))
 
-    def _lacking(self, page: SearchResponse) -> Iterator[SearchWarning]:
+    def _lacking(self, current: _Current, page: SearchResponse) -> Iterator[SearchWarning]:
         """Yield warnings about the registry as a whole, and about a space that is empty where nothing was found."""
-        if self._gap:
-            yield SearchWarning(self._gap)
-        if (
-            not page.total
-            and self._generation
-            and not self._generation.counts([self._generation.within(page.space)])[0]
-        ):
+        if current.gap:
+            yield SearchWarning(current.gap)
+        generation = current.generation
+        if not page.total and not generation.counts([generation.within(page.space)])[0]:
             yield SearchWarning(f"{self.address} has no items in {page.space} space")
 
     def read(self, request: Request) -> QueryReading:
@@ -177,7 +180,7 @@ class ClusterRegistry:
         """
         from rye.search.explain import reading_of
 
-        with self._searching() as (search, settings):
+        with self._searching() as (search, settings, _):
             asked = search(request)
             found, plan = asked.run(), asked.plan()
         warnings = (*settings, *found.warnings, self._told())
@@ -197,7 +200,7 @@ class ClusterRegistry:
         by_words = f"keyword results instead of {mode.name} ones: a cluster's sections are ranked by words"
         warned = [] if mode.name == "keyword" else [SearchWarning(by_words)]
         items = request.search._replace(mode=mode._replace(name="keyword"))
-        with self._searching() as (search, settings):
+        with self._searching() as (search, settings, _):
             first = search(items._replace(limit=SECTIONS_OF, offset=0, sort_by="score", facets=())).first_items()
             found = SectionSearch(request._replace(search=items), first.context).run()
         return replace(
@@ -225,14 +228,15 @@ class ClusterRegistry:
             NotFoundError, ArgumentError, ItemError: As :func:`rye.registry.load.load_item`.
             EnvironmentFault: The cluster does not answer in full.
         """
-        with self._reading() as (generation, load, lists, scratch):
+        with self._reading() as (current, load, lists, scratch):
+            generation = current.generation
             hits = FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
             with _left_out(hits):
                 found = load_item(reader, load.trust, name, space, read=hits.read)
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
-        said = (*found.warnings, *hits.left_out, *filter(None, [self._gap]), *listed, told)
+        said = (*found.warnings, *hits.left_out, *filter(None, [current.gap]), *listed, told)
         return replace(found, address=generation.address_of(found.path), warnings=said)
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
@@ -254,7 +258,8 @@ class ClusterRegistry:
             part, local = find_item(reader, item)[0]
             return part.base + local
 
-        with self._reading() as (generation, load, lists, scratch):
+        with self._reading() as (current, load, lists, scratch):
+            generation = current.generation
             hits = FetchedHits(generation, scratch, lists)
             reader = Neighbours(generation, hits, start_of).around(hits.named(item), Direction(direction))
             found = relations_of(
@@ -262,34 +267,30 @@ class ClusterRegistry:
             )
         items = tuple(replace(one, path=generation.address_of(one.path)) for one in found.items)
         told = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
-        said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [self._gap]), told)
+        said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [current.gap]), told)
         return replace(found, items=items, warnings=said)
 
     @contextmanager
-    def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...]]]:
-        """Yield what makes a search of the generation that serves now, and warnings about settings and keys here."""
-        with self._reading() as (generation, load, lists, scratch):
-            now = system_clock()
+    def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...], _Current]]:
+        """Yield what makes a search of the generation that serves now, warnings about settings and keys, and that."""
+        with self._reading() as (current, load, lists, scratch):
+            now, generation = system_clock(), current.generation
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
-
             here = Here(load.trust, now, scratch, lists, embedding)
-            yield (
-                lambda request: ClusterSearch(request, generation, here),
-                (*load.warnings, *ranking.problems, *lists.warnings),
-            )
+            warnings = (*load.warnings, *ranking.problems, *lists.warnings)
+            yield lambda request: ClusterSearch(request, generation, here), warnings, current
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Generation, TrustLoad, CheckedLists, Path]]:
-        """Yield the generation that serves, the trusted keys, its lists under them, and a folder."""
-        load, snapshot = self._layout.load_trust(self._named_trust), read_snapshot(self.cluster)
-        if self._generation is None or self._lists is None or self._generation.snapshot.items != snapshot.items:
-            self._generation = Generation(self.cluster, snapshot)
-            self._gap = self._generation.gap()
-            self._lists = RegistryLists(self.cluster, snapshot)
-        generation, lists = self._generation, self._lists.under(load.trust, system_clock())
+    def _reading(self) -> Iterator[tuple[_Current, TrustLoad, CheckedLists, Path]]:
+        """Yield what serves, the trusted keys, its lists under them, and a folder."""
+        load, generation = self._layout.load_trust(self._named_trust), read_generation(self.cluster)
+        current = self._current
+        if current is None or current.generation.index_name != generation.index_name:
+            current = self._current = _Current(generation, generation.gap(), RegistryLists(generation))
+        lists = current.lists.under(load.trust, system_clock())
         with TemporaryDirectory(prefix="rye-page-") as scratch:
-            yield generation, load, lists, Path(scratch)
+            yield current, load, lists, Path(scratch)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:
         """Publish items of a state of the spaces as all that an owner has in the registry.
