@@ -30,8 +30,8 @@ from rye.index.schema import SEPARATOR, TYPE_NAMES, ItemPlace, clean
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
+from rye.items.names import spellings
 from rye.items.reader import MAX_BYTES
-from rye.items.scope import spellings
 from rye.spaces.model import Root
 from rye.spaces.signed import ReadItem
 
@@ -115,7 +115,7 @@ class FetchedHits:
 
     def named(self, name: str) -> list[Row]:
         """Return the items that a name may mean, and what is said to take their place; else those named most alike."""
-        rows = self._having([name, *(other for other, _ in spellings(name))])
+        rows = self._having([name, *(spelling.name for spelling in spellings(name))])
         if not rows:
             return self.matching(fuzzy("id", name.rpartition(":")[2][:_LONGEST], 2), _MOST_ALIKE)
         said = [str(row.read.item.metadata.get("superseded_by") or "") for row in rows]

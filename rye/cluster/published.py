@@ -153,6 +153,14 @@ class Generation(NamedTuple):
         numbers = [number for number, root in enumerate(self.roots) if root and root.space == space]
         return ITEMS if space == "all" else {"terms": {"root": numbers}} if numbers else NOTHING
 
+    def name_of(self, text: str) -> str:
+        """Return ``type:id`` of the item whose address a text is; else the text."""
+        for root in filter(None, self.roots):
+            base = f"{self.address_of(str(root.path))}/"
+            if text.startswith(base) and (file := root.find(text[len(base) :])):
+                return f"{file.item_type}:{file.item_id}"
+        return text
+
     def address_of(self, path: str) -> str:
         """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
         return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")

@@ -35,6 +35,9 @@ _ENDINGS: Final = {
 }
 """How the names of files end, by format; each is one directive."""
 
+FORMATS: Final = frozenset({"skill", *_ENDINGS})
+"""The formats of files in the folders of clients."""
+
 
 class ClientFolder(NamedTuple):
     """A folder in which a client keeps files of one format.

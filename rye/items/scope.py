@@ -1,16 +1,14 @@
-"""Scopes, which name items by type and namespace, and the ways in which people write a reference to one item."""
+"""Scopes, which name items by type and namespace."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn
 
 from rye._text import composed
 from rye.errors import ArgumentError
-from rye.items.model import TYPE_OF_FOLDER, ItemType
-from rye.items.reader import EXTENSIONS
+from rye.items.clients import FORMATS
+from rye.items.model import ItemType
 from rye.parameters import refuse
 
 _CAPABILITY = "rye.search."
@@ -67,8 +65,10 @@ def _one_scope(part: str, whole: str, hint: str) -> Scope:
     if kind not in _TYPES:
         near = get_close_matches(kind.casefold(), _TYPES, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
+        if kind.casefold() in FORMATS:
+            guess = f"{kind} is a format: write format:{kind.casefold()} in the query. "
         where = "" if part == whole.strip() else f" in scope {whole!r}"
-        _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *_TYPES])
+        _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *_TYPES], nearest=near)
     if separator and not namespace:
         _refuse(f"scope {part!r} ends in {separator!r}", hint)
     if namespace in ("", "*"):
@@ -84,39 +84,3 @@ def _one_scope(part: str, whole: str, hint: str) -> Scope:
 
 def _refuse(message: str, hint: str, **details: Any) -> NoReturn:
     raise ArgumentError("bad-scope", message, hint=hint, **details)
-
-
-_SUFFIXES = frozenset().union(*EXTENSIONS.values())
-_QUOTES = "`'()[]<>"
-_ENDS = f".,;:!?{_QUOTES}"
-_LINE = re.compile(r":\d+(?::\d+|-\d+)?\Z")
-_FOLDER = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(TYPE_OF_FOLDER)})/(?P<id>\S+)")
-
-
-def spellings(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a reference may mean that names no item, in quotes or backticks, or with punctuation behind it.
-
-    It is read without ``@`` before it, without ``#…`` or lines (``:5``, ``:5:10``, ``:5-10``) behind it, without its
-    extension, and as ``type:id`` where it begins with the folder of a type. Only a path, or an id after its type, is
-    such a reference.
-
-    Yields:
-        An id or ``type:id``, and the extension that the file of the item must have; empty for any. The nearest first.
-    """
-    read = text.strip()
-    name = read.lstrip(_QUOTES).rstrip(_ENDS).removeprefix("@")
-    head = name.partition("#")[0]
-    path = _LINE.sub("", head)
-    stem, dot, end = path.rpartition(".")
-    suffix = f"{dot}{end}".casefold()
-    by_file = [(stem, suffix)] if suffix in _SUFFIXES else []
-    for choice, extension in dict.fromkeys([(name, ""), (head, ""), (path, ""), *by_file]):
-        if choice != read and _is_reference(choice):
-            yield choice, extension
-        if folder := _FOLDER.fullmatch(choice):
-            yield f"{TYPE_OF_FOLDER[folder['folder']]}:{folder['id']}", extension
-
-
-def _is_reference(text: str) -> bool:
-    kind, _, item_id = text.partition(":")
-    return "/" in text.strip("/") or (bool(item_id) and kind.casefold() in _TYPES)

@@ -78,7 +78,7 @@ def read_resource(
     Raises:
         RyeError: As that function; NotFoundError ``skill-not-found``.
     """
-    from rye.registry.skills import SKILL_SCHEME
+    from rye.items.names import SKILL_SCHEME
 
     if not params.uri.startswith(SKILL_SCHEME):
         return read_item(registry, options, params)

@@ -230,7 +230,7 @@ class ClusterRegistry:
         """
         with self._reading() as (current, load, lists, scratch):
             generation = current.generation
-            hits = FetchedHits(generation, scratch, lists)
+            name, hits = generation.name_of(name), FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
             with _left_out(hits):
                 found = load_item(reader, load.trust, name, space, read=hits.read)
@@ -260,7 +260,7 @@ class ClusterRegistry:
 
         with self._reading() as (current, load, lists, scratch):
             generation = current.generation
-            hits = FetchedHits(generation, scratch, lists)
+            item, hits = generation.name_of(item), FetchedHits(generation, scratch, lists)
             reader = Neighbours(generation, hits, start_of).around(hits.named(item), Direction(direction))
             found = relations_of(
                 reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read

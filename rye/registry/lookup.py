@@ -6,16 +6,18 @@ costs one scan of the spaces, whether it is found or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rye._text import composed
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
-from rye.items.scope import spellings
+from rye.items.clients import SKILL_FILE
+from rye.items.names import Spelling, named_by_format, spellings
 from rye.parameters import SpaceOptions, check, parameters_of
 from rye.spaces.walk import aliased
 
@@ -37,7 +39,8 @@ def check_space(space: str) -> None:
 def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part, int]]:
     """Return every document of the one item that a name means, highest priority first.
 
-    A name that no item has is read as a reference as people write it: ``@type:id``, ``id.py``, ``type:id#part``.
+    A name that no item has is read as people and agents write names: ``@type:id``, ``id.py``, ``skill:NAME``,
+    ``skill://SPACE/ID``, the path of a file, a link to one, or the last part of an id that only one item has.
 
     Args:
         reader: Over all spaces, so that an error can say where else the item is.
@@ -45,7 +48,7 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         space: Where to look: in all, in one space, or in one source such as ``system:acme``.
 
     Raises:
-        ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several types have the id.
+        ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several items are meant.
         NotFoundError: ``item-not-found``; the hint says where it is, or the nearest names.
     """
     try:
@@ -53,26 +56,73 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
     except (ArgumentError, NotFoundError) as error:
         if error.code not in ("bad-type", "item-not-found") or "elsewhere" in error.details:
             raise
-        for other, suffix in spellings(name):
-            try:
-                found = _find(reader, other, space)
-            except (ArgumentError, NotFoundError) as failed:
-                if failed.code == "ambiguous-item":
-                    raise
+        problem: ArgumentError | NotFoundError = error
+    of_format = named_by_format(name.strip())
+    for spelling in (*spellings(name), *_at_path(reader, name), *_aliased(reader, name)):
+        try:
+            found = _find(reader, spelling.name, space)
+        except (ArgumentError, NotFoundError) as failed:
+            if failed.code == "ambiguous-item":
+                raise
+            problem = failed if spelling == of_format else problem
+            continue
+        if documents := [each for each in found if _fits(*each, spelling)]:
+            return documents
+        if spelling == of_format:
+            message, elsewhere = f"there is no {name}", list(dict.fromkeys(part.root.source for part, _ in found))
+            hint = f"{spelling.name} is in {', '.join(elsewhere)}"
+            problem = NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
+    if last := _by_last_part(reader, of_format.name if of_format else name):
+        return _find(reader, last, space)
+    raise problem
+
+
+def _fits(part: Part, local: int, spelling: Spelling) -> bool:
+    """Return whether the file of an item has the extension, and lies in the place, that a name demands."""
+    root = part.root
+    places = ("", root.source, ":".join(filter(None, (root.space, root.bundle))))
+    return spelling.source in places and part.segment.paths[local].casefold().endswith(spelling.suffix)
+
+
+def _at_path(reader: Reader, text: str) -> Iterator[Spelling]:
+    """Yield the item of the file, or of the skill's folder, that a path leads to, by any of the last parts of it."""
+    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
+    for root, _ in reader.snapshots if len(parts) > 1 and "://" not in text else ():
+        base = root.path.as_posix()
+        for at in range(len(parts)):
+            if at and not base.endswith("/" + "/".join(parts[:at])):
                 continue
-            if files := [each for each in found if each[0].segment.paths[each[1]].casefold().endswith(suffix)]:
-                return files
-        if target := _aliased(reader, name):
-            return _find(reader, target, space)
-        raise
+            rel = "/".join(parts[at:])
+            if file := root.find(rel) or (root.has_skills and root.find(f"{rel}/{SKILL_FILE}")) or None:
+                yield Spelling(f"{file.item_type}:{file.item_id}", PurePosixPath(file.rel_path).suffix, root.source)
 
 
-def _aliased(reader: Reader, name: str) -> str:
-    """Return ``type:id`` of the item that a name is a link to; empty if it is no link."""
+def _aliased(reader: Reader, name: str) -> Iterator[Spelling]:
+    """Yield the item that a name is a link to."""
     kind, colon, rest = name.partition(":")
     kinds = TYPE_NAMES if not colon else [kind] if kind in TYPE_NAMES else []
-    found = aliased([root for root, _ in reader.snapshots], kinds, rest if colon else name)
-    return f"{found[1].item_type}:{found[1].item_id}" if found else ""
+    if found := aliased([root for root, _ in reader.snapshots], kinds, rest if colon else name):
+        yield Spelling(f"{found[1].item_type}:{found[1].item_id}")
+
+
+def _by_last_part(reader: Reader, name: str) -> str:
+    """Return ``type:id`` of the one item whose id ends with this part; empty if there is none.
+
+    Raises:
+        ArgumentError: ``ambiguous-item``: there are several.
+    """
+    kind, colon, rest = composed(name).partition(":")
+    end, start = (f"/{rest}", f"{kind}:") if colon else (f"/{kind}", "")
+    names = [key for key in dict.fromkeys(reader.all_keys()) if key.endswith(end) and key.startswith(start)]
+    if len(names) > 1:
+        raise _ambiguous(name, names)
+    return names[0] if names else ""
+
+
+def _ambiguous(name: str, names: Sequence[str]) -> ArgumentError:
+    named = " or ".join(names[:_NAMED])
+    hint = f"name the one you mean: {named}{', or one of the others' if len(names) > _NAMED else ''}"
+    return ArgumentError("ambiguous-item", f"{name!r} names {len(names)} items", hint=hint, candidates=list(names))
 
 
 def reading(name: str, item: str) -> tuple[str, ...]:
@@ -101,8 +151,7 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
     }
     if len(found) > 1:
         names = [f"{kind}:{item_id}" for kind in TYPE_NAMES if kind in found]
-        message, hint = f"{item_id!r} names {len(names)} items", f"name the type: {' or '.join(names)}"
-        raise ArgumentError("ambiguous-item", message, hint=hint, candidates=names)
+        raise _ambiguous(item_id, names)
     for documents in found.values():
         return documents
     for kind, documents in anywhere.items():

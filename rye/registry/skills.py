@@ -24,6 +24,7 @@ from rye.errors import ItemError, NotFoundError
 from rye.items.clients import SKILL_FILE
 from rye.items.front_matter import read_front_matter
 from rye.items.model import ItemType
+from rye.items.names import SKILL_SCHEME
 from rye.items.values import decode
 from rye.spaces.classify import is_skipped
 from rye.spaces.model import Root
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from rye.index.reader import Part
     from rye.registry.state import State
 
-SKILL_SCHEME: Final = "skill://"
 MAX_URI: Final = 4_096
 """Characters of the address of a skill or of a file of it."""
 MAX_FILES: Final = 512

@@ -95,7 +95,7 @@ KEYWORD_FIELDS: Mapping[str, KeywordField] = {
         KeywordField("created", "date", "date of creation from the metadata"),
         KeywordField("updated", "date", "date of the last change from the metadata"),
         KeywordField("signer", "text", "fingerprint of the key that signed the item"),
-        KeywordField("is", "text", "a verdict or state"),
+        KeywordField("is", "text", "a verdict or state", ("verdict",)),
         KeywordField("references", "text", "id or type:id of an item that it refers to, be it there or not"),
         KeywordField("referenced-by", "text", "id or type:id of an item that refers to it"),
     )

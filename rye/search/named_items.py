@@ -14,7 +14,7 @@ from rye import query
 from rye.index import analysis
 from rye.index.arrays import Ints, unique
 from rye.index.schema import TYPE_NAMES, fold_value
-from rye.items.scope import spellings
+from rye.items.names import spellings
 from rye.query import ast
 from rye.search.relax import Dictionary
 from rye.search.rewrite import SENTENCE
@@ -60,10 +60,10 @@ def referred_to(reader: ItemNames, text: str) -> tuple[Ints, str]:
     docs = named_by(reader, text)
     if not len(docs):
         docs = unique(np.empty(0, np.int64), *(_equal(reader, fold_value(name)) for name in _as_names(text)))
-    for name, suffix in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
-        named = _equal(reader, fold_value(name)).tolist()
-        if files := [doc for doc in named if reader.path_of(doc).casefold().endswith(suffix)]:
-            return np.asarray(files, np.int64), name
+    for spelling in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
+        named = _equal(reader, fold_value(spelling.name)).tolist()
+        if files := [doc for doc in named if reader.path_of(doc).casefold().endswith(spelling.suffix)]:
+            return np.asarray(files, np.int64), spelling.name
     return docs, ""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from rye.errors import ArgumentError, QueryError
 from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
+from rye.items.clients import FORMATS
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.parameters import SearchOptions, parameters_of
 from rye.query import ast, loosen, walk
@@ -82,6 +83,7 @@ class Notes:
                 continue
             near = [each for each in valid if each.startswith(folded)] or nearest(folded, valid)
             meant = f"did you mean {name}:{near[0]}? " if near else ""
+            meant = f"did you mean format:{folded}? " if name == "type" and folded in FORMATS else meant
             yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
 
     def _filters(self) -> Iterator[str]:

@@ -19,6 +19,7 @@ from rye._text import composed
 from rye.errors import ArgumentError, ItemError, RyeError
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
+from rye.items.names import named_by_format
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
@@ -37,6 +38,8 @@ Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
 
 _WILD = re.compile(r"[*?\[]")
+_PLAIN_ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
+"""A text that can be an id, and neither a scope nor a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,8 @@ def read_targets(
     Then the projects below the project belong to everything as well, if ``without`` is a list of folders to leave out;
     where there is no project and ``space`` asks for it, those below the working directory do.
 
-    A word is a reference when it starts with an item type and a colon, or is an id with a slash and a ``*``; a path
-    when it exists on disk or looks like one; else a scope.
+    A text is a reference when it starts with an item type, or a format such as ``skill``, and a colon, or is an id with
+    a slash and a ``*``; a path when it exists on disk or looks like one; else a scope, or the id of an item.
 
     Raises:
         ArgumentError: ``bad-scope``, ``bad-target`` or ``bad-exclude``.
@@ -91,23 +94,21 @@ def read_targets(
 def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     """Return the target of a text, and add the roots that it alone names to the known ones."""
     path = Path(text)
-    kind, separator, item_id = composed(text).partition(":")
+    of_format = named_by_format(text)
+    kind, separator, item_id = composed(of_format.name if of_format else text).partition(":")
     if not (separator and kind in TYPE_OF_FOLDER.values()):
         kind, item_id = "", text if "/" in text and "*" in text and not os.path.exists(path) else ""
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
         kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
-        return Target(
-            text,
-            roots,
-            lambda _root, file: kind in ("", file.item_type) and fnmatchcase(file.item_id, item_id),
-            lambda root, rel: root.client is not None or (kind in ("", _type_of(rel)) and _may_match(rel, item_id)),
-        )
+        return _of_id(text, roots, kind, item_id, anywhere=of_format is not None and not text.startswith("skill:"))
     if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
+        if _PLAIN_ID.fullmatch(text) and not error.details.get("nearest"):
+            return _of_id(text, roots, "", composed(text), anywhere=False)
         raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
     return Target(
         text,
@@ -115,6 +116,23 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
         lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes),
         lambda root, rel: root.client is not None or any(_may_hold(scope, rel) for scope in scopes),
         whole=roots if scopes == EVERY_SCOPE else (),
+    )
+
+
+def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str, *, anywhere: bool) -> Target:
+    """Return the target of the items of a type, empty for any, whose ids, or the ends of these, match a pattern."""
+    patterns = (pattern, f"*/{pattern}") if anywhere else (pattern,)
+
+    def may_cover(root: Root, rel: str) -> bool:
+        return root.client is not None or (
+            kind in ("", _type_of(rel)) and any(_may_match(rel, one) for one in patterns)
+        )
+
+    return Target(
+        text,
+        roots,
+        lambda _root, file: kind in ("", file.item_type) and any(fnmatchcase(file.item_id, one) for one in patterns),
+        may_cover,
     )
 
 

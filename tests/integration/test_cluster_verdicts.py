@@ -115,6 +115,7 @@ def test_sections_are_ranked_and_judged_from_the_bytes_of_the_first_items(liar: 
     (section,) = liar.registry().sections("steps").results
     assert (section.text, section.signature.code) == ("Steps", "ok")
     assert section.path == liar.registry().search("steps").results[0].path
+    assert liar.registry().get(section.path).item.id == "ops/a"
     assert section.display_url == f"{section.path}#L{section.line}-L{section.end_line}"
     liar.hold(signed().replace(b"Steps", b"Steps of Eve"))
     response = liar.registry().sections("steps")

@@ -1,0 +1,79 @@
+"""The ways in which people and agents write the name of an item, beside ``type:id`` and an id alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from rye.items.clients import FORMATS, SKILL_FILE
+from rye.items.model import TYPE_OF_FOLDER, ItemType
+from rye.items.reader import EXTENSIONS
+
+SKILL_SCHEME: Final = "skill://"
+
+_TYPES: Final = tuple(map(str, ItemType))
+_SUFFIXES: Final = frozenset().union(*EXTENSIONS.values())
+_QUOTES: Final = "`'()[]<>"
+_ENDS: Final = f".,;:!?{_QUOTES}"
+_LINE: Final = re.compile(r":\d+(?::\d+|-\d+)?\Z")
+_FOLDER: Final = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(TYPE_OF_FOLDER)})/(?P<id>\S+)")
+
+
+class Spelling(NamedTuple):
+    """What a name may mean.
+
+    Attributes:
+        name: An id or ``type:id``.
+        suffix: The extension that the file of the item must have; empty for any.
+        source: The space or bundle that it must be in, as ``project`` or ``system:acme``; empty for any.
+    """
+
+    name: str
+    suffix: str = ""
+    source: str = ""
+
+
+def spellings(text: str) -> Iterator[Spelling]:
+    """Yield what a name may mean that no item has as it is written, the nearest first.
+
+    What :func:`named_by_format` knows is nothing else. Any other name is read without quotes or backticks, ``@`` before
+    it, punctuation, ``#…`` or lines (``:5``, ``:5:10``, ``:5-10``) behind it, without its extension, and as ``type:id``
+    where it begins with the folder of a type. Only a path, or an id after its type, is such a name.
+    """
+    read = text.strip()
+    if of_format := named_by_format(read):
+        yield of_format
+        return
+    name = read.lstrip(_QUOTES).rstrip(_ENDS).removeprefix("@")
+    head = name.partition("#")[0]
+    path = _LINE.sub("", head)
+    stem, dot, end = path.rpartition(".")
+    suffix = f"{dot}{end}".casefold()
+    by_file = [(stem, suffix)] if suffix in _SUFFIXES else []
+    for choice, extension in dict.fromkeys([(name, ""), (head, ""), (path, ""), *by_file]):
+        if choice != read and _is_reference(choice):
+            yield Spelling(choice, extension)
+        if folder := _FOLDER.fullmatch(choice):
+            yield Spelling(f"{TYPE_OF_FOLDER[folder['folder']]}:{folder['id']}", extension)
+
+
+def named_by_format(text: str) -> Spelling | None:
+    """Return the directive that ``skill:NAME``, ``command:NAME`` and so on, or the address of a skill, means, if any.
+
+    The id of a command or rule begins with its folder, as in ``commands/deploy``; the name that is written need not.
+    """
+    kind, _, rest = text.partition(":")
+    if not text.startswith(SKILL_SCHEME):
+        return Spelling(f"{ItemType.DIRECTIVE}:{rest}") if rest and kind.casefold() in FORMATS else None
+    space, *parts = [unquote(part) for part in text.removeprefix(SKILL_SCHEME).split("/")]
+    source = f"{space}:{parts.pop(0)}" if space == "system" and parts else space
+    if parts[-1:] == [SKILL_FILE]:
+        parts.pop()
+    return Spelling(f"{ItemType.DIRECTIVE}:{'/'.join(parts)}", source=source) if parts else None
+
+
+def _is_reference(text: str) -> bool:
+    kind, _, item_id = text.partition(":")
+    return "/" in text.strip("/") or (bool(item_id) and kind.casefold() in _TYPES)

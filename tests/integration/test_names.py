@@ -1,0 +1,119 @@
+"""One item has many names: what search shows and people write leads to it, or the right form is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rye import Registry
+from rye.cli import main
+from rye.errors import ArgumentError, NotFoundError, RyeError
+
+SKILL = "---\nname: {0}\ndescription: Work with {0}. Use when somebody asks for it.\n---\n# {0}\nSteps.\n"
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """Return the registry of a project with a skill, a command, an item of its own, and a skill of the user."""
+    project, home = tmp_path / "project", tmp_path / "home"
+    for place, name in ((project / ".claude/skills", "pdf"), (home / ".claude/skills", "notes")):
+        (place / name).mkdir(parents=True)
+        (place / name / "SKILL.md").write_text(SKILL.format(name), encoding="utf-8")
+    (project / ".claude/commands").mkdir()
+    (project / ".claude/commands/ship.md").write_text("Ship the release.\n", encoding="utf-8")
+    for name in ("ops/backup", "ops/old/restore", "dev/restore"):
+        path = project / ".ai/knowledge" / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {name}\n\nText.\n", encoding="utf-8")
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("USER_SPACE", str(home))
+    return Registry(project, user=home, bundles=(), cache_dir=tmp_path / "cache", embedder="none")
+
+
+NAMES = {
+    "directive:pdf": "directive:pdf",
+    "pdf": "directive:pdf",
+    "skill:pdf": "directive:pdf",
+    "Skill:pdf": "directive:pdf",
+    "skill://project/pdf/SKILL.md": "directive:pdf",
+    "skill://project/pdf": "directive:pdf",
+    "skill://user/notes/SKILL.md": "directive:notes",
+    ".claude/skills/pdf/SKILL.md": "directive:pdf",
+    "./.claude/skills/pdf": "directive:pdf",
+    "skills/pdf/SKILL.md": "directive:pdf",
+    "{project}/.claude/skills/pdf/SKILL.md": "directive:pdf",
+    "{project}/.ai/knowledge/ops/backup.md": "knowledge:ops/backup",
+    "knowledge/ops/backup.md": "knowledge:ops/backup",
+    "command:ship": "directive:commands/ship",
+    "ship": "directive:commands/ship",
+    "backup": "knowledge:ops/backup",
+    "knowledge:backup": "knowledge:ops/backup",
+    "`ops/backup.md`": "knowledge:ops/backup",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_leads_to_its_item(name: str, registry: Registry, tmp_path: Path) -> None:
+    """Loading, relations, similar items and explanations read the same names; another reading is said."""
+    item, name = NAMES[name], name.format(project=tmp_path / "project")
+    loaded = registry.get(name)
+    assert f"{loaded.item.type}:{loaded.item.id}" == item
+    assert any("read as" in text for text in loaded.warnings) == (name not in (item, item.partition(":")[2]))
+    assert registry.refs(name).item == item
+    registry.similar(name)
+    why = registry.why("*", name)
+    assert f"{why.type}:{why.id}" == item
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "skill:nope": ("item-not-found", "there is no directive 'nope'"),
+    "skill:pdg": ("item-not-found", "did you mean directive:pdf"),
+    "skill://user/pdf/SKILL.md": ("item-not-found", "directive:pdf is in project:.claude/skills"),
+    "skills/nope": ("item-not-found", "there is no"),
+    "restore": ("ambiguous-item", "knowledge:dev/restore or knowledge:ops/old/restore"),
+    "thing:pdf": ("bad-type", "valid are directive, tool, knowledge"),
+    "../../etc/passwd": ("item-not-found", "there is no"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_name_of_nothing_says_what_there_is(name: str, registry: Registry) -> None:
+    """The code and the hint of the error lead on."""
+    code, words = WRONG[name]
+    with pytest.raises((NotFoundError, ArgumentError)) as raised:
+        registry.get(name)
+    assert raised.value.code == code
+    assert words in f"{raised.value} {raised.value.hint}"
+
+
+@pytest.mark.parametrize(
+    "name", ["pdf", "skill:pdf", "skill://project/pdf/SKILL.md", ".claude/skills/pdf", "directive:pdf"]
+)
+def test_sign_and_verify_take_the_names_that_search_shows(name: str, registry: Registry) -> None:
+    """A bare name means the item of exactly this id."""
+    assert [item.id for item in registry.verify(name).items] == ["pdf"]
+    assert main(["init", "--yes"]) == 0
+    assert main(["sign", name, "--force"]) == 0
+
+
+@pytest.mark.parametrize(("name", "words"), [("pdg", "nothing matches 'pdg'"), ("tols", "did you mean 'tool'?")])
+def test_a_bare_name_of_nothing_signs_nothing(name: str, words: str, registry: Registry) -> None:
+    """Parts of ids are no names here: what is signed is named in full."""
+    with pytest.raises(RyeError) as raised:
+        registry.sign(name, dry_run=True)
+    assert words in f"{raised.value} {raised.value.hint}"
+    with pytest.raises(RyeError):
+        registry.sign("backup", dry_run=True)
+
+
+def test_other_words_for_fields_work_or_say_the_right_one(registry: Registry) -> None:
+    """``verdict:`` is ``is:``; a format in the place of a type is named."""
+    assert [hit.id for hit in registry.search("verdict:unsigned skills pdf", relax=False).results] == [
+        hit.id for hit in registry.search("is:unsigned skills pdf", relax=False).results
+    ]
+    assert [hit.id for hit in registry.search("verdict:unsigned type:directive pdf").results] == ["pdf"]
+    assert any("did you mean format:skill?" in text for text in registry.search("type:skill pdf").warnings)
+    with pytest.raises(ArgumentError) as raised:
+        registry.search("pdf", scope="skill")
+    assert "format:skill" in raised.value.hint
