@@ -30,10 +30,15 @@ class RyeError(Exception):
         self.hint = hint
         self.details = details
 
+    def but(self, **changes: Any) -> Self:
+        """Return the same error with other attributes, such as ``hint``; an error itself never changes."""
+        other = type(self).__new__(type(self), changes.get("message", self.message))
+        vars(other).update({**vars(self), **changes})
+        return other
+
     def preceded(self, words: str) -> Self:
-        """Put words before the message, for a caller that knows where the value came from; returns the error itself."""
-        self.message = f"{words}{self.message}"
-        return self
+        """Return the same error with words before its message, for a caller that knows where the value came from."""
+        return self.but(message=f"{words}{self.message}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return ``{"code", "message", "hint", …details}``, the same on every surface."""

@@ -214,8 +214,8 @@ def _report(error: RyeError, words: Sequence[str]) -> int:
     """Write an error in the form that the words ask for; a private key that it quotes is blanked out."""
     from rye.trust.keys import hide_keys
 
-    error.message, error.hint = hide_keys(error.message), hide_keys(error.hint)
-    error.details = {name: _without_keys(value) for name, value in error.details.items()}
+    details = {name: _without_keys(value) for name, value in error.details.items()}
+    error = error.but(message=hide_keys(error.message), hint=hide_keys(error.hint), details=details)
     form = _json_form(words[: words.index("--")] if "--" in words else words)
     if sys.stdout is not None and form:
         with suppress(EnvironmentFault):  # standard output cannot be written: said below

@@ -221,8 +221,10 @@ def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
         try:
             return command(*args, **options)
         except ParameterError as error:
-            error.spell(_options_of, lambda each: " ".join(filter(None, [_written(each.name), each.value])))
-            raise
+            as_typed = error.spelled(
+                _options_of, lambda each: " ".join(filter(None, [_written(each.name), each.value]))
+            )
+            raise as_typed from error.__cause__
 
     return named
 

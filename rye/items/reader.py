@@ -106,9 +106,7 @@ def _located(path: str) -> Iterator[None]:
     try:
         yield
     except ItemError as error:
-        error.message = f"{path}: {error.message}"
-        error.details.setdefault("path", path)
-        raise
+        raise error.but(message=f"{path}: {error.message}", details={"path": path} | error.details) from error
 
 
 def _text(data: bytes, item_type: ItemType, suffix: str) -> tuple[str, RawEnvelope | None]:

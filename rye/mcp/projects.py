@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.mcp.calls import Call
-from rye.mcp.redact import unname
 from rye.mcp.startup import Options
 from rye.parameters import EMBED_SECONDS
 
@@ -62,6 +61,7 @@ class Project:
             embed_seconds=EMBED_SECONDS.default,
             progress=self._report,
             cancelled=self._is_unwanted,
+            only_trusted=options.only_trusted,
         )
 
     @property
@@ -76,10 +76,6 @@ class Project:
         try:
             with self._live.used(lambda: call.is_wanted) as registry:
                 yield registry
-        except RyeError as error:
-            if self._options.only_trusted:
-                unname(self.registry, error)
-            raise
         finally:
             self._calls.discard(call)
 

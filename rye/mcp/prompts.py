@@ -12,23 +12,20 @@ from rye._text import as_word, block
 from rye.errors import ArgumentError, RyeError
 from rye.mcp.resources import described, item_page, titled
 from rye.mcp.text import Mark, short, verdict
-from rye.mcp.tools.load import fenced, part_of_content, require_trusted, start_of_content
+from rye.mcp.tools.load import fenced, part_of_content, start_of_content
 from rye.parameters.tools import MAX_CONTENT
 
 if TYPE_CHECKING:
     from rye.items.directive_xml import Input
-    from rye.mcp.startup import Options
     from rye.registry.registry import Registry
     from rye.registry.reports import LoadedItem
 
 _PLACE = re.compile(r"\{input:([^{}\s|:?]++)[^{}]*+\}")
 
 
-def list_prompts(
-    registry: Registry, options: Options, params: types.PaginatedRequestParams | None
-) -> types.ListPromptsResult:
+def list_prompts(registry: Registry, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
     """Return a page of the directives; of several with one id, that of the space that wins."""
-    page, mark = item_page(registry, options, "directive", params), Mark()
+    page, mark = item_page(registry, "directive", params), Mark()
     listed = []
     for hit in page.results:
         if hit.shadowed_by:
@@ -50,7 +47,7 @@ def list_prompts(
     )
 
 
-def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+def get_prompt(registry: Registry, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     """Return a directive with the values of its inputs filled in.
 
     Raises:
@@ -59,7 +56,6 @@ def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequ
         ItemError: It cannot be read, or is not trusted where that is required.
     """
     loaded = registry.get(f"directive:{params.name}")
-    require_trusted(options, loaded)
     inputs = _inputs(loaded)
     values = _values(inputs, params.arguments or {})
     label, mark = verdict(loaded.signature.to_dict()), Mark()

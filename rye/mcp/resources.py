@@ -12,10 +12,9 @@ from mcp import types
 
 from rye.errors import ArgumentError
 from rye.mcp.text import Mark, short, tidy, verdict
-from rye.mcp.tools.load import fenced, part_of_content, require_trusted, verdict_lines
+from rye.mcp.tools.load import fenced, part_of_content, verdict_lines
 
 if TYPE_CHECKING:
-    from rye.mcp.startup import Options
     from rye.registry.registry import Registry
     from rye.search.results import SearchResponse, SearchResult
     from rye.spaces.model import Root
@@ -24,9 +23,7 @@ PAGE = 100
 """Items of one page of a list."""
 
 
-def item_page(
-    registry: Registry, options: Options, scope: str, params: types.PaginatedRequestParams | None
-) -> SearchResponse:
+def item_page(registry: Registry, scope: str, params: types.PaginatedRequestParams | None) -> SearchResponse:
     """Return one page of the items in a scope, by name.
 
     Raises:
@@ -35,10 +32,7 @@ def item_page(
     cursor = params.cursor if params else None
     if cursor is not None and not re.fullmatch(r"\d{1,6}", cursor, re.ASCII):
         raise ArgumentError("bad-cursor", f"cursor is {cursor!r}", hint="use the nextCursor of the page before")
-    filters = {"is": "trusted"} if options.only_trusted else None
-    return registry.search(
-        scope=scope, space="all", sort_by="name", limit=PAGE, offset=int(cursor or 0), filters=filters
-    )
+    return registry.search(scope=scope, space="all", sort_by="name", limit=PAGE, offset=int(cursor or 0))
 
 
 def titled(hit: SearchResult) -> str:
@@ -68,11 +62,9 @@ TEMPLATES = tuple(
 """One template per item type."""
 
 
-def list_resources(
-    registry: Registry, options: Options, params: types.PaginatedRequestParams | None
-) -> types.ListResourcesResult:
+def list_resources(registry: Registry, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
     """Return a page of all items; of those of one id in several bundles, the one that wins."""
-    page, mark = item_page(registry, options, "*", params), Mark()
+    page, mark = item_page(registry, "*", params), Mark()
     listed = [
         types.Resource(
             uri=_uri(hit.source, hit.type, hit.id),
@@ -89,9 +81,7 @@ def list_resources(
     )
 
 
-def read_resource(
-    registry: Registry, options: Options, params: types.ReadResourceRequestParams
-) -> types.ReadResourceResult:
+def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     """Return the verdict and content of an item; of a long one the part from the offset on, and where the next is.
 
     Raises:
@@ -106,7 +96,6 @@ def read_resource(
         raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
     loaded = registry.get(f"{kind}:{item_id}", space)
-    require_trusted(options, loaded)
     offset = int(match[4] or 0)
     part, mark = part_of_content(loaded, offset), Mark()
     meta = {"rye/signature": tidy(loaded.signature.to_dict()), "rye/characters": part.characters}

@@ -149,14 +149,14 @@ class App:
             message, hint = f"there is no tool {params.name!r}", f"there are {', '.join(names)}"
             error = NotFoundError("unknown-tool", message, hint=hint, valid=names)
             raise protocol_error(error, self.projects.hide_paths)
-        work = partial(Work, self.projects, self.options)
+        work = partial(Work, self.projects)
         try:
             return await self._in_thread(ctx, lambda call: tool.run(work(call), params.arguments or {}))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a well-formed error
             return failed_tool(as_rye_error(error), self.projects.hide_paths)
 
     def _asking(
-        self, question: Callable[[Registry, Options, _Params], _Answer]
+        self, question: Callable[[Registry, _Params], _Answer]
     ) -> Callable[[_Context, _Params], Awaitable[_Answer]]:
         """Return a handler that asks the registry of the default project; its errors are those of the protocol."""
 
@@ -166,7 +166,7 @@ class App:
                 for name, value in sized.items():
                     check_size(Parameter(name, name=name), value)
                 with self.projects.find().used_by(call) as registry, registry.single_scan():
-                    return question(registry, self.options, params)
+                    return question(registry, params)
 
             try:
                 return await self._in_thread(ctx, put)

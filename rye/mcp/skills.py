@@ -20,9 +20,8 @@ from rye.mcp.resources import read_resource as read_item
 from rye.mcp.text import short, tidy
 
 if TYPE_CHECKING:
-    from rye.mcp.startup import Options
     from rye.registry.registry import Registry
-    from rye.registry.skills import FoundSkill, ServedSkill
+    from rye.registry.skills import ServedSkill
 
 EXTENSION: Final = "io.modelcontextprotocol/skills"
 SETTINGS: Final = {"directoryRead": True}
@@ -32,7 +31,7 @@ _FOLDER: Final = "inode/directory"
 _CACHING: Final = {"resultType": "complete", "ttlMs": 60_000, "cacheScope": "private"}
 
 
-def list_skills(registry: Registry, options: Options, params: types.PaginatedRequestParams | None) -> dict[str, Any]:
+def list_skills(registry: Registry, params: types.PaginatedRequestParams | None) -> dict[str, Any]:
     """Return a page of the skills; of those of one id in several spaces, the one that wins.
 
     ``_meta`` names the skills of the page that are left out because they are none by the specification, and why.
@@ -42,37 +41,35 @@ def list_skills(registry: Registry, options: Options, params: types.PaginatedReq
     """
     from rye.registry.skills import skill_uri
 
-    page = item_page(registry, options, "directive", params)
+    page = item_page(registry, "directive", params)
     listed, left_out = [], []
     for hit in page.results:
         if hit.shadowed_by:
             continue
         uri = skill_uri(hit.source, hit.bundle, hit.id)
         try:
-            listed.append(_entry(_find(registry, options, uri).skill))
+            listed.append(_entry(registry.skill(uri).skill))
         except RyeError as error:
-            if hit.path.endswith(f"/{_FILE}") and not options.only_trusted:
+            if hit.path.endswith(f"/{_FILE}") and isinstance(error, ItemError):
                 left_out.append({"uri": uri, "reason": error.message, "hint": error.hint})
     found = {"skills": listed, **_CACHING, "_meta": {"rye/leftOut": tidy(left_out)}}
     return found if page.next_offset is None else found | {"nextCursor": str(page.next_offset)}
 
 
-def get_skill(registry: Registry, options: Options, params: types.ReadResourceRequestParams) -> dict[str, Any]:
+def get_skill(registry: Registry, params: types.ReadResourceRequestParams) -> dict[str, Any]:
     """Return the entry of one skill, named by the address of its ``SKILL.md``.
 
     Raises:
         NotFoundError: ``skill-not-found``.
         ItemError: ``not-a-skill``, or a file cannot be read.
     """
-    skill, path = _find(registry, options, params.uri)
+    skill, path = registry.skill(params.uri)
     if path != _FILE:
         raise _not_found(params.uri, f"name the skill by its {_FILE}")
     return {"skill": _entry(skill), **_CACHING}
 
 
-def read_resource(
-    registry: Registry, options: Options, params: types.ReadResourceRequestParams
-) -> types.ReadResourceResult:
+def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     """Return a file of a skill, its bytes unchanged; any other resource as :func:`rye.mcp.resources.read_resource`.
 
     Raises:
@@ -81,8 +78,8 @@ def read_resource(
     from rye.items.names import SKILL_SCHEME
 
     if not params.uri.startswith(SKILL_SCHEME):
-        return read_item(registry, options, params)
-    skill, path = _find(registry, options, params.uri)
+        return read_item(registry, params)
+    skill, path = registry.skill(params.uri)
     file = skill.files.get(path)
     if file is None:
         raise _not_found(params.uri, "this is a folder: resources/directory/read lists it")
@@ -95,14 +92,14 @@ def read_resource(
     return types.ReadResourceResult(contents=[contents])
 
 
-def read_directory(registry: Registry, options: Options, params: types.ReadResourceRequestParams) -> dict[str, Any]:
+def read_directory(registry: Registry, params: types.ReadResourceRequestParams) -> dict[str, Any]:
     """Return what lies directly in a folder of a skill.
 
     Raises:
         NotFoundError: ``skill-not-found``.
         ItemError: ``not-a-skill``, or a file cannot be read.
     """
-    skill, path = _find(registry, options, params.uri)
+    skill, path = registry.skill(params.uri)
     inside = skill.listed(path)
     if inside is None:
         raise _not_found(params.uri, "this is a file: resources/read reads it")
@@ -120,21 +117,6 @@ METHODS: Final[Mapping[str, tuple[type[types.RequestParams], Callable[..., dict[
     "resources/directory/read": (types.ReadResourceRequestParams, read_directory),
 }
 """The methods of the extension: what each takes, and what answers it."""
-
-
-def _find(registry: Registry, options: Options, uri: str) -> FoundSkill:
-    """Return the skill that an address leads into, if the server offers it.
-
-    A server of trusted items offers a skill only if trusted signatures cover every file, and says of others nothing.
-    """
-    try:
-        found = registry.skill(uri)
-        if not options.only_trusted or not any(found.skill.unverified()):
-            return found
-    except ItemError:
-        if not options.only_trusted:
-            raise
-    raise _not_found(uri, "skills/list has the addresses of the skills that this server offers")
 
 
 def _not_found(uri: str, hint: str) -> NotFoundError:

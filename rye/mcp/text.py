@@ -319,31 +319,35 @@ def as_rye_error(error: Exception) -> RyeError:
     return RyeError("internal", message, hint="a fault of rye; the server's log on standard error says more")
 
 
-def _error_data(error: RyeError, hide: HidePaths) -> dict[str, Any]:
-    """Return the error as JSON: harmless, bounded, in words for clients, without paths that lie outside the spaces."""
-    error.hint = for_client(error.hint)
-    if not isinstance(error, (ArgumentError, QueryError)) and error.code not in _CALLERS_OWN:
-        error.message, error.hint = hide(error.message), hide(error.hint)
-        error.details = {
-            key: hide(each) if isinstance(each, str) else each for key, each in error.details.items() if key != "path"
-        }
+def _for_client(error: RyeError, hide: HidePaths) -> RyeError:
+    """Return the error in words for clients, without paths that lie outside the spaces."""
+    error = error.but(hint=for_client(error.hint))
+    if isinstance(error, (ArgumentError, QueryError)) or error.code in _CALLERS_OWN:
+        return error
+    details = {key: hide(each) if isinstance(each, str) else each for key, each in error.details.items()}
+    details.pop("path", None)
+    return error.but(message=hide(error.message), hint=hide(error.hint), details=details)
+
+
+def _bounded(error: RyeError) -> dict[str, Any]:
+    """Return the error as JSON, harmless and bounded."""
     done: dict[str, Any] = tidy(error.to_dict(), longest=5_000)
     return done
 
 
 def failed_tool(error: RyeError, hide: HidePaths) -> types.CallToolResult:
     """Return an error as the result of a tool, so that the model reads it and can do better."""
-    data = _error_data(error, hide)
+    error = _for_client(error, hide)
     return types.CallToolResult(
         content=[types.TextContent(text=error_text(error))],
-        structured_content={"notice": NOTICE, "error": data},
+        structured_content={"notice": NOTICE, "error": _bounded(error)},
         is_error=True,
     )
 
 
 def protocol_error(error: RyeError, hide: HidePaths) -> MCPError:
     """Return an error as the answer to anything but a tool."""
-    data = _error_data(error, hide)
+    error = _for_client(error, hide)
     asked = isinstance(error, (ArgumentError, NotFoundError, QueryError, ItemError))
     code = types.INVALID_PARAMS if asked else types.INTERNAL_ERROR
-    return MCPError(code, error_text(error), data)
+    return MCPError(code, error_text(error), _bounded(error))

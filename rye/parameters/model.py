@@ -153,26 +153,31 @@ class ParameterError(ArgumentError):
         super().__init__(code, "", hint="", **details)
         self.subjects = subjects
         self._verb, self._rest, self._hint, self._before = verb, rest, hint, ""
-        self.spell(lambda path: [_name(*path)], _assignment)
+        self.fault = ""
+        vars(self).update(self._written(lambda path: [_name(*path)], _assignment))
+        self.args = (self.message,)
 
-    def spell(self, names: Callable[[tuple[str, ...]], Iterable[str]], setting: Callable[[Setting], str]) -> None:
-        """Write message and hint as a surface does.
+    def spelled(self, names: Callable[[tuple[str, ...]], Iterable[str]], setting: Callable[[Setting], str]) -> Self:
+        """Return the same error with message and hint as a surface writes them.
 
         Args:
             names: Returns what stands for a subject, which may be several options.
             setting: Returns how another parameter, or a value of it, is written.
         """
+        return self.but(**self._written(names, setting))
+
+    def _written(
+        self, names: Callable[[tuple[str, ...]], Iterable[str]], setting: Callable[[Setting], str]
+    ) -> dict[str, str]:
         subjects = [name for path in self.subjects for name in names(path)]
         verb = self._verb if len(subjects) == 1 else _PLURALS.get(self._verb, self._verb)
-        self.fault = f"{verb} {spelled(self._rest, setting)}"
-        self.message = f"{self._before}{' and '.join(subjects)} {self.fault}"
-        self.hint = spelled(self._hint, setting)
-        self.args = (self.message,)
+        fault = f"{verb} {spelled(self._rest, setting)}"
+        message = f"{self._before}{' and '.join(subjects)} {fault}"
+        return {"fault": fault, "message": message, "hint": spelled(self._hint, setting)}
 
     def preceded(self, words: str) -> Self:
-        """Put words before the message, however it is spelled."""
-        self._before = f"{words}{self._before}"
-        return super().preceded(words)
+        """Return the same error with words before the message, however it is spelled."""
+        return super().preceded(words).but(_before=f"{words}{self._before}")
 
 
 _PLURALS = {"is": "are", "has": "have"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from rye.cluster.client import Address, Cluster
 from rye.cluster.hits import FetchedHits
@@ -77,8 +77,7 @@ def _left_out(hits: FetchedHits) -> Iterator[None]:
     try:
         yield
     except NotFoundError as error:
-        error.hint = next(iter(hits.left_out), error.hint)
-        raise
+        raise error.but(hint=next(iter(hits.left_out), error.hint)) from None
 
 
 class _Current(NamedTuple):
@@ -89,8 +88,8 @@ class _Current(NamedTuple):
     lists: RegistryLists
 
 
-class ClusterRegistry:
-    """A registry on a cluster.
+class ClusterEngine:
+    """Answers from a registry on a cluster, and refuses what that cannot do.
 
     Args:
         index: Its address.
@@ -140,7 +139,7 @@ class ClusterRegistry:
             UnavailableError: More are asked for than a cluster hands out.
             EnvironmentFault: The cluster does not answer in full.
         """
-        return self._answer(pages_of(request))
+        return self._answer(pages_of(request._replace(facets=())))
 
     def _answer(self, requests: Iterable[Request]) -> SearchResponse:
         """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
@@ -216,12 +215,36 @@ class ClusterRegistry:
         address = f"{self.address}{hit.path[len(str(NOWHERE)) :]}"
         return replace(hit, path=address, display_url=f"{address}#L{hit.line}-L{hit.end_line}")
 
+    def similar(self, request: Request, item: str) -> NoReturn:
+        """Refuse to find items like one."""
+        del request, item
+        raise cannot("find similar items", AT_HOME)
+
+    def why(self, request: Request, item: str) -> NoReturn:
+        """Refuse to explain a hit."""
+        del request, item
+        raise cannot("explain a hit", AT_HOME)
+
+    def skill(self, uri: str) -> NoReturn:
+        """Refuse to hand out the files of a skill."""
+        del uri
+        raise cannot("hand out the files of a skill", AT_HOME)
+
+    def stats(self, space: str) -> NoReturn:
+        """Refuse to count items by verdict."""
+        del space
+        raise cannot("count its items", AT_HOME)
+
+    def single_scan(self) -> AbstractContextManager[None]:
+        """Do nothing: a generation never changes."""
+        return nullcontext()
+
     def _opened(self) -> tuple[Embedder, Model]:
         """Return the embedder, and the model that it is now."""
         embedder, probe = self._vectors.probed()
         return embedder, Model(embedder.model, probe)
 
-    def load(self, name: str, space: str | None = None) -> LoadedItem:
+    def load(self, name: str, space: str | None) -> LoadedItem:
         """Return one item, judged from the bytes that the cluster has of it, as :meth:`rye.Registry.get` does.
 
         Raises:

@@ -12,16 +12,15 @@ from __future__ import annotations
 import math
 import os
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from rye._process import Cancelled
 from rye.embedding.protocol import Embedder
-from rye.errors import NotFoundError, RyeError
+from rye.errors import RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
 from rye.index.vectors import LOCK_WAIT
@@ -39,12 +38,11 @@ from rye.parameters import (
     complete,
     takes,
 )
-from rye.registry.lookup import check_space, find_item, why_of
-from rye.registry.state import Indexes, State
+from rye.registry.engine import Engine, LocalEngine
+from rye.registry.lookup import check_space
+from rye.registry.state import Indexes
 from rye.registry.vectors import VectorIndexes, as_choice
-from rye.search.context import SearchContext
-from rye.search.local import LocalSearch
-from rye.search.request import Request, make_request
+from rye.search.request import make_request
 from rye.search.results import SearchResponse
 from rye.spaces.layout import Layout, as_path, as_paths
 from rye.spaces.model import Root
@@ -58,7 +56,6 @@ if TYPE_CHECKING:
     from rye.keyring.private import Passphrase
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustReport
-    from rye.registry.cluster import ClusterRegistry
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
@@ -78,8 +75,6 @@ _COUNTED = ("type", "space", "verdict")
 _PROCESSES = Parameter("How many may work", low=1, name="processes", kind="integer")
 
 PathLike = str | os.PathLike[str]
-T = TypeVar("T")
-A = TypeVar("A", "SearchResponse", "SectionResponse")
 
 
 class Registry:
@@ -105,6 +100,7 @@ class Registry:
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
         index: Address of a registry on a cluster; what that cannot answer is refused then.
+        only_trusted: Whether all but :meth:`verify`, :meth:`check` and signing know trusted items only.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -129,6 +125,7 @@ class Registry:
         embedder: str | Embedder | None = None,
         embed_seconds: float = math.inf,
         index: str | None = None,
+        only_trusted: bool = False,
     ) -> None:
         self._find = partial(
             Layout.find,
@@ -142,7 +139,7 @@ class Registry:
             more=as_paths("more_bundles", more_bundles),
         )
         self.roots: tuple[Root, ...] = layout.roots
-        self.max_staleness = check(COMMANDS["search"]["max_staleness"], max_staleness)
+        max_staleness = check(COMMANDS["search"]["max_staleness"], max_staleness)
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache_folder.default_cache_dir()
@@ -155,11 +152,17 @@ class Registry:
             progress=progress,
             cancelled=cancelled,
         )
-        self._on_cluster: ClusterRegistry | None = None
+        self._local = LocalEngine(self._indexes, self._vectors, max_staleness)
+        self._engine: Engine = self._local
         if index is not None:
-            from rye.registry.cluster import ClusterRegistry
+            from rye.registry.cluster import ClusterEngine
 
-            self._on_cluster = ClusterRegistry(index, layout, self._named_trust, vectors=self._vectors)
+            self._engine = ClusterEngine(index, layout, self._named_trust, vectors=self._vectors)
+        self._unfiltered = self._engine
+        if only_trusted:
+            from rye.registry.trusted import TrustedEngine
+
+            self._engine = TrustedEngine(self._engine)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -169,7 +172,16 @@ class Registry:
     @property
     def index(self) -> str | None:
         """The address of the registry on a cluster that is searched; None for the spaces here."""
-        return self._on_cluster.address if self._on_cluster else None
+        return self._engine.address
+
+    @property
+    def max_staleness(self) -> float:
+        """Seconds for which a scan of the spaces serves further searches."""
+        return self._local.max_staleness
+
+    @max_staleness.setter
+    def max_staleness(self, seconds: float) -> None:
+        self._local.max_staleness = seconds
 
     @property
     def is_current(self) -> bool:
@@ -191,10 +203,7 @@ class Registry:
             ArgumentError: Another argument is at fault; the error lists what is valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        request = make_request(query, options)
-        if self._on_cluster is not None:
-            return self._on_cluster.search(request)
-        return self._answer(request.space, self._searched(request))
+        return self._engine.search(make_request(query, options))
 
     def publish(
         self,
@@ -228,14 +237,16 @@ class Registry:
             EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
         """
         from rye.cluster.publish import PublishOptions
-        from rye.registry.cluster import ClusterRegistry
+        from rye.cluster.query import AT_HOME, cannot
+        from rye.registry.cluster import ClusterEngine
 
         check_space(space)
-        self._refuse_on_cluster("be published to another one")
-        cluster = ClusterRegistry(index, self._layout, self._named_trust, self._progress, vectors=self._vectors)
+        if self.index is not None:
+            raise cannot("be published to another one", AT_HOME)
+        cluster = ClusterEngine(index, self._layout, self._named_trust, self._progress, vectors=self._vectors)
         options = PublishOptions(shards, replicas, dry_run, yes, repair)
         publish = partial(cluster.publish, owner=owner, space=space, scope=scope, options=options)
-        return self._with_state(publish)
+        return self._local.ask(publish)
 
     def list_items(
         self,
@@ -262,11 +273,10 @@ class Registry:
         check(COMMANDS["list"]["limit"], limit)
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
         options: dict[str, Any] = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
-        options["include_superseded"] = include_superseded
-        options["facets"] = () if self._on_cluster else _COUNTED
+        options |= {"include_superseded": include_superseded, "facets": _COUNTED}
         request = make_request("", options)._replace(limit=sys.maxsize if limit is None else limit)
-        found = self._on_cluster.listed(request) if self._on_cluster else self._answer(space, self._searched(request))
-        return found if limit is not None else replace(found, limit=max(len(found.results), 1))
+        response = self._engine.listed(request)
+        return response if limit is not None else replace(response, limit=max(len(response.results), 1))
 
     @takes(WhyOptions)
     def why(self, query: str, item: str, **options: Unpack[WhyOptions]) -> Why:
@@ -282,17 +292,7 @@ class Registry:
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.search.explain import Explainer
-
-        request = make_request(query, options, WhyOptions)
-        self._refuse_on_cluster("explain a hit")
-
-        def work(state: State) -> Why:
-            copies = find_item(state.everywhere, item)
-            found = why_of(copies, request, item, lambda one: Explainer(one, self._context(state, one)))
-            return replace(found, warnings=(*state.warnings, *found.warnings))
-
-        return self._with_state(work)
+        return self._engine.why(make_request(query, options, WhyOptions), item)
 
     @takes(WhyOptions)
     def read_query(self, query: str, **options: Unpack[WhyOptions]) -> QueryReading:
@@ -306,17 +306,7 @@ class Registry:
             ArgumentError: Another argument is.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.search.explain import read_of
-
-        request = make_request(query, options, WhyOptions)._replace(offset=0, limit=1)
-        if self._on_cluster is not None:
-            return self._on_cluster.read(request)
-
-        def work(state: State) -> QueryReading:
-            found = read_of(LocalSearch(request, self._context(state, request)))
-            return replace(found, warnings=(*state.warnings, *found.warnings))
-
-        return self._with_state(work)
+        return self._engine.read(make_request(query, options, WhyOptions)._replace(offset=0, limit=1))
 
     @takes(SimilarOptions)
     def similar(self, item: str, **options: Unpack[SimilarOptions]) -> SearchResponse:
@@ -330,16 +320,7 @@ class Registry:
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.search.similar import SimilarSearch
-
-        request = make_request("", options, SimilarOptions)
-        self._refuse_on_cluster("find similar items")
-        return self._answer(
-            request.space,
-            lambda state: SimilarSearch(request, self._context(state, request)).similar_to(
-                *find_item(state.everywhere, item)[0]
-            ),
-        )
+        return self._engine.similar(make_request("", options, SimilarOptions), item)
 
     @takes(SectionOptions)
     def sections(self, query: str, **options: Unpack[SectionOptions]) -> SectionResponse:
@@ -354,47 +335,8 @@ class Registry:
             EnvironmentFault: The cache folder is not safe to use.
         """
         from rye.search.request import make_section_request
-        from rye.search.sections import SectionSearch
 
-        request = make_section_request(query, options)
-        if self._on_cluster is not None:
-            return self._on_cluster.sections(request)
-        return self._answer(
-            request.search.space,
-            lambda state: SectionSearch(request, self._context(state, request.search)).run(),
-        )
-
-    def _answer(self, space: str, work: Callable[[State], A]) -> A:
-        """Return a response with the warnings of the state that it is of, and how long it took."""
-        began = time.perf_counter()
-
-        def answered(state: State) -> A:
-            found: A = work(state)
-            warnings = (*state.warnings, *found.warnings, *state.empty(space))
-            took = time.perf_counter() - began
-            return replace(found, warnings=warnings, stale=state.stale(space), took_ms=round(took * 1e3, 3))
-
-        return self._with_state(answered)
-
-    def _searched(self, request: Request) -> Callable[[State], SearchResponse]:
-        return lambda state: LocalSearch(request, self._context(state, request)).run()
-
-    def _context(self, state: State, request: Request) -> SearchContext:
-        reader = state.reader(request.space)
-        overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
-        return SearchContext(
-            reader,
-            state.everywhere,
-            lambda: state.trust.trust,
-            overrides,
-            system_clock(),
-            lambda: self._vectors.can_embed,
-            lambda: self._vectors.meaning(reader),
-            lambda: self._vectors.meaning_for_auto(reader),
-            lambda: self._vectors.meaning(state.everywhere),
-            boosts=state.ranking.boosts,
-            reranker=lambda: self._vectors.reranker,
-        )
+        return self._engine.sections(make_section_request(query, options))
 
     def get(self, item: str, space: str | None = None) -> LoadedItem:
         """Read one item and verify exactly the bytes returned.
@@ -408,11 +350,16 @@ class Registry:
             ArgumentError: Several types have the id.
             ItemError: The file cannot be read as an item.
         """
-        from rye.registry.load import load_item
+        return self._engine.load(item, space)
 
-        if self._on_cluster is not None:
-            return self._on_cluster.load(item, space)
-        return self._with_state(lambda state: load_item(state.everywhere, state.trust.trust, item, space))
+    def resolve(self, item: str, space: str | None = None) -> str:
+        """Return ``type:id`` of the item that a name means, whatever its verdict, for :meth:`verify`.
+
+        Raises:
+            NotFoundError, ArgumentError, ItemError: As :meth:`get`.
+        """
+        loaded = self._unfiltered.load(item, space).item
+        return f"{loaded.type}:{loaded.id}"
 
     @takes(RefsOptions)
     def refs(self, item: str, **options: Unpack[RefsOptions]) -> Relations:
@@ -425,17 +372,7 @@ class Registry:
             NotFoundError: There is no such item; the hint names the nearest ids.
             ArgumentError: Several types have the id, or another argument is not valid.
         """
-        from rye.registry.relations import relations_of
-
-        asked = complete(RefsOptions, options)
-        if self._on_cluster is not None:
-            return self._on_cluster.refs(item, **asked)
-
-        def work(state: State) -> Relations:
-            found = relations_of(state.everywhere, state.trust.trust, item, **asked)
-            return replace(found, stale=state.stale("all"), warnings=(*state.warnings, *found.warnings))
-
-        return self._with_state(work)
+        return self._engine.refs(item, **complete(RefsOptions, options))
 
     def skill(self, uri: str) -> FoundSkill:
         """Read and verify every file of the skill that a ``skill://`` address leads into; also say which file it names.
@@ -444,10 +381,7 @@ class Registry:
             NotFoundError: There is none.
             ItemError: It is no skill as the Agent Skills specification and the limits of MCP demand.
         """
-        from rye.registry.skills import find_skill
-
-        self._refuse_on_cluster("hand out the files of a skill")
-        return self._with_state(lambda state: find_skill(state, str(uri)))
+        return self._engine.skill(str(uri))
 
     def verify(self, *targets: str, space: str | None = None, processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes, and compare roots that are named whole with their signed lists.
@@ -562,37 +496,13 @@ class Registry:
     def stats(self, space: str = "all") -> Stats:
         """Return how many items each space root has, by type and by verdict."""
         check_space(space)
-        from rye.registry.stats import stats_of
-
-        self._refuse_on_cluster("count its items")
-        return self._with_state(lambda state: stats_of(state, space))
+        return self._engine.stats(space)
 
     def trust_keys(self) -> TrustReport:
         """Return every key that a trust file names, what it may sign, and whether it counts now, and why."""
         from rye.keyring.trust import Trust
 
         return Trust(self._layout, named=self._named_trust).list()
-
-    def _refuse_on_cluster(self, what: str) -> None:
-        """Refuse what a registry on a cluster cannot do.
-
-        Raises:
-            UnavailableError: ``not-on-cluster``.
-        """
-        if self._on_cluster is not None:
-            from rye.cluster.query import AT_HOME, cannot
-
-            raise cannot(what, AT_HOME)
-
-    def _with_state(self, work: Callable[[State], T]) -> T:
-        def answered(state: State) -> T:
-            try:
-                return work(state)
-            except NotFoundError as error:
-                error.hint = next(iter(state.empty("all")), error.hint)
-                raise
-
-        return self._indexes.answer(answered, self.max_staleness)
 
     def check_lists(self, space: str = "all") -> tuple[ListReport, ...]:
         """Compare each space that has or had a signed list with that list.
@@ -605,7 +515,6 @@ class Registry:
         """
         check_space(space)
         from rye.spaces.lists import check_list, has_list, list_folder, with_lists
-        from rye.trust.trust_store import system_clock
 
         load = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots, system_clock())
         roots = {list_folder(root): root for root in reversed(self._layout.in_space(space)) if has_list(root)}
@@ -639,7 +548,7 @@ class Registry:
 
     def single_scan(self) -> AbstractContextManager[None]:
         """Scan once for all calls that this thread makes within, as for a list that reads each of its items."""
-        return self._indexes.hold(self.max_staleness)
+        return self._engine.single_scan()
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""

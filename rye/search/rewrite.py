@@ -463,18 +463,16 @@ def _field_query(request: Request, name: str, text: str, keys: Keys, *, warnings
     try:
         return _parse(text, request, keys)
     except QueryError as error:
-        in_field(error, name)
+        error = in_field(error, name)
         if not (request.relax and canonical(name) in TEXT_FIELDS) or error.details.get("nearest"):
-            raise
+            raise error from None
         warnings.append(f"{error.message}; it is searched as plain words")
         return _plain_words(text)
 
 
 def in_field(error: QueryError, name: str) -> QueryError:
-    """Name the entry of ``fields`` in an error's message; its caret is drawn under that entry's text."""
-    error.message = f"fields[{name!r}]: {error.message}"
-    error.args = (error.message,)
-    return error
+    """Return an error that names the entry of ``fields``; its caret is drawn under that entry's text."""
+    return error.preceded(f"fields[{name!r}]: ")
 
 
 def fuzzed(node: ast.Node, distance: int | None) -> ast.Node:

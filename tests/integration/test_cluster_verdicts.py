@@ -250,3 +250,12 @@ def test_attack_a_skill_whose_list_is_left_out_is_not_trusted(liar: Liar) -> Non
     assert liar.verdict() == ("unsigned", "no-envelope")
     liar.hold(signed(SKILL, origin=ALONE))
     assert liar.verdict() == ("partial", "outside-skill")
+
+
+def test_a_single_scan_of_a_cluster_looks_at_no_files(liar: Liar) -> None:
+    """A server holds one state for a request; on a cluster that is the generation, and nothing here is indexed."""
+    liar.hold(signed())
+    registry = liar.registry()
+    with registry.single_scan():
+        assert [hit.id for hit in registry.search("").results] == ["ops/a"]
+    assert not (liar.folder / "cache").exists()

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import as_word, block
-from rye.errors import ItemError
-from rye.mcp.redact import is_offered, unname_successors
-from rye.mcp.startup import Options
 from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, under_base, verdict
 from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work
 from rye.parameters.tools import MAX_CONTENT
@@ -38,26 +35,11 @@ Errors have a code and the nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
 
-def require_trusted(options: Options, loaded: LoadedItem) -> None:
-    """Refuse an item that the server does not offer.
-
-    Raises:
-        ItemError: ``not-trusted``.
-    """
-    if options.only_trusted and loaded.signature.verdict != "trusted":
-        message = f"{loaded.item.type}:{loaded.item.id} is {loaded.signature.verdict}: {loaded.signature.reason}"
-        raise ItemError("not-trusted", message, hint="this server offers trusted items only; ask its user")
-
-
-def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
+def _answer(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     loaded = registry.get(arguments["item"], arguments["space"])
-    require_trusted(work.options, loaded)
     offset = start_of_content(loaded) if arguments["offset"] is None else arguments["offset"]
     part = part_of_content(loaded, offset, arguments["limit"])
     data: dict[str, Any] = {key: tidy(value) for key, value in loaded.to_dict().items() if key != "content"}
-    if work.options.only_trusted:
-        unname_successors(registry, [data])
-        data["warnings"] = []
     return data | {
         "content": part.text,
         "characters": part.characters,
@@ -158,34 +140,10 @@ LOAD = Tool(
 )
 
 
-def _refs(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
-    item, limit = arguments.pop("item"), arguments["limit"]
-    if work.options.only_trusted:
-        from rye.registry.relations import MAX_RELATIONS
-
-        require_trusted(work.options, registry.get(item))
-        arguments["limit"] = MAX_RELATIONS
-    found = registry.refs(item, **arguments).to_dict()
-    if work.options.only_trusted:
-        _leave_out(registry, found, limit)
+def _refs(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
+    found = registry.refs(arguments.pop("item"), **arguments).to_dict()
     listed = {name: [tidy(each) for each in found.pop(name)] for name in ("relations", "items")}
     return {**tidy(found), **listed}
-
-
-def _leave_out(registry: Registry, found: dict[str, Any], limit: int) -> None:
-    """Leave out items that are not trusted, what refers to or from them, and all that names them."""
-    trusted = {f"{each['type']}:{each['id']}" for each in found["items"] if each["verdict"] == "trusted"}
-    kept = [
-        each for each in found["relations"] if each["item"] in trusted and (each["target"] or each["item"]) in trusted
-    ]
-    for each in kept:
-        each["candidates"] = [name for name in each["candidates"] if is_offered(registry, name)]
-    shown = kept[:limit]
-    named = {found["item"], *(name for each in shown for name in (each["item"], each["target"]))}
-    found["items"] = [each for each in found["items"] if f"{each['type']}:{each['id']}" in named & trusted]
-    unname_successors(registry, found["items"])
-    more = found["truncated"] or len(kept) > limit
-    found |= {"relations": shown, "total": len(kept), "truncated": more, "warnings": []}
 
 
 def _refs_text(data: Mapping[str, Any], mark: Mark) -> str:

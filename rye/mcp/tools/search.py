@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError
-from rye.mcp.redact import offered_suggestion, search_warnings, unname_successors
 from rye.mcp.schema import take_arguments
 from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit, under_base
-from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import REASONS, Tool, Work
 from rye.parameters import Parameter, check, parameters_of
 
@@ -75,20 +73,13 @@ def _read_sections(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
     return taken | {"detail": check(parameters["detail"], taken.get("detail"))}
 
 
-def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
+def _answer(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     query, like, item = arguments.pop("query"), arguments.pop("like", None), arguments.pop("why", None)
-    if work.options.only_trusted:
-        arguments["filters"] = _only_trusted(arguments.get("filters"))
-        for name in filter(None, (like, item)):
-            require_trusted(work.options, registry.get(name))
     if like is None:
         response = registry.search(query, **arguments)
     else:
         response = registry.similar(like, **_alike(query, item, arguments))
     answer = response.to_dict()
-    if work.options.only_trusted:
-        answer["did_you_mean"] = offered_suggestion(registry, answer["query"], answer["did_you_mean"])
-        _redact(registry, answer)
     hits = [tidy_hit(hit | _address(hit)) for hit in answer.pop("results")]
     data: dict[str, Any] = {"results": hits} | tidy(answer, longest=_QUERY)
     if item is not None:
@@ -126,32 +117,9 @@ def _tidy_why(why: dict[str, Any]) -> dict[str, Any]:
     return done | {"hit": None if hit is None else tidy_hit(hit)}
 
 
-def _redact(registry: Registry, answer: dict[str, Any]) -> None:
-    """Take what names untrusted items out of an answer."""
-    answer["warnings"] = search_warnings(answer["warnings"])
-    unname_successors(registry, answer["results"])
-
-
-def _only_trusted(filters: Any) -> Any:
-    """Return filters that let only trusted items through; what is no mapping is left for the search to refuse."""
-    if filters is None:
-        return {"is": "trusted"}
-    if not isinstance(filters, Mapping):
-        return filters
-    free = [name for name in ("is", "verdict") if name not in filters]
-    if not free:
-        hint = "'verdict' and 'is' mean the same; give one of them"
-        raise ArgumentError("bad-filters", "filters has both 'is' and 'verdict'", hint=hint)
-    return {**filters, free[0]: "trusted"}
-
-
-def _sections(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
+def _sections(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     arguments.setdefault("max_chars", SECTIONS.parameters["max_chars"].default)
-    if work.options.only_trusted:
-        arguments["filters"] = _only_trusted(arguments.get("filters"))
     answer = registry.sections(arguments.pop("query"), **arguments).to_dict()
-    if work.options.only_trusted:
-        _redact(registry, answer)
     hits = [tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)} for hit in answer.pop("results")]
     return {"results": hits, **tidy(answer, longest=_QUERY)}
 

@@ -15,7 +15,6 @@ from rye.errors import ArgumentError
 from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
 from rye.mcp.schema import input_schema, read_arguments, schema_of
-from rye.mcp.startup import Options
 from rye.mcp.text import NOTICE, Mark, for_client
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
@@ -34,10 +33,9 @@ REASONS: Mapping[str, Mapping[str, Any]] = {"reasons": {"type": "object"}}
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The context of a tool: the open projects, the options of the server, and the call."""
+    """The context of a tool: the open projects, and the call."""
 
     projects: Projects
-    options: Options
     call: Call
 
 

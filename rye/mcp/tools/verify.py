@@ -63,8 +63,7 @@ def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
     except ArgumentError as error:
         if error.code != "bad-scope":
             raise
-    found = registry.get(item, space).item
-    return read_target(f"{found.type}:{found.id}")
+    return read_target(registry.resolve(item, space))
 
 
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:

@@ -1,0 +1,215 @@
+"""What answers the questions of a registry: the indexes of this machine, or a cluster with the same few methods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from rye.errors import NotFoundError
+from rye.registry.lookup import find_item, why_of
+from rye.registry.state import Indexes, State
+from rye.registry.vectors import VectorIndexes
+from rye.search.context import SearchContext
+from rye.search.local import LocalSearch
+from rye.search.request import Request, SectionRequest
+from rye.search.results import SearchResponse, SectionResponse
+from rye.trust.trust_store import system_clock
+
+if TYPE_CHECKING:
+    from rye.registry.relations import Relations
+    from rye.registry.reports import LoadedItem
+    from rye.registry.skills import FoundSkill
+    from rye.registry.stats import Stats
+    from rye.search.explain import QueryReading, Why
+
+T = TypeVar("T")
+A = TypeVar("A", SearchResponse, SectionResponse)
+
+
+class Engine(Protocol):
+    """What answers the questions of a registry; :class:`rye.Registry` says what each method returns and raises.
+
+    One on a cluster refuses what it cannot do with ``not-on-cluster``.
+    """
+
+    @property
+    def address(self) -> str | None:
+        """The address of the registry on a cluster; None for the spaces of this machine."""
+
+    def search(self, request: Request) -> SearchResponse:
+        """Answer a search."""
+
+    def listed(self, request: Request) -> SearchResponse:
+        """Answer a search for everything in its scope, however many, as one page."""
+
+    def sections(self, request: SectionRequest) -> SectionResponse:
+        """Answer a search for sections."""
+
+    def similar(self, request: Request, item: str) -> SearchResponse:
+        """Return items like one."""
+
+    def read(self, request: Request) -> QueryReading:
+        """Return how a query is read."""
+
+    def why(self, request: Request, item: str) -> Why:
+        """Return why an item is a hit, or why it is not."""
+
+    def load(self, name: str, space: str | None) -> LoadedItem:
+        """Return one item, verified from its bytes."""
+
+    def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
+        """Return the relations around an item."""
+
+    def skill(self, uri: str) -> FoundSkill:
+        """Return the skill that an address leads into."""
+
+    def stats(self, space: str) -> Stats:
+        """Return how many items there are."""
+
+    def single_scan(self) -> AbstractContextManager[None]:
+        """Answer all calls of this thread from one state of the items."""
+
+
+class LocalEngine:
+    """Answers from the indexes of this machine, which each question refreshes.
+
+    Args:
+        indexes: The indexes.
+        vectors: The vectors beside them.
+        max_staleness: Seconds for which a scan of the spaces serves further questions.
+    """
+
+    address = None
+
+    def __init__(self, indexes: Indexes, vectors: VectorIndexes, max_staleness: float) -> None:
+        self._indexes = indexes
+        self._vectors = vectors
+        self.max_staleness = max_staleness
+
+    def search(self, request: Request) -> SearchResponse:
+        """Answer a search."""
+        return self._answer(request.space, lambda state: LocalSearch(request, self._context(state, request)).run())
+
+    listed = search
+
+    def sections(self, request: SectionRequest) -> SectionResponse:
+        """Answer a search for sections."""
+        from rye.search.sections import SectionSearch
+
+        items = request.search
+        return self._answer(items.space, lambda state: SectionSearch(request, self._context(state, items)).run())
+
+    def similar(self, request: Request, item: str) -> SearchResponse:
+        """Return items like one."""
+        from rye.search.similar import SimilarSearch
+
+        def work(state: State) -> SearchResponse:
+            return SimilarSearch(request, self._context(state, request)).similar_to(
+                *find_item(state.everywhere, item)[0]
+            )
+
+        return self._answer(request.space, work)
+
+    def read(self, request: Request) -> QueryReading:
+        """Return how a query is read."""
+        from rye.search.explain import read_of
+
+        def work(state: State) -> QueryReading:
+            reading = read_of(LocalSearch(request, self._context(state, request)))
+            return replace(reading, warnings=(*state.warnings, *reading.warnings))
+
+        return self.ask(work)
+
+    def why(self, request: Request, item: str) -> Why:
+        """Return why an item is a hit, or why it is not."""
+        from rye.search.explain import Explainer
+
+        def work(state: State) -> Why:
+            copies = find_item(state.everywhere, item)
+            why = why_of(copies, request, item, lambda one: Explainer(one, self._context(state, one)))
+            return replace(why, warnings=(*state.warnings, *why.warnings))
+
+        return self.ask(work)
+
+    def load(self, name: str, space: str | None) -> LoadedItem:
+        """Return one item, verified from its bytes."""
+        from rye.registry.load import load_item
+
+        return self.ask(lambda state: load_item(state.everywhere, state.trust.trust, name, space))
+
+    def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
+        """Return the relations around an item."""
+        from rye.registry.relations import relations_of
+
+        relate = partial(relations_of, item=item, direction=direction, depth=depth, limit=limit)
+
+        def work(state: State) -> Relations:
+            relations = relate(state.everywhere, state.trust.trust)
+            warnings = (*state.warnings, *relations.warnings)
+            return replace(relations, stale=state.stale("all"), warnings=warnings)
+
+        return self.ask(work)
+
+    def skill(self, uri: str) -> FoundSkill:
+        """Return the skill that an address leads into."""
+        from rye.registry.skills import find_skill
+
+        return self.ask(lambda state: find_skill(state, uri))
+
+    def stats(self, space: str) -> Stats:
+        """Return how many items each root has."""
+        from rye.registry.stats import stats_of
+
+        return self.ask(lambda state: stats_of(state, space))
+
+    def single_scan(self) -> AbstractContextManager[None]:
+        """Scan once for all calls that this thread makes within."""
+        return self._indexes.hold(self.max_staleness)
+
+    def ask(self, work: Callable[[State], T]) -> T:
+        """Return what a function makes of a fresh state of the indexes.
+
+        Raises:
+            NotFoundError: With a hint where to look, if there are no items at all.
+        """
+
+        def answered(state: State) -> T:
+            try:
+                return work(state)
+            except NotFoundError as error:
+                raise error.but(hint=next(iter(state.empty("all")), error.hint)) from error.__cause__
+
+        return self._indexes.answer(answered, self.max_staleness)
+
+    def _answer(self, space: str, work: Callable[[State], A]) -> A:
+        """Return a response with the warnings of the state that it is of, and how long it took."""
+        began = time.perf_counter()
+
+        def answered(state: State) -> A:
+            response: A = work(state)
+            warnings = (*state.warnings, *response.warnings, *state.empty(space))
+            took = time.perf_counter() - began
+            return replace(response, warnings=warnings, stale=state.stale(space), took_ms=round(took * 1e3, 3))
+
+        return self.ask(answered)
+
+    def _context(self, state: State, request: Request) -> SearchContext:
+        reader = state.reader(request.space)
+        overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
+        return SearchContext(
+            reader,
+            state.everywhere,
+            lambda: state.trust.trust,
+            overrides,
+            system_clock(),
+            lambda: self._vectors.can_embed,
+            lambda: self._vectors.meaning(reader),
+            lambda: self._vectors.meaning_for_auto(reader),
+            lambda: self._vectors.meaning(state.everywhere),
+            boosts=state.ranking.boosts,
+            reranker=lambda: self._vectors.reranker,
+        )
