@@ -41,6 +41,8 @@ class _Commands(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
+        if args == ["version"]:
+            _show_version(ctx, ctx.command.params[0], True)
         import difflib
 
         near = [f"rye {each}" for each in difflib.get_close_matches(name, COMMANDS, n=2)]

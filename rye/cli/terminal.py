@@ -261,13 +261,12 @@ def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = 
     yield from (note_line(label, text, terminal) for label, text in warning_notes(warnings, stale=stale))
 
 
-def say_raw(text: str) -> None:
-    """Write text as it is, byte for byte; harmless and with a line end to a terminal."""
+def say_raw(data: bytes) -> None:
+    """Write the bytes of a text as they are; harmless and with a line end to a terminal."""
     stream = _stream()
     if _is_terminal(stream):
-        say(block(text))
+        say(block(data.decode("utf-8-sig", "backslashreplace")))
         return
-    data = text.encode("utf-8", "surrogateescape")
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(data.decode("utf-8", "backslashreplace"))

@@ -83,11 +83,19 @@ class KeyFacts(Report):
 
 @dataclass(frozen=True, slots=True)
 class Rotated(Report):
-    """A key that took the place of another: the new one, the fingerprint of the old one, and the file that it is in."""
+    """A key that took the place of another.
+
+    Attributes:
+        key: The new one.
+        old: The fingerprint of the old one.
+        kept: The file that the old one is in.
+        signed: How many items of each space were signed again.
+    """
 
     key: KeyFacts
     old: str
     kept: str
+    signed: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 class Keyring:
@@ -192,7 +200,7 @@ class Keyring:
             SigningError: As for :meth:`generate`.
         """
         path, old = self._path(name), self.public_key(name)
-        encrypted = _ENCRYPTED in read_key_file(path)
+        encrypted = _ENCRYPTED in read_key_file(path) or bool(self._environ.get(PASSPHRASE_VARIABLE))
         secret = self._secret(f"the new key {name}") if encrypted else None
         mine = self._own(old) or TrustEntry(old, "", TrustScope.USER)
         key = SigningKey.generate()

@@ -55,6 +55,7 @@ def load_item(
         root=part.root,
         file=part.root.file(paths[0]),
         content=_text(found_item.data),
+        data=found_item.data,
         installed_from=_installed_from(part.root, item_id),
         signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
         shadows=shadows,

@@ -16,7 +16,7 @@ from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.items.clients import OF_PROJECTS, OF_USERS
 from rye.items.model import ItemType
-from rye.items.reader import MAX_BYTES, parse, split_name
+from rye.items.reader import EXTENSIONS, MAX_BYTES, parse, split_name
 from rye.spaces.discover import check_writable, project_root, user_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER, Root, Space
@@ -36,7 +36,10 @@ _FRAMES = {
     ".py": '{description}\n\n__version__ = "1.0.0"\n\n\ndef main() -> None:\n    """Run the tool."""\n\n\n'
     'if __name__ == "__main__":\n    main()\n',
     ".sh": "#!/bin/sh\n# description: {line}\nset -eu\n",
-    ".yaml": "description: {description}\n",
+    **dict.fromkeys((".yaml", ".yml"), "description: {description}\n"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx"), "// {line}\n"),
+    ".json": '{{"description": {description}}}\n',
+    ".toml": "description = {description}\n",
 }
 _STEPS = "## Steps\n\n### 1. First\n\n## Done when\n"
 _TEXTS = {
@@ -189,8 +192,12 @@ def new_item(
     if wrong:
         raise ArgumentError("bad-name", f"{wrong!r} is not one line of text", hint="write it without line breaks")
     stem, suffix = os.path.splitext(name)  # noqa: PTH122 - an id
-    known = (".py", ".sh", ".yaml") if kind == ItemType.TOOL else (".md",)
-    item_id, suffix = (stem, suffix) if suffix in known else (name, known[0])
+    known = EXTENSIONS[ItemType.TOOL] if kind == ItemType.TOOL else {".md"}
+    if kind == ItemType.TOOL and suffix not in known and suffix[1:].isalpha():
+        hint = f"a tool has one of these extensions: {', '.join(sorted(known))}; without one it is Python"
+        raise ArgumentError("bad-id", f"{name!r} cannot be the name of a tool", hint=hint)
+    usual = ".py" if kind == ItemType.TOOL else ".md"
+    item_id, suffix = (stem, suffix) if suffix in known else (name, usual)
     if not _ID.fullmatch(item_id) or item_id.rpartition("/")[2].startswith("_") or (kind == SKILL and "/" in item_id):
         hint = "write letters, digits, - and _; folders before a slash, as ops/rollback; a skill has none"
         raise ArgumentError("bad-id", f"{name!r} cannot be the name of a {kind}", hint=hint)

@@ -24,6 +24,7 @@ class LoadedItem(InSpace, Report):
     empty for a file on this machine. ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``,
     ``system:<bundle>``) of the same id. ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings``
     say where a copy of another signer is hidden, and what of its successor is not trusted or not believed.
+    ``content`` is the text of ``data``, the bytes of the file.
     ``installed_from`` is where ``skills-lock.json`` says that a skill came from; nobody has signed that.
     """
 
@@ -39,6 +40,7 @@ class LoadedItem(InSpace, Report):
     warnings: tuple[str, ...] = ()
     installed_from: str = ""
     address: str = ""
+    data: bytes = b""
 
     @property
     def ref(self) -> str:
@@ -62,7 +64,7 @@ class LoadedItem(InSpace, Report):
         sections = [{"heading_path": list(each.heading_path), "line": each.line} for each in item.sections]
         symbols = [each.to_dict() for each in item.symbols]
         mine = Report.to_dict(self)
-        del mine["item"], mine["root"], mine["file"], mine["address"]
+        del mine["item"], mine["root"], mine["file"], mine["address"], mine["data"]
         mine |= {name: getattr(self, name) for name in ("space", "bundle", "path", "folder")}
         return facts | {"sections": sections, "symbols": symbols} | mine
 

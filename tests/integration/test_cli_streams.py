@@ -110,7 +110,8 @@ def test_the_option_for_colour_wins_over_the_environment(shop: Workshop) -> None
     assert "\x1b[" not in shop.run(*words).out
     assert "\x1b[" in shop.run("keys", "list", "--color", "always").out + shop.run("list", "--color=always").out
     assert shop.run(*words, "--color", "purple").status == 2
-    assert shop.run("-V").out == shop.run("--version").out
+    assert shop.run("-V").out == shop.run("--version").out == shop.run("version").out
+    assert shop.run("help", "search").out == shop.run("search", "--help").out
 
 
 def test_a_poor_encoding_is_no_error(shop: Workshop) -> None:

@@ -6,6 +6,8 @@ import io
 import json
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -96,6 +98,60 @@ def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
     assert (lines[0], lines[4:]) == ("*.png binary", ["rye.list -merge", "SKILL.sig -merge"])
     rye("verify", "--space", "project")
     assert "nothing left to do" in rye("init", "--yes")
+
+
+def test_init_ends_with_what_makes_the_signatures_count_for_others(rye: Newcomer) -> None:
+    """Commit, the key and its passphrase, a colleague, CI; nothing of it where nothing was signed."""
+    rye.write(**{".claude/skills/pdf/SKILL.md": SKILL})
+    said = rye("init", "--yes").partition("\nnext:\n")[2]
+    assert "commit" in said
+    assert "private_key.pem\n               without a passphrase" in said
+    assert "rye keys export > FILE, they run rye trust add FILE" in said
+    assert "rye help ci" in said
+    assert "next:" not in rye("init", "--yes")
+    rye.write(**{".claude/commands/ship.md": "Ship it.\n"})
+    rye.env["RYE_KEY_PASSPHRASE"] = "open sesame"  # noqa: S105 - of a test
+    rye("keys", "rotate", "--sign", "--yes")
+    assert "without a passphrase" not in rye("init", "--yes").partition("\nnext:\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("ops/backup", "ops/backup.py"),
+        ("ops/backup.v2", "ops/backup.v2.py"),
+        ("deploy.js", "deploy.js"),
+        ("deploy.tsx", "deploy.tsx"),
+        ("deploy.sh", "deploy.sh"),
+        ("deploy.json", "deploy.json"),
+        ("deploy.toml", "deploy.toml"),
+        ("deploy.yml", "deploy.yml"),
+    ],
+)
+def test_a_new_tool_has_the_name_and_description_that_were_given(name: str, path: str, rye: Newcomer) -> None:
+    """Each kind of program says in its own comments or keys what it is for."""
+    rye("new", "tool", name, "--description", "Copy the database away.")
+    data = (rye.work / ".ai/tools" / path).read_bytes()
+    stem = path.rpartition(".")[0]
+    item = parse(data, item_type=ItemType.TOOL, item_id=stem, suffix=Path(path).suffix)
+    assert item.description == "Copy the database away."
+
+
+def test_raw_content_keeps_every_byte(rye: Newcomer, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Also the mark at the beginning, which is no part of the text."""
+    path = rye.work / ".ai/knowledge/marked.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data := b"\xef\xbb\xbf# Marked\r\n")
+    subprocess.run(
+        [sys.executable, "-P", "-m", "rye", "show", "marked", "--raw"], cwd=rye.work, env=rye.env, check=True
+    )
+    assert capfdbinary.readouterr().out == data
+
+
+def test_a_new_tool_that_would_be_no_item_is_refused(rye: Newcomer) -> None:
+    """The error lists the extensions that there are."""
+    assert ".sh" in rye("new", "tool", "deploy.rb", status=2)
+    assert not (rye.work / ".ai").exists()
 
 
 def test_a_repository_of_skills_is_told_of_lists(rye: Newcomer) -> None:

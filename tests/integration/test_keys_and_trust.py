@@ -91,6 +91,7 @@ def test_a_rotated_key_signs_again_what_the_old_one_had_signed(shop: Workshop) -
     assert (asked.status, "confirmation-needed" in asked.err) == (2, True)
     rotated = answer(shop.run("keys", "rotate", "--yes", "--sign", "--json"))
     assert rotated["key"]["fingerprint"] != rotated["old"] == items[1]["signer"]
+    assert rotated["signed"] == {"project": len(items) - 1}
     after = answer(shop.run("verify", "--space", "project", "--json"))["items"]
     assert {item["code"] for item in after if item["path"] == str(tampered)} == {"digest"}
     signers = {item["signer"] for item in after if item["path"] != str(tampered)}

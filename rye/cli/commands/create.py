@@ -118,17 +118,36 @@ def _finish(setup: Setup, report: SetupReport) -> None:
             "  rye import FILE…           copies texts and scripts from elsewhere",
         ])  # fmt: skip
         return
-    query = listed[0].title
+    query = listed[0].title or listed[0].name
     show([terminal.style(f"$ rye search {quote(query)} --space project --limit 3", bold=True)])
     response = ask(place, lambda registry: registry.search(query, space="project", limit=3))
     answer(response, render_search, render_notes, as_json=False)
+    if report.done and report.signs:
+        show(["", *_next_steps(report)])
+
+
+def _next_steps(report: SetupReport) -> Iterator[str]:
+    """Yield what makes the signatures count for others."""
+    from rye.cli.render.parts import shown_path
+    from rye.keyring.private import Keyring
+
+    key = next((key for key in Keyring(Place().layout()).list() if key.fingerprint == report.key), None)
+    yield "next:"
+    yield "  commit       what was written and signed: signatures stand in the files or beside them"
+    if key is not None:
+        yield f"  your key     {inline(shown_path(key.path))}"
+        yield from (
+            () if key.encrypted else ["               without a passphrase; rye keys rotate --help says how to set one"]
+        )
+    yield "  a colleague  trusts it once: you run rye keys export > FILE, they run rye trust add FILE"
+    yield "  CI           needs that file too, where no change can reach it: rye help ci"
 
 
 @command("new", params=params_of("new"))
 def new(kind: str, name: str, **options: Any) -> int:
     """Write the frame of a new item, to fill in: KIND is directive, tool, knowledge or skill, NAME its id.
 
-    NAME may have folders (ops/rollback), that of a tool an extension: .py, .sh or .yaml. Nothing is overwritten.
+    NAME may have folders (ops/rollback), that of a tool its extension, such as .sh or .js. Nothing is overwritten.
 
     Exit status: 0 written, 2 error.
     """

@@ -6,6 +6,8 @@ import sys
 from functools import partial
 from typing import Any
 
+import click
+
 from rye._resources import items_root
 from rye.cli.commands.search import answer_hits
 from rye.cli.options import (
@@ -40,7 +42,7 @@ def show_item(item: str, **options: Any) -> int:
     place = Place.take(options)
     loaded = ask_about_item(place, lambda registry: registry.get(item, options["space"]))
     if options["raw"]:
-        say_raw(loaded.content)
+        say_raw(loaded.data)
     elif options["as_json"]:
         say_json(loaded.to_dict())
     else:
@@ -54,7 +56,7 @@ def show_item(item: str, **options: Any) -> int:
 
 @command("help", params=params_of("help"))
 def help_command(topic: str | None) -> int:
-    """Show the page TOPIC of rye's documentation; without TOPIC, what each page is about.
+    """Show the page TOPIC of rye's documentation, or the help of a command; without TOPIC, what each page is about.
 
     The pages are the knowledge items that come with rye. On a terminal they are shown as `rye show` shows an item.
 
@@ -70,6 +72,7 @@ def help_command(topic: str | None) -> int:
         pages = registry.list_items("knowledge.rye.*", space="system")
         names = [hit.id.removeprefix("rye/") for hit in pages.results]
         if topic is not None and (topic := topic.removeprefix("rye/")) not in names:
+            _show_help_of(topic)
             hint = f"{guess(topic, names)}rye help lists the pages"
             raise NothingFound(NotFoundError("no-topic", f"there is no page {topic!r}", hint=hint))
         if topic is None:
@@ -78,6 +81,13 @@ def help_command(topic: str | None) -> int:
             lines = render_item(registry.get(f"knowledge:rye/{topic}", "system"), terminal)
     show_paged(lines, terminal)
     return 0
+
+
+def _show_help_of(name: str) -> None:
+    """Show the help of a command, and end; return if there is none of this name."""
+    context = click.get_current_context().find_root()
+    if isinstance(context.command, click.Group) and (found := context.command.get_command(context, name)):
+        found.make_context(name, ["--help"], parent=context)
 
 
 @command("list", params=params_of("list"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -233,7 +234,7 @@ def export(name: str | None, **options: Any) -> int:
         raise Refusal("a private key is not shown on a terminal", hint="write it to a file with --output FILE")
     data = _exported(name, options)
     if output is None:
-        say_raw(data.decode("utf-8", "surrogateescape"))
+        say_raw(data)
         return 0
     from rye._files import refuse_links, write_atomically
     from rye.keyring.key_files import write_secret
@@ -289,8 +290,9 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
 def rotate(name: str | None, **options: Any) -> int:
     """Replace the key NAME by a new one with the same owner and limits, and revoke the old one.
 
-    Nothing that the old key ever signed counts then until it is signed again: with --sign, that is done at once. The
-    old private key is kept as NAME-FINGERPRINT.
+    Nothing that the old key ever signed counts then until it is signed again: with --sign, that is done at once, and
+    nothing is changed if it cannot be. The old private key is kept as NAME-FINGERPRINT. The new one has a passphrase if
+    the old one had, or if RYE_KEY_PASSPHRASE is set.
     """
     from rye.cli.render.keys import render_rotated
     from rye.keyring.key_files import DEFAULT_KEY
@@ -303,11 +305,15 @@ def rotate(name: str | None, **options: Any) -> int:
     if not options["yes"]:
         question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed counts then."
         require_yes(question, hint="--yes rotates it without asking")
+    registry = place.open()
+    for space, paths in targets.items():  # what cannot be signed again is an error before anything is revoked
+        registry.sign(*paths, space=space, key=name, force=True, dry_run=True)
     rotated = keyring.rotate(name, reason=options["reason"])
-    answer(rotated, render_rotated, as_json=options["as_json"])
-    for space, paths in targets.items():
-        report = place.open().sign(*paths, space=space, key=name, force=True, passphrase=ask_passphrase)
-        note(f"signed {len(report.items)} items of the {space} space with the new key")
+    signed = {
+        space: len(registry.sign(*paths, space=space, key=name, force=True, passphrase=ask_passphrase).items)
+        for space, paths in targets.items()
+    }
+    answer(replace(rotated, signed=signed), render_rotated, as_json=options["as_json"])
     return 0
 
 

@@ -37,6 +37,7 @@ def render_rotated(rotated: Rotated, terminal: Terminal) -> Iterator[str]:
     """Yield the new key, and what became of the old one."""
     yield from render_made(rotated.key, terminal, done="made")
     yield f"revoked      {terminal.style(inline(rotated.old), 'red')}, kept in {inline(rotated.kept)}"
+    yield from (f"signed       {plural(count, 'item')} of the {space} space" for space, count in rotated.signed.items())
 
 
 def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:

@@ -86,7 +86,7 @@ def test_raw_text_goes_to_a_program_byte_for_byte(monkeypatch: pytest.MonkeyPatc
     buffer = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="ascii", errors="backslashreplace"))
     say("first")
-    say_raw("a\r\n\x1bß\udcff\0")
+    say_raw(b"a\r\n\x1b\xc3\x9f\xff\0")
     assert buffer.getvalue() == b"first\na\r\n\x1b\xc3\x9f\xff\x00"
 
 
@@ -94,7 +94,7 @@ def test_raw_text_is_made_harmless_for_a_terminal(monkeypatch: pytest.MonkeyPatc
     """A person who looks at raw content is not attacked by it."""
     screen = Screen()
     monkeypatch.setattr(sys, "stdout", screen)
-    say_raw(HOSTILE)
+    say_raw(HOSTILE.encode("utf-8", "surrogatepass"))
     assert "\x1b" not in screen.getvalue()
 
 
