@@ -1,96 +1,26 @@
-"""The schemas of a tool: of its arguments, by the table of parameters, and of its answer; and reading the arguments.
-
-The output schema is read off what the ``to_dict`` of the answer returns. A sample of the dataclass is made from its
-annotations, once with everything in it and once with nothing; what ``to_dict`` makes of the two shows every key, its
-type, and whether it may be missing or null.
-"""
+"""The schema of a tool's arguments, made of the table of parameters, and how they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from enum import Enum
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any
 
-from rye.errors import ArgumentError
+from rye.errors import ArgumentError, ItemError
+from rye.items.guarded import load_json
 from rye.parameters import Parameter, check, check_size, guess, parameters_of, spelled
 
-_ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
-_UNSAID = "string"
+_CLIENTS_OWN = frozenset({"toolcallid", "tooluseid", "requestid", "sessionid"})
+"""Arguments that some clients add to every call, without underscores and in small letters."""
+
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
-def schema_of(shape: type, **more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of what ``shape(…).to_dict()`` returns.
+_WORTH_SAYING = 10_000
+"""The greatest bound that a schema states: models read it in every conversation, and an error states all others.
 
-    No key is required, so the ``{"error": …}`` of a call that failed fits as well. It is read by models in every
-    conversation, so it is kept small: all keys of the outermost level are named, with their types and lists of valid
-    values; that the others are text goes without saying.
-
-    Args:
-        shape: A dataclass with a ``to_dict`` method, which returns the same keys always.
-        more: Schemas of keys that are put beside those, or in their place; such a field must have a default.
-    """
-    full = _inferred(_sample(shape, full=True, without=more).to_dict())
-    empty = _inferred(_sample(shape, full=False, without=more).to_dict())
-    merged = _merged(full, empty)
-    properties = {key: _small(each) for key, each in (merged["properties"] | more).items()}
-    return {"type": "object", "properties": properties}
-
-
-def _small(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without deeper levels, and without what clients assume anyway."""
-    small = {key: schema[key] for key in ("type", "enum") if key in schema}
-    return {} if small.get("type") == _UNSAID else small
-
-
-def _sample(hint: Any, *, full: bool, without: Container[str] = ()) -> Any:
-    """Return a value of an annotated type: with every part of it, or as little as there may be, but for some fields."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin in (UnionType, Union):
-        return _sample(next(part for part in parts if part is not NoneType), full=True) if full else None
-    if origin in {tuple, Sequence}:
-        inner = parts[:1] if parts[-1] is Ellipsis else parts
-        return tuple(_sample(part, full=full) for part in inner)
-    if origin is not None and issubclass(origin, Mapping):
-        return {_KEY: _sample(parts[1], full=full)}
-    if hint is Any:
-        return _ANY
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return _ENUM + "|".join(str(each.value) for each in hint)
-    names = getattr(hint, "__dataclass_fields__", None) or getattr(hint, "_fields", ())
-    if names:
-        hints = get_type_hints(hint)
-        return hint(**{name: _sample(hints[name], full=full) for name in names if name not in without})
-    return getattr(hint, "__supertype__", hint)()
-
-
-def _inferred(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict):
-        if any(key.startswith("\0") for key in value):  # a mapping, whose keys are not its own
-            return {"type": "object", "additionalProperties": _inferred(next(iter(value.values())))}
-        properties = {key: _inferred(each) for key, each in value.items()}
-        return {"type": "object", "properties": properties, "required": list(properties)}
-    if isinstance(value, list):
-        return {"type": "array"} | ({"items": _inferred(value[0])} if value else {})
-    if isinstance(value, str) and value.startswith(_ENUM):
-        return {"enum": value.removeprefix(_ENUM).split("|")}
-    return {} if value == _ANY else {"type": _NAMES[type(value)]}
-
-
-def _merged(full: dict[str, Any], empty: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of both: keys that only one has may be missing, types that differ are alternatives."""
-    if "properties" in full and "properties" in empty:
-        properties = {
-            key: _merged(each, empty["properties"][key]) if key in empty["properties"] else each
-            for key, each in full["properties"].items()
-        }
-        return {"type": "object", "properties": properties, "required": empty["required"]}
-    if "items" in full and "items" in empty:
-        return full | {"items": _merged(full["items"], empty["items"])}
-    if full.get("type") != empty.get("type") and "type" in empty:
-        return full | {"type": [full["type"], empty["type"]]}
-    return full
+So it is with what goes without saying: that a count is no negative number, and that flags are false by default.
+"""
 
 
 def input_schema(parameters: Mapping[str, Parameter]) -> dict[str, Any]:
@@ -114,16 +44,14 @@ def _value_schema(each: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": each.kind}
     if each.choices:
         schema["enum"] = list(each.choices)
-    if each.default is not None and each.default != ():
+    if each.default not in (None, (), False):
         schema["default"] = each.default
-    if each.low is not None:
+    if each.low is not None and each.kind != "integer":
         schema["exclusiveMinimum" if each.above else "minimum"] = each.low
-    if each.high is not None:
+    if each.high is not None and each.high <= _WORTH_SAYING:
         schema["maximum"] = each.high
-    if each.kind == "string" and not each.choices:
-        schema["maxLength"] = each.longest
     if each.kind == "array":
-        schema |= {"items": {"type": "string", "maxLength": each.longest}, "maxItems": each.most}
+        schema["items"] = {"type": "string"}
     if each.parts and "{" not in each.brief:  # else the brief describes the parts in words, which are shorter
         parts = {name: _value_schema(part) for name, part in parameters_of(each.parts).items()}
         for name, part in parameters_of(each.parts).items():
@@ -132,8 +60,48 @@ def _value_schema(each: Parameter) -> dict[str, Any]:
     return schema
 
 
+_READ_FROM_TEXT: Mapping[str, type | tuple[type, ...]] = {
+    "integer": (int, float),
+    "number": (int, float),
+    "boolean": bool,
+    "object": dict,
+    "array": list,
+}
+
+
+def is_clients_own(name: str) -> bool:
+    """Return whether an argument is none of the tool, but what some clients add to every call, such as ``_meta``."""
+    return name.startswith("_") or name.replace("_", "").casefold() in _CLIENTS_OWN
+
+
+def _as_meant(parameter: Parameter, value: Any) -> Any:
+    """Return a value as models mean it that write numbers, booleans and mappings as text; None for what is empty.
+
+    What cannot be read stays as it is, and is refused by whoever checks it.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if not text and not parameter.required:
+            return None
+        if kinds := _READ_FROM_TEXT.get(parameter.kind):
+            try:
+                read = load_json(text.casefold() if parameter.kind == "boolean" else text)
+            except ItemError:
+                return value
+            value = read if isinstance(read, kinds) else value
+        elif parameter.choices:
+            return next((choice for choice in parameter.choices if choice == text.casefold()), value)
+    if value in ({}, []):
+        return None
+    if parameter.parts is not None and isinstance(value, Mapping):
+        parts = parameters_of(parameter.parts)
+        read_parts = ((name, _as_meant(parts[name], part) if name in parts else part) for name, part in value.items())
+        return {name: part for name, part in read_parts if part is not None}
+    return int(value) if parameter.kind == "integer" and isinstance(value, float) and value.is_integer() else value
+
+
 def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given, without nulls, which stand for the default; JSON's 10.0 is a whole number.
+    """Return what was given as it is meant, without what is empty, which stands for the default.
 
     Raises:
         ArgumentError: ``unknown-argument``, ``missing-argument``; ``bad-…`` when a value is too long.
@@ -151,12 +119,8 @@ def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
             raise ArgumentError("missing-argument", f"the argument {name!r} is missing", hint=hint, valid=names)
     for name, value in given.items():
         check_size(parameters[name], value)
-    whole = {name for name, each in parameters.items() if each.kind == "integer"}
-    return {
-        name: int(value) if name in whole and isinstance(value, float) and value.is_integer() else value
-        for name, value in given.items()
-        if value is not None
-    }
+    meant = {name: _as_meant(parameters[name], value) for name, value in given.items()}
+    return {name: value for name, value in meant.items() if value is not None}
 
 
 def read_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,9 @@ async def signalled() -> None:
 _AHEAD = 16
 """Lines that are read ahead."""
 
+_LAST_ANSWERS = 60.0
+"""Seconds for which requests are still answered once the client has closed its end of the pipe."""
+
 
 class Lines:
     """The lines of a pipe. Made in the event loop that takes them.
@@ -54,7 +57,6 @@ class Lines:
                 for line in lines:
                     self._room.acquire()
                     self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
-            end_soon()
             self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -75,10 +77,44 @@ async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
         group.cancel_scope.cancel()
 
 
+class Unanswered:
+    """The requests that were read and not answered yet."""
+
+    def __init__(self) -> None:
+        self._ids = set[types.RequestId]()
+        self._none = anyio.Event()
+        self._none.set()
+
+    def read(self, message: SessionMessage) -> None:
+        """Note a request; also that a request was cancelled, which gets no answer."""
+        match message.message:
+            case types.JSONRPCRequest(id=request_id):
+                self._ids.add(request_id)
+                self._none = anyio.Event()
+            case types.JSONRPCNotification(method="notifications/cancelled", params={"requestId": request_id}):
+                self._forget(request_id)
+
+    def answered(self, message: SessionMessage) -> None:
+        """Note an answer."""
+        if isinstance(message.message, types.JSONRPCResponse | types.JSONRPCError):
+            self._forget(message.message.id)
+
+    def _forget(self, request_id: Any) -> None:
+        self._ids.discard(request_id)
+        if not self._ids:
+            self._none.set()
+
+    async def wait(self) -> None:
+        """Wait until every request is answered, at most :data:`_LAST_ANSWERS` seconds."""
+        with anyio.move_on_after(_LAST_ANSWERS):
+            await self._none.wait()
+
+
 async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.CancelScope) -> None:
-    server = app.server()
+    server, unanswered = app.server(), Unanswered()
     stdin = cast("anyio.AsyncFile[str]", Lines(reading))
     send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    answer, answers = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         with text_of(writing) as output:
             async with (
@@ -87,22 +123,34 @@ async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.Ca
                 outgoing,
                 send,
                 receive,
+                answers,
                 anyio.create_task_group() as group,
             ):
-                group.start_soon(_readable, incoming, send, outgoing)
-                await server.run(receive, outgoing, server.create_initialization_options())
+                group.start_soon(_readable, incoming, send, outgoing, unanswered)
+                group.start_soon(_written, answers, outgoing, unanswered)
+                await server.run(receive, answer, server.create_initialization_options())
                 group.cancel_scope.cancel()
     except* BrokenPipeError:
         _LOG.info("the client closed its end of the pipe")
+    end_soon()
     whole.cancel()
 
 
-async def _readable(incoming: Any, send: Any, outgoing: Any) -> None:
-    """Forward valid messages and answer lines that are none."""
+async def _readable(incoming: Any, send: Any, outgoing: Any, unanswered: Unanswered) -> None:
+    """Forward valid messages and answer lines that are none; at the end of the pipe, wait for the last answers."""
     error = types.ErrorData(code=types.PARSE_ERROR, message="the line is no JSON-RPC message")
     async with send:
         async for message in incoming:
             if isinstance(message, ValueError):
                 await outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
             else:
+                unanswered.read(message)
                 await send.send(message)
+        await unanswered.wait()
+
+
+async def _written(answers: Any, outgoing: Any, unanswered: Unanswered) -> None:
+    """Forward what the server says, and note what is answered by it."""
+    async for message in answers:
+        await outgoing.send(message)
+        unanswered.answered(message)

@@ -191,7 +191,7 @@ class _Loose(TypedDict, total=False):
         _distance(
             "Forgive typos, up to N in a word",
             parts=FuzzyParts,
-            brief="Let words have typos.",
+            brief="Let words have typos: {enabled true, max_distance by length}.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, at most 2; '
             '`{"enabled": false}`: never, not even when matched more loosely',
             notes="by default as many as its length allows, 2 at most",
@@ -237,7 +237,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         _distance(
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
-            brief="The words must stand near each other.",
+            brief="The words must stand near each other: {enabled true, max_distance 5}.",
             data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
         ),
     ]

@@ -14,7 +14,7 @@ MAX_CONTENT = 100_000
 _whole = partial(Parameter, kind="integer")
 _ITEM = Parameter(
     "`type:id`, or an id that only one type has",
-    brief="A type:id, or an id that only one type has.",
+    brief="A type:id, an id, skill:NAME or path.",
     required=True,
     hint="write type:id, or the id alone if only one type has it",
 )

@@ -162,7 +162,7 @@ def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path
 
     async def ask(client: Client) -> dict[str, Any]:
         cases = {
-            "bad-project-path": ("", "src", "~/x", "nul\0"),
+            "bad-project-path": ("src", "~/x", "nul\0"),
             "project-not-found": (str(tmp_path / "none"), str(other / ".ai" / "knowledge" / "theirs.md")),
             "project-without-items": (str(other / "src"),),
         }

@@ -48,13 +48,13 @@ def untimed(response: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: str) -> None:
-    """Five tools in 12,000 bytes: each says its purpose, siblings, errors, examples; every argument has a schema."""
+    """Five tools in 10,000 bytes: each says its purpose, siblings, errors, examples; every argument has a schema."""
 
     async def talk(client: Client) -> types.ListToolsResult:
         return await client.list_tools()
 
     listed = with_client(sim, talk, mode=mode)
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) <= 12_000
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) <= 10_000
     names = [tool.name for tool in listed.tools]
     assert names == ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify"]
     for tool in listed.tools:
@@ -291,6 +291,33 @@ def test_an_argument_that_is_not_valid_is_refused_with_what_is(
         assert ("include_superseded" in error["valid"]) == ("options" in given)
 
 
+MEANT: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "numbers as text": ({"limit": "3", "offset": " 1 "}, {"limit": 3, "offset": 1}),
+    "a whole number with a point": ({"limit": 3.0}, {"limit": 3}),
+    "empty text": ({"scope": "", "project_path": "", "sort_by": " "}, {}),
+    "nothing at all": ({"options": [], "filters": {}, "fields": None, "fuzzy": ""}, {}),
+    "a choice in capitals": ({"space": "Project"}, {"space": "project"}),
+    "mappings as text": (
+        {"filters": '{"type": "knowledge"}', "options": '{"relax": "False", "facets": "[\\"type\\"]"}'},
+        {"filters": {"type": "knowledge"}, "options": {"relax": False, "facets": ["type"]}},
+    ),
+    "a number in a mapping": ({"fuzzy": {"max_distance": "1"}}, {"fuzzy": {"max_distance": 1}}),
+    "what clients add": ({"toolCallId": "x", "_meta": {"a": 1}, "tool_use_id": "y"}, {}),
+}
+
+
+@pytest.mark.parametrize("what", MEANT)
+def test_arguments_are_read_as_models_mean_them(shared: Session, what: str) -> None:
+    """Numbers, booleans and mappings may be text, what is empty is the default, and a client's own is ignored."""
+    written, meant = MEANT[what]
+    answers = [shared.answer("rye_search", query="read", **given) for given in (written, meant)]
+    said = [text for text in answers[0]["warnings"] if "was ignored" in text] if "warnings" in answers[0] else []
+    assert len(said) == (3 if what == "what clients add" else 0)
+    for answer in answers:
+        answer.pop("warnings", None)
+    assert answers[0] == answers[1]
+
+
 # how long arguments may be
 
 
@@ -371,7 +398,7 @@ def test_loading_returns_the_content_and_its_verdict(sim: SpaceSim, shared: Sess
 def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared: Session) -> None:
     """Counts are of all items, rye's own apart; every verdict is that of ``Registry.verify``."""
     report = registry(sim).verify("tool:*", "knowledge:*", "directive:*")
-    answer = shared.answer("rye_verify", limit=1000, detail="full")
+    answer = shared.answer("rye_verify", item="tool,knowledge,directive", limit=1000, detail="full")
     counts = Counter(answer["counts"]) + Counter(answer["manual"])
     assert counts == dict(report.counts)
     assert answer["total"] == len(report.items) == len(answer["items"])
@@ -381,9 +408,13 @@ def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared:
     }
     assert answer["items"][0]["verdict"] == "unsigned"
     assert answer["items"][-1]["verdict"] == "trusted"
-    page = shared.answer("rye_verify", limit=2, offset=1, detail="full")
+    page = shared.answer("rye_verify", item="tool,knowledge,directive", limit=2, offset=1, detail="full")
     assert page["items"] == answer["items"][1:3]
     assert page["next_offset"] == 3
+    everything = shared.answer("rye_verify", detail="full")
+    assert everything["items"] == [item for item in answer["items"] if item["verdict"] != "trusted"]
+    assert Counter(everything["counts"]) + Counter(everything["manual"]) == counts
+    assert len(json.dumps(shared.answer("rye_verify"))) < 3_000
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../..", "~", ".", "C:\\", "file:/etc/passwd", "tool:"])

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import as_word, block
 from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, under_base, verdict
-from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work
+from rye.mcp.tools.tool import Tool, Work
 from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
     from rye.registry.reports import LoadedItem
-
-_FACTS = ("name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata")
-_PARTS = ("sections", "symbols", "shadows", "shadowed_by", "states", "successor", "folder")
-"""Keys of an answer that say what the item says of itself, has, and is; for brevity the schema does not list them."""
 
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
@@ -126,16 +122,8 @@ LOAD = Tool(
     "rye_load",
     "Load an item",
     _DESCRIPTION,
-    "rye.registry.reports.LoadedItem",
     _answer,
     _text,
-    more={
-        "characters": NUMBER,
-        "offset": NUMBER,
-        "next_offset": NEXT,
-        "escaped": {"type": "boolean"},
-    },
-    less=_FACTS + _PARTS,
     brief=_brief,
 )
 
@@ -181,7 +169,6 @@ REFS = Tool(
     "rye_refs",
     "List references of an item",
     _OF_REFS,
-    "rye.registry.relations.Relations",
     _refs,
     _refs_text,
     brief=_brief_refs,

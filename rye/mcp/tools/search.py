@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import ArgumentError
 from rye.mcp.schema import take_arguments
 from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit, under_base
-from rye.mcp.tools.tool import REASONS, Tool, Work
+from rye.mcp.tools.tool import Tool, Work
 from rye.parameters import Parameter, check, parameters_of
 
 if TYPE_CHECKING:
@@ -175,11 +175,8 @@ SEARCH = Tool(
     "rye_search",
     "Search items",
     _DESCRIPTION,
-    "rye.search.results.SearchResponse",
     _answer,
     search_text,
-    more={"why": {"type": "object"}, **REASONS},
-    less=_AT_LENGTH[:2],
     read=_read,
     brief=_brief,
 )
@@ -187,11 +184,8 @@ SECTIONS = Tool(
     "rye_sections",
     "Search sections",
     _OF_SECTIONS,
-    "rye.search.results.SectionResponse",
     _sections,
     sections_text,
-    more=REASONS,
-    less=_AT_LENGTH[:2],
     read=_read_sections,
     brief=_brief_sections,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp import types
@@ -14,8 +13,8 @@ from rye._text import from_word
 from rye.errors import ArgumentError
 from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
-from rye.mcp.schema import input_schema, read_arguments, schema_of
-from rye.mcp.text import NOTICE, Mark, for_client
+from rye.mcp.schema import input_schema, is_clients_own, read_arguments
+from rye.mcp.text import NOTICE, Mark, for_client, short
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
 
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 
 _NAMING = ("item", "like", "why")
 """Arguments that name items, as the text of an answer may have written them."""
-
-NUMBER: Mapping[str, Any] = {"type": "integer"}
-NEXT: Mapping[str, Any] = {"type": ["integer", "null"]}
-REASONS: Mapping[str, Mapping[str, Any]] = {"reasons": {"type": "object"}}
-"""The sentences of verdicts, which a brief answer says once for all of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +41,6 @@ class Tool:
         name: Its name.
         title: Its name for people.
         description: For the model: purpose first, when to use it and when another, what it touches, errors, examples.
-        shape: The path of the class whose ``to_dict`` its answer is.
-        more: JSON Schemas of further keys of the answer.
-        less: Keys of that class that the answer leaves out.
         answer: Works in a thread and returns the answer as JSON, harmless and bounded; raises a
             :class:`rye.errors.RyeError` for a call that cannot be answered.
         text: Returns the compact form of the answer, for the model.
@@ -60,11 +51,8 @@ class Tool:
     name: str
     title: str
     description: str
-    shape: str
     answer: Callable[[Work, Registry, dict[str, Any]], dict[str, Any]]
     text: Callable[[Mapping[str, Any], Mark], str]
-    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    less: tuple[str, ...] = ()
     brief: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     read: Callable[[Mapping[str, Parameter], Mapping[str, Any]], dict[str, Any]] = read_arguments
 
@@ -79,30 +67,27 @@ class Tool:
         Raises:
             RyeError: It cannot be answered.
         """
-        arguments = self.read(self.parameters, given)
+        ignored = [name for name in given if name not in self.parameters and is_clients_own(name)]
+        arguments = self.read(self.parameters, {name: value for name, value in given.items() if name not in ignored})
         arguments |= {key: from_word(arguments[key]) for key in _NAMING if isinstance(arguments.get(key), str)}
         is_full = self.brief is None or arguments.pop("detail") == "full"
         project = work.projects.find(arguments.pop("project_path", None))
         with project.used_by(work.call) as registry:
             data = {"notice": NOTICE} | self.answer(work, registry, arguments)
-        data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
+        said = [f"the argument {short(name)} is none of this tool and was ignored" for name in ignored]
+        data["warnings"] = [*(for_client(work.projects.hide_paths(text)) for text in data["warnings"]), *said]
         text = self.text(data, Mark())
         data = data if is_full or self.brief is None else self.brief(data)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=data)
 
     def listed(self) -> types.Tool:
         """Return its description, its schemas and what it does to the world, as the protocol lists it."""
-        module, _, shape = self.shape.rpartition(".")
-        given = input_schema(self.parameters)
-        answered = schema_of(getattr(import_module(module), shape), **self.more)
-        needless = {*self.less, *given["properties"]}  # an argument that is repeated needs no second schema
-        named = {key: schema for key, schema in answered["properties"].items() if schema and key not in needless}
         return types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=given,
-            output_schema=answered | {"properties": named},
+            input_schema=input_schema(self.parameters),
+            output_schema={"type": "object"},
             annotations=types.ToolAnnotations(
                 read_only_hint=True,
                 open_world_hint=False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rye._text import as_word
 from rye.errors import ArgumentError, NotFoundError
 from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, under_base, verdict
-from rye.mcp.tools.tool import NEXT, NUMBER, REASONS, Tool, Work, read_target
+from rye.mcp.tools.tool import Tool, Work, read_target
 from rye.surface.text import header
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ _LEFT_OUT = ("findings", "accepted", "unchecked", "status")
 _DESCRIPTION = """\
 Verify the signatures of one item, a namespace or, with signed lists, everything.
 Use it before you rely on several items; rye_search finds items.
-It returns counts, violations of lists, and the items with the worst verdict first: trusted; untrusted, when the \
+It returns counts, violations of lists, and the items with the worst verdict first; of everything those that are not \
+trusted. Verdicts: trusted; untrusted, when the \
 key does not count; partial or misplaced, when not all of it or not here; tampered; unsigned.
 Errors have a code and valid values.
 Examples: {"item": "tool:demo/deploy"}; {"item": "directive", "space": "project"}"""
@@ -38,7 +39,10 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
 
 
 def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> VerifyReport:
-    """Verify one by one, so that an abandoned call stops; return all, worst first and rye's own last."""
+    """Verify one by one, so that an abandoned call stops; return all, worst first and rye's own last.
+
+    Of everything, trusted items are counted and not listed.
+    """
     from dataclasses import replace
 
     from rye.trust.model import Verdict
@@ -52,7 +56,8 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
         message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {each: -number for number, each in enumerate(Verdict)}
-    items = sorted(report.items, key=lambda item: (item.source in run.apart, order[item.signature.verdict], item.ref))
+    listed = [item for item in report.items if not everything or item.signature.verdict is not Verdict.TRUSTED]
+    items = sorted(listed, key=lambda item: (item.source in run.apart, order[item.signature.verdict], item.ref))
     return replace(report, items=tuple(items), unchecked=unchecked)
 
 
@@ -135,10 +140,7 @@ TOOL = Tool(
     "rye_verify",
     "Verify signatures",
     _DESCRIPTION,
-    "rye.verify.report.VerifyReport",
     _answer,
     _text,
-    more={"total": NUMBER, "next_offset": NEXT, "lists": {"type": "array"}, **REASONS},
-    less=_LEFT_OUT,
     brief=_brief,
 )
