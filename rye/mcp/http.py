@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.types import Receive, Scope, Send
 
 from rye.mcp.server import App
 from rye.mcp.startup import end_soon
@@ -34,14 +39,7 @@ async def serve_http(app: App, http: Http) -> None:
     """
 
     def make(callers: Callers) -> Asgi:
-        asgi: Asgi = app.server().streamable_http_app(
-            streamable_http_path=PATH,
-            host=http.host,
-            max_request_body_size=MAX_BODY,
-            max_sessions=MAX_SESSIONS,
-            session_idle_timeout=SESSION_SECONDS,
-            transport_security=TransportSecuritySettings(allowed_hosts=callers.hosts, allowed_origins=callers.origins),
-        )
+        asgi = _of_both_forms(app, http, callers)
         return guarded(asgi, http.token) if http.token else asgi
 
     def stop() -> None:
@@ -54,3 +52,31 @@ async def serve_http(app: App, http: Http) -> None:
         started=lambda port: _LOG.info("rye listens on http://%s:%d%s", http.named, port, PATH),
         stop=stop,
     )
+
+
+def _of_both_forms(app: App, http: Http, callers: Callers) -> Asgi:
+    """Return an application that answers with events, and clients that accept JSON alone with JSON."""
+    events, plain = (
+        app.server().streamable_http_app(
+            streamable_http_path=PATH,
+            json_response=json_response,
+            host=http.host,
+            max_request_body_size=MAX_BODY,
+            max_sessions=MAX_SESSIONS,
+            session_idle_timeout=SESSION_SECONDS,
+            transport_security=TransportSecuritySettings(allowed_hosts=callers.hosts, allowed_origins=callers.origins),
+        )
+        for json_response in (False, True)
+    )
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        async with events.router.lifespan_context(events), plain.router.lifespan_context(plain):
+            yield
+
+    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
+        accepted = b",".join(value for name, value in scope["headers"] if name == b"accept")
+        is_plain = scope["method"] == "POST" and b"json" in accepted and b"event-stream" not in accepted
+        await (plain if is_plain else events)(scope, receive, send)
+
+    return Starlette(routes=[Mount("/", app=choose)], lifespan=life)

@@ -58,7 +58,8 @@ class Service:
                 connection.putheader(name, value)
             connection.endheaders(data)
             response = connection.getresponse()
-            return response.status, response.read(100_000).decode() if response.status != 200 else ""
+            is_whole = response.status != 200 or response.getheader("content-type") == "application/json"
+            return response.status, response.read(100_000).decode() if is_whole else ""
         finally:
             connection.close()
 
@@ -320,3 +321,13 @@ def test_attack_a_token_that_others_may_read(sim: SpaceSim) -> None:
 def test_a_large_request_is_refused(open_service: Service) -> None:
     """A body above the limit is not read."""
     assert open_service.post({"x": "y" * 1_100_000})[0] == 413
+
+
+def test_a_client_that_accepts_json_alone_gets_json(sim: SpaceSim) -> None:
+    """Each request is answered by one body; a client that accepts events gets these."""
+    with service(sim) as server:
+        status, body = server.post(Accept="application/json")
+        assert (status, json.loads(body)["result"]["serverInfo"]["name"]) == (200, "rye")
+        assert server.post() == (200, "")
+        listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+        assert server.post(listing, Accept="text/plain")[0] in {400, 406}

@@ -454,3 +454,22 @@ def test_a_client_that_dies_ends_the_server_quietly(sim: SpaceSim) -> None:
         said = process.stderr.read().decode()
         assert "error" not in said.lower()
         assert "ResourceWarning" not in said
+
+
+def test_every_request_that_was_read_is_answered_before_the_end(sim: SpaceSim) -> None:
+    """A script writes its requests and closes the pipe; a request that it cancelled is not waited for."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    call = {"name": "rye_search", "arguments": {"query": "read", "limit": "2"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+        {"id": "two", "method": "tools/call", "params": call},
+        {"id": 3, "method": "tools/call", "params": call | {"name": "rye_verify", "arguments": {}}},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0"} | message) + "\n" for message in messages)
+    words = [sys.executable, *arguments(sim)]
+    done = subprocess.run(
+        words, input=lines.encode(), env=environment(sim), capture_output=True, check=True, timeout=60
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {answer["id"] for answer in answers if "result" in answer} == {1, "two", 3}
