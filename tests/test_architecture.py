@@ -47,7 +47,7 @@ THIRD_PARTIES: Mapping[str, str] = {
     "index": "Stemmer numpy whoosh",
     "items": "pyromark yaml tree_sitter tree_sitter_bash tree_sitter_javascript tree_sitter_python"
     " tree_sitter_typescript",
-    "mcp": "anyio mcp",
+    "mcp": "anyio mcp starlette",
     "query": "lark",
     "registry": "watchfiles",
     "search": "numpy rapidfuzz",
