@@ -71,10 +71,7 @@ class Terminal(NamedTuple):
         """Return ``text``, which must be harmless already, as an OSC 8 link to a file if the stream shows links."""
         if not (self.links and os.path.isabs(path)):  # noqa: PTH117 - text, as the path is
             return text
-        from urllib.parse import quote
-
-        address = quote(os.fsencode(path.replace(os.sep, "/")))
-        return f"\x1b]8;;file://{address}\x1b\\{text}\x1b]8;;\x1b\\"
+        return f"\x1b]8;;{file_uri(path.replace(os.sep, '/'))}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def mark(self, verdict: str, word: str = "") -> str:
         """Return the mark of a verdict in its colour, followed by a word; ``!`` for an unknown verdict."""
@@ -259,6 +256,22 @@ def note_line(label: str, text: str, terminal: Terminal, *, indent: int = 0) -> 
 def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = False) -> Iterator[str]:
     """Yield a line for each warning."""
     yield from (note_line(label, text, terminal) for label, text in warning_notes(warnings, stale=stale))
+
+
+def file_uri(path: str) -> str:
+    """Return the URI of an absolute path with slashes, also of one that begins with a drive.
+
+    >>> file_uri("/a b"), file_uri("C:/a:b")
+    ('file:///a%20b', 'file:///C:/a%3Ab')
+    """
+    from urllib.parse import quote
+
+    drive = path[:2] if path[1:3] == ":/" else ""
+    try:
+        data = os.fsencode(path[len(drive) :])
+    except UnicodeEncodeError:  # a lone surrogate, which no name on disk can hold
+        data = path[len(drive) :].encode("utf-8", "backslashreplace")
+    return f"file://{'/' * bool(drive)}{drive}{quote(data)}"
 
 
 def say_raw(data: bytes) -> None:

@@ -116,6 +116,7 @@ class Projects:
         self._changed = changed
         self._lock = threading.Lock()
         self._open: OrderedDict[Path | None, Project] = OrderedDict()
+        self._opening: dict[Path | None, threading.Lock] = {}
         self._places: frozenset[Path] = frozenset()
         self._named = tuple(Path(folder).resolve() for folder in options.projects)
 
@@ -128,16 +129,25 @@ class Projects:
         """
         folder = self._default() if named is None else self._allowed(named)
         with self._lock:
-            if folder in self._open:
-                self._open.move_to_end(folder)
-                return self._open[folder]
+            opening = self._opening.setdefault(folder, threading.Lock())
+        with opening:  # whoever wants another project does not wait for this one to open
+            with self._lock:
+                if folder in self._open:
+                    self._open.move_to_end(folder)
+                    return self._open[folder]
             is_default = named is None or folder == self._default()
             changed: Changed = self._changed if is_default else lambda *_: None  # resources are of the default project
-            project = self._open[folder] = Project(folder, self._options, changed)
+            return self._keep(folder, Project(folder, self._options, changed))
+
+    def _keep(self, folder: Path | None, project: Project) -> Project:
+        """Keep a project open, and close those that were used longest ago."""
+        with self._lock:
+            self._open[folder] = project
             self._places |= {root.path for root in project.registry.roots}
             for other in [key for key in self._open if key not in {*self._named, None, folder}][:-MAX_PROJECTS]:
                 self._open.pop(other).close()
-            return project
+                self._opening.pop(other, None)
+        return project
 
     def hide_paths(self, text: str) -> str:
         """Return text in which paths are left out, but for those in a space of a project that was opened.

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from rye._text import inline
 from rye.cli.render.parts import shown_path
-from rye.cli.terminal import json_text
+from rye.cli.terminal import file_uri, json_text
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.verify.policy import POLICY_REASONS
@@ -111,7 +111,7 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    uri = file_uri(path)
+    uri = uri_of(path)
     return {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": "ROOT"}
 
 
@@ -181,21 +181,21 @@ def _ascii(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
-def file_uri(path: str) -> str:
+def uri_of(path: str) -> str:
     """Return a path as the URI reference that SARIF wants: relative below the working directory, else absolute."""
-    shown = shown_path(path).replace(os.sep, "/")
+    shown = shown_path(path)
+    if os.path.isabs(shown):  # noqa: PTH117 - text
+        return file_uri(shown.replace(os.sep, "/"))
     try:
-        raw = quote(os.fsencode(shown), safe="/")
+        raw = quote(os.fsencode(shown.replace(os.sep, "/")), safe="/")
     except UnicodeEncodeError:  # a lone surrogate, which no name on disk can hold
         raw = quote(shown.encode("utf-8", "backslashreplace"), safe="/")
-    if not shown.startswith("/"):
-        return raw if ":" not in raw.partition("/")[0] else f"./{raw}"
-    return f"file://{raw}"
+    return raw if ":" not in raw.partition("/")[0] else f"./{raw}"
 
 
 def folder_uri() -> str:
     """Return the URI of the working directory, with the slash at its end that a base needs."""
-    return f"file://{quote(os.fsencode(os.getcwd()), safe='/').rstrip('/')}/"  # noqa: PTH109 - as above
+    return f"{file_uri(os.getcwd().replace(os.sep, '/')).rstrip('/')}/"  # noqa: PTH109 - text
 
 
 FORMATS: Mapping[str, Callable[[Verification], Iterator[str]]] = {
