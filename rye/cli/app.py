@@ -201,7 +201,16 @@ def _run(words: list[str]) -> int:
     return int(status or 0)
 
 
+def _is_folder_gone() -> bool:
+    try:
+        return not os.getcwd()  # noqa: PTH109 - text
+    except FileNotFoundError:
+        return True
+
+
 def _unexpected(error: Exception) -> RyeError:
+    if isinstance(error, FileNotFoundError) and _is_folder_gone():
+        return EnvironmentFault("system", "the working directory is gone", hint="go to one that is there: cd ~")
     if isinstance(error, OSError) and error.strerror:
         named = f": {error.filename}" if error.filename else ""
         return EnvironmentFault("system", f"{error.strerror}{named}", hint="RYE_DEBUG=1 shows where it happened")

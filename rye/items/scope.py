@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn
 
@@ -13,6 +14,7 @@ from rye.parameters import refuse
 
 _CAPABILITY = "rye.search."
 _TYPES = tuple(map(str, ItemType))
+_ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
 
 class Scope(NamedTuple):
@@ -66,7 +68,9 @@ def _one_scope(part: str, whole: str, hint: str) -> Scope:
         near = get_close_matches(kind.casefold(), _TYPES, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         if kind.casefold() in FORMATS:
-            guess = f"{kind} is a format: write format:{kind.casefold()} in the query. "
+            guess = f"{kind} is a format: search for format:{kind.casefold()}; "
+        elif not near and _ID.fullmatch(part):
+            guess = f"for an item of this name: rye show {part}; "
         where = "" if part == whole.strip() else f" in scope {whole!r}"
         _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *_TYPES], nearest=near)
     if separator and not namespace:

@@ -384,3 +384,14 @@ def test_a_fault_of_front_matter_is_said_by_init_and_sign_alone(rye: Newcomer) -
     for output in silent:
         assert "line by line" not in output
         assert "warning" not in output
+
+
+@needs_links
+def test_a_working_directory_that_was_removed_is_named(rye: Newcomer, capfd: pytest.CaptureFixture[str]) -> None:
+    """As by a checkout of another branch in another window."""
+    gone = rye.work / "gone"
+    gone.mkdir()
+    words = [sys.executable, "-P", "-m", "rye", "search", "x"]
+    script = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], sys.argv[1:])"
+    assert subprocess.run([sys.executable, "-c", script, *words], cwd=gone, env=rye.env, check=False).returncode == 2
+    assert "the working directory is gone" in capfd.readouterr().err

@@ -117,3 +117,6 @@ def test_other_words_for_fields_work_or_say_the_right_one(registry: Registry) ->
     with pytest.raises(ArgumentError) as raised:
         registry.search("pdf", scope="skill")
     assert "format:skill" in raised.value.hint
+    with pytest.raises(ArgumentError) as raised:
+        registry.list_items("backup")
+    assert "rye show backup" in raised.value.hint
