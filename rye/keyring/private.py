@@ -90,12 +90,14 @@ class Rotated(Report):
         old: The fingerprint of the old one.
         kept: The file that the old one is in.
         signed: How many items of each space were signed again.
+        warnings: Sentences on what still names the old key.
     """
 
     key: KeyFacts
     old: str
     kept: str
     signed: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 class Keyring:

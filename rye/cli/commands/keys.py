@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rye.keyring.sign_items import SignReport
 
 
+_MOST_OF_A_POLICY: Final = 1 << 20
 _SECTION: Final = re.compile(r"\s*\[\s*(\w+)\s*\]")
 _USER_NAME: Final = re.compile(r"\s*name\s*=\s*\"?([^\"#;\n]+)", re.IGNORECASE)
 """A section of git's settings, and the name in its section ``user``."""
@@ -313,8 +315,23 @@ def rotate(name: str | None, **options: Any) -> int:
         space: len(registry.sign(*paths, space=space, key=name, force=True, passphrase=ask_passphrase).items)
         for space, paths in targets.items()
     }
-    answer(replace(rotated, signed=signed), render_rotated, as_json=options["as_json"])
+    rotated = replace(rotated, signed=signed, warnings=tuple(_policies_naming(rotated.old, place)))
+    answer(rotated, render_rotated, as_json=options["as_json"])
     return 0
+
+
+def _policies_naming(fingerprint: str, place: Place) -> Iterator[str]:
+    """Yield a warning where the project's policy demands a key that is revoked now."""
+    from rye.registry.setup import POLICY
+
+    project = place.layout().project
+    path = project / POLICY if project else None
+    if path is None or not path.is_file():
+        return
+    with path.open("rb") as stream:
+        text = stream.read(_MOST_OF_A_POLICY)
+    if fingerprint.encode() in text:
+        yield f"{POLICY} still demands the old key {fingerprint[:16]}: put the new one in its place"
 
 
 def _signed_by(fingerprint: str, place: Place) -> dict[str, list[str]]:
