@@ -151,13 +151,7 @@ class Place:
     def open(self, progress: IndexProgress | None = None) -> Registry:
         """Return the registry of these spaces, which reports its progress."""
         from rye.registry.registry import Registry
-        from rye.search.settings import chosen_index
-        from rye.spaces.layout import Layout
 
-        index = self.index
-        if self.may_be_remote:
-            layout = Layout.find(project=self.project, user=None, bundles=())  # bundles choose no index
-            index = chosen_index(index, layout.safe_user())
         return Registry(
             self.project,
             more_bundles=self.bundles,
@@ -167,7 +161,8 @@ class Place:
             clients=self.clients or None,
             progress=progress,
             embed_seconds=EMBED_SECONDS.default,
-            index=index,
+            index=self.index,
+            may_choose_index=self.may_be_remote,
         )
 
 

@@ -46,18 +46,16 @@ class Project:
 
     def _open(self) -> Registry:
         from rye.registry.registry import Registry
-        from rye.search.settings import chosen_index
-        from rye.spaces.layout import Layout
 
-        folder, options = self._folder, self._options
-        layout = Layout.find(project=folder, user=None, bundles=())
+        options = self._options
         return Registry(
-            folder,
+            self._folder,
             more_bundles=options.bundles,
             trust=options.trust,
             audience=options.audience,
             clients=options.clients or None,
-            index=chosen_index(options.index, layout.safe_user()),
+            index=options.index,
+            may_choose_index=True,
             embed_seconds=EMBED_SECONDS.default,
             progress=self._report,
             cancelled=self._is_unwanted,

@@ -44,6 +44,7 @@ from rye.registry.state import Indexes
 from rye.registry.vectors import VectorIndexes, as_choice
 from rye.search.request import make_request
 from rye.search.results import SearchResponse
+from rye.search.settings import chosen_index
 from rye.spaces.layout import Layout, as_path, as_paths
 from rye.spaces.model import Root
 from rye.trust.trust_store import system_clock
@@ -100,6 +101,7 @@ class Registry:
             an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
         embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
         index: Address of a registry on a cluster; what that cannot answer is refused then.
+        may_choose_index: Whether ``$RYE_INDEX``, else the user's settings, say which where ``index`` is None.
         only_trusted: Whether all but :meth:`verify`, :meth:`check` and signing know trusted items only.
 
     Raises:
@@ -125,6 +127,7 @@ class Registry:
         embedder: str | Embedder | None = None,
         embed_seconds: float = math.inf,
         index: str | None = None,
+        may_choose_index: bool = False,
         only_trusted: bool = False,
     ) -> None:
         self._find = partial(
@@ -154,6 +157,8 @@ class Registry:
         )
         self._local = LocalEngine(self._indexes, self._vectors, max_staleness)
         self._engine: Engine = self._local
+        if may_choose_index:
+            index = chosen_index(index, layout.safe_user())
         if index is not None:
             from rye.registry.cluster import ClusterEngine
 
