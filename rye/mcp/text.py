@@ -22,6 +22,7 @@ from rye.surface.text import (
     error_notes,
     header,
     hybrid_lines,
+    repeated,
     search_notes,
     standing,
     symbol_lines,
@@ -203,7 +204,9 @@ def _hit_lines(rank: int, hit: Mapping[str, Any], mark: Mark) -> Iterator[str]:
         facts.append(f"({match['total']:g}% total)")
     elif hit.get("similarity") is not None:
         facts.append(f"similarity {hit['similarity']:.4f}")
-    texts = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
+    says_it = hit["description"] and repeated(hit["title"] or hit["name"], hit["description"], hit["preview"])
+    shown = ("title", "description") if says_it else ("title", "description", "preview")
+    texts = list(dict.fromkeys(short(hit[name]) for name in shown if hit[name]))
     yield mark.line("  ".join(facts), " | ".join(texts[:2]))
     yield from (mark.line("  ", each, _LINE) for each in (() if match is None else hybrid_lines(match)))
     yield from (mark.line("  ", each, 2 * _LINE) for each in symbol_lines(hit["symbols"]))

@@ -127,11 +127,9 @@ def passage_of(hit: SearchResult, name: str) -> tuple[str, Spans]:
     return without_marks(text, spans) if is_markdown_file(hit.path) else (text, spans)
 
 
-def repeated(hit: SearchResult) -> str:
+def repeated(title: str, description: str, preview: str) -> str:
     """Return which text of a hit another one says as well: ``preview``, ``description``, or nothing."""
-    title, description, preview = (
-        " ".join(_WORD.findall(text.casefold())) for text in (hit.title or hit.name, hit.description, hit.preview)
-    )
+    title, description, preview = (" ".join(_WORD.findall(text.casefold())) for text in (title, description, preview))
     if preview.removeprefix(title).strip() in description:
         return "preview"
     return "description" if description in f"{title} {preview}" else ""

@@ -132,7 +132,9 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     if getattr(hit, named):
         yield from _indented(getattr(hit, named), hit.highlights.get(named, ()), terminal)
     shown = "preview" if hit.preview else "description"
-    if shown != named and not (named == "description" and repeated(hit) == "preview"):
+    if shown != named and not (
+        named == "description" and repeated(hit.title or hit.name, hit.description, hit.preview) == "preview"
+    ):
         yield from _indented(*passage_of(hit, shown), terminal)
     if hit.hybrid is not None:
         yield from (
