@@ -23,7 +23,7 @@ LAYERS: Mapping[str, int] = {
     for layer, rooms in enumerate(
         (
             "errors",
-            "_files _process _report _resources _text parameters",
+            "_files _process _report _resources _text options",
             "embedding items query",
             "trust",
             "spaces",

@@ -22,7 +22,7 @@ from rye.items.reader import parse
 from rye.mcp.clients import CLIENTS
 from rye.mcp.tools.table import TOOLS
 from rye.mcp.tools.tool import Tool
-from rye.parameters import parameters_of
+from rye.options.model import parameters_of
 from rye.query.flaws import FLAWS
 from rye.search.explain import MISS_REASONS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS

@@ -15,9 +15,11 @@ from click.core import ParameterSource
 
 from rye._text import quote
 from rye.cli.progress import IndexProgress
+from rye.cli.table import COMMANDS, SECTIONS
 from rye.cli.terminal import COLOUR
 from rye.errors import NotFoundError
-from rye.parameters import COMMANDS, EMBED_SECONDS, SECTIONS, Parameter, ParameterError, metavar
+from rye.options.model import Parameter, ParameterError, metavar
+from rye.options.search import EMBED_SECONDS
 from rye.surface.requests import AUTOMATIC
 
 if TYPE_CHECKING:

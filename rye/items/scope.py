@@ -10,7 +10,7 @@ from rye._text import composed
 from rye.errors import ArgumentError
 from rye.items.clients import FORMATS
 from rye.items.model import ItemType
-from rye.parameters import refuse
+from rye.options.model import refuse
 
 _CAPABILITY = "rye.search."
 _TYPES = tuple(map(str, ItemType))

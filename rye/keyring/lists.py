@@ -12,7 +12,7 @@ from pathlib import Path
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
 from rye.keyring.changes import write_file
-from rye.parameters import ParameterError
+from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout

@@ -18,7 +18,8 @@ from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, Signin
 from rye.keyring.changes import write_file
 from rye.keyring.private import Keyring
 from rye.keyring.validate import faults, program_problems
-from rye.parameters import COMMANDS, check
+from rye.options.model import check
+from rye.options.search import SIGNED_SPACE
 from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
@@ -177,7 +178,7 @@ def sign_targets(
         NotFoundError: There is no key.
         ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
     """
-    check(COMMANDS["sign"]["space"], space)
+    check(SIGNED_SPACE, space)
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)

@@ -18,7 +18,8 @@ from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import TrustChange, planned
 from rye.keyring.key_files import public_keys
 from rye.keyring.trust_list import TrustReport, list_entry
-from rye.parameters import COMMANDS, check
+from rye.options.model import check
+from rye.options.search import TRUST_SPACE
 from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER
@@ -351,7 +352,7 @@ def check_space(space: str) -> str:
     Raises:
         ArgumentError: ``bad-space``.
     """
-    return str(check(COMMANDS["trust add"]["space"], space))
+    return str(check(TRUST_SPACE, space))
 
 
 def is_path(text: str | Path) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.mcp.calls import Call
 from rye.mcp.startup import Options
-from rye.parameters import EMBED_SECONDS
+from rye.options.search import EMBED_SECONDS
 
 if TYPE_CHECKING:
     from rye.registry.live import Changed

@@ -10,10 +10,10 @@ from mcp import types
 
 from rye._text import as_word, block
 from rye.errors import ArgumentError, RyeError
+from rye.mcp.arguments import MAX_CONTENT
 from rye.mcp.resources import described, item_page, titled
 from rye.mcp.text import Mark, short, verdict
 from rye.mcp.tools.load import fenced, part_of_content, start_of_content
-from rye.parameters.tools import MAX_CONTENT
 
 if TYPE_CHECKING:
     from rye.items.directive_xml import Input

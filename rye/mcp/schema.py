@@ -8,7 +8,7 @@ from typing import Any
 
 from rye.errors import ArgumentError, ItemError
 from rye.items.guarded import load_json
-from rye.parameters import Parameter, check, check_size, guess, parameters_of, spelled
+from rye.options.model import Parameter, check, check_size, guess, parameters_of, spelled
 
 _CLIENTS_OWN = frozenset({"toolcallid", "tooluseid", "requestid", "sessionid"})
 """Arguments that some clients add to every call, without underscores and in small letters."""

@@ -31,7 +31,7 @@ from rye.mcp.startup import Options
 from rye.mcp.text import as_rye_error, failed_tool, protocol_error
 from rye.mcp.tools.table import TOOLS
 from rye.mcp.tools.tool import Work
-from rye.parameters import Parameter, check_size
+from rye.options.model import Parameter, check_size
 from rye.surface.text import installed_version
 
 if TYPE_CHECKING:

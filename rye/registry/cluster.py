@@ -26,7 +26,8 @@ from rye.embedding.protocol import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
 from rye.index.reader import Reader
 from rye.items.scope import parse_scope
-from rye.parameters import COMMANDS, check
+from rye.options.model import check
+from rye.options.search import REPLICAS, SHARDS
 from rye.registry.load import load_item
 from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
@@ -334,10 +335,7 @@ class ClusterEngine:
             EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
             UnavailableError: The client for clusters is not installed.
         """
-        table = COMMANDS["index"]
-        options = options._replace(
-            shards=check(table["shards"], options.shards), replicas=check(table["replicas"], options.replicas)
-        )
+        options = options._replace(shards=check(SHARDS, options.shards), replicas=check(REPLICAS, options.replicas))
         name = check_owner(owner or self._default_owner(space))
         roots = [
             (root, snapshot)

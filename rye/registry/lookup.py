@@ -18,7 +18,8 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.items.clients import SKILL_FILE
 from rye.items.names import Spelling, named_by_format, spellings
-from rye.parameters import SpaceOptions, check, parameters_of
+from rye.options.model import check, parameters_of
+from rye.options.search import SpaceOptions
 from rye.spaces.walk import aliased
 
 if TYPE_CHECKING:

@@ -24,19 +24,17 @@ from rye.errors import RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
 from rye.index.vectors import LOCK_WAIT
-from rye.parameters import (
-    COMMANDS,
+from rye.options.model import Parameter, check, complete, takes
+from rye.options.search import (
     EMBED_SECONDS,
+    LISTED,
     MAX_LIMIT,
-    Parameter,
+    MAX_STALENESS,
     RefsOptions,
     SearchOptions,
     SectionOptions,
     SimilarOptions,
     WhyOptions,
-    check,
-    complete,
-    takes,
 )
 from rye.registry.engine import Engine, LocalEngine
 from rye.registry.lookup import check_space
@@ -142,7 +140,7 @@ class Registry:
             more=as_paths("more_bundles", more_bundles),
         )
         self.roots: tuple[Root, ...] = layout.roots
-        max_staleness = check(COMMANDS["search"]["max_staleness"], max_staleness)
+        max_staleness = check(MAX_STALENESS, max_staleness)
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache_folder.default_cache_dir()
@@ -275,7 +273,7 @@ class Registry:
             sort_by: ``score`` (by space, then id), ``name`` or ``date``.
             include_superseded: Also list items marked superseded, deprecated or yanked.
         """
-        check(COMMANDS["list"]["limit"], limit)
+        check(LISTED, limit)
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
         options: dict[str, Any] = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
         options |= {"include_superseded": include_superseded, "facets": _COUNTED}

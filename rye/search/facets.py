@@ -20,7 +20,7 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import SEPARATOR, TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
-from rye.parameters import refuse
+from rye.options.model import refuse
 from rye.search.fields import nearest
 from rye.search.predicates import States, tally
 

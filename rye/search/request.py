@@ -9,14 +9,9 @@ from typing import Any, NamedTuple, NoReturn
 from rye.index.schema import fold_value, period
 from rye.index.terms import escape
 from rye.items.scope import Scope, parse_scope
-from rye.parameters import (
-    MAX_QUERY,
-    BoostParts,
+from rye.options.model import (
     Parameter,
     ParameterError,
-    ProximityParts,
-    SearchOptions,
-    SectionOptions,
     Setting,
     check,
     check_size,
@@ -25,6 +20,7 @@ from rye.parameters import (
     parameters_of,
     refuse,
 )
+from rye.options.search import MAX_QUERY, BoostParts, ProximityParts, SearchOptions, SectionOptions
 from rye.search import bound
 from rye.search.bind import equal
 from rye.search.facets import Wanted, read_facets

@@ -20,7 +20,7 @@ from rye.errors import QueryError
 from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
-from rye.parameters import ParameterError
+from rye.options.model import ParameterError
 from rye.query import ast
 from rye.query.escaping import pattern_units
 from rye.query.limits import MAX_CHARS, MAX_FUZZY, MAX_LEAVES, MAX_PHRASE, cut

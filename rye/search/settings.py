@@ -28,7 +28,8 @@ from rye.embedding.choice import MAX_BATCH, MAX_CHUNK, MAX_TIMEOUT, MIN_CHUNK, C
 from rye.errors import ArgumentError, ItemError, UnavailableError
 from rye.index.schema import TYPE_NAMES
 from rye.items.yaml import load as load_yaml
-from rye.parameters import BoostParts, Parameter, ParameterError, check_all, parameters_of
+from rye.options.model import Parameter, ParameterError, check_all, parameters_of
+from rye.options.search import BoostParts
 from rye.search.fields import TEXT_FIELDS, Overrides
 from rye.spaces.bundles import is_own
 from rye.spaces.model import Root

@@ -12,7 +12,8 @@ from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.items.clients import FORMATS
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
-from rye.parameters import SearchOptions, parameters_of
+from rye.options.model import parameters_of
+from rye.options.search import SearchOptions
 from rye.query import ast, loosen, walk
 from rye.query.limits import MAX_PHRASE
 from rye.search.fields import TEXT_FIELDS, canonical, looked_for, nearest

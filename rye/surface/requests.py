@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rye.parameters import parameters_of, refuse
+from rye.options.model import parameters_of, refuse
 
 _MAX_DIGITS = 9
 AUTOMATIC = "auto"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rye.errors import ArgumentError
-from rye.parameters import COMMANDS, check
+from rye.options.model import check
+from rye.options.search import VERIFIED_SPACE
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
@@ -225,7 +226,7 @@ def start_verification(
 ) -> Verification:
     """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`."""
     needs_own, space = space is None and not texts, space or "all"
-    check(COMMANDS["verify"]["space"], space)
+    check(VERIFIED_SPACE, space)
     demanded = (
         policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy(Demand(spaces=EVERY_SPACE))
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 from rye.errors import ArgumentError
-from rye.parameters import Parameter, parameters_of, refuse, refuse_value
+from rye.options.model import Parameter, parameters_of, refuse, refuse_value
 from rye.surface.requests import arguments_of
 from rye.surface.text import source_name
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from rye._text import quote
 from rye.errors import ArgumentError, ItemError, RyeError
-from rye.parameters import refuse
+from rye.options.model import refuse
 from rye.spaces.read import skill_of
 from rye.surface.text import is_markdown_file, remedy, signed_by, source_name, warning_notes, without_marks
 from rye.web.address import Visit, WebPage, item_address, read_arguments

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import quote
-from rye.parameters import SpaceOptions
+from rye.options.search import SpaceOptions
 from rye.surface.text import warning_notes
 from rye.web.address import Visit, WebPage, read_arguments
 

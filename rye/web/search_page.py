@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_plus
 
 from rye.errors import ArgumentError, QueryError, RyeError
-from rye.parameters import SearchOptions, WhyOptions, parameters_of
+from rye.options.model import parameters_of
+from rye.options.search import SearchOptions, WhyOptions
 from rye.surface.text import search_notes, warning_notes
 from rye.web.address import ROOT, TRUE, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
 

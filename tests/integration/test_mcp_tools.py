@@ -14,7 +14,8 @@ from mcp import Client, types
 from mcp.shared.exceptions import MCPError
 
 from rye import Registry
-from rye.parameters import Parameter, SearchOptions, parameters_of
+from rye.options.model import Parameter, parameters_of
+from rye.options.search import SearchOptions
 from tests.support.mcp_server import ERAS, Session, asking, called, session, text_of, with_client
 from tests.support.samples import Samples
 from tests.support.spacesim import SpaceSim

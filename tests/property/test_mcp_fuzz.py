@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client, MCPError, types
 
-from rye.parameters.tools import TOOLS
+from rye.mcp.arguments import TOOLS
 from tests.support.mcp_server import Session, session, text_of
 from tests.support.spacesim import SpaceSim, furnish
 

@@ -20,10 +20,10 @@ from mcp import Client, types
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from rye.errors import RyeError
+from rye.mcp.arguments import TOOLS
 from rye.mcp.server import App
 from rye.mcp.startup import Options
 from rye.mcp.text import NOTICE
-from rye.parameters.tools import TOOLS
 from tests.support.spacesim import SpaceSim
 
 __all__ = [

@@ -15,8 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from rye import Registry
-from rye.parameters import COMMANDS, Parameter, SearchOptions, described, metavar, parameters_of
-from rye.parameters.tools import TOOLS
+from rye.cli.table import COMMANDS
+from rye.mcp.arguments import TOOLS
+from rye.options.model import Parameter, described, metavar, parameters_of
+from rye.options.search import SearchOptions
 
 PAGES = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye"
 SIGNATURES = ("search", "sections", "why", "similar", "refs")

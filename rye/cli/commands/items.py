@@ -24,7 +24,7 @@ from rye.cli.options import (
 )
 from rye.cli.terminal import Terminal, answer, note, say_json, say_raw
 from rye.errors import NotFoundError
-from rye.parameters import guess
+from rye.options.model import guess
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
 """Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""

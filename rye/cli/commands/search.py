@@ -11,7 +11,7 @@ import click
 
 from rye.cli.options import Place, SearchCommand, ask, ask_about_item, given, only_one, params_of, refuse, take_form
 from rye.cli.terminal import Terminal, answer, say_json, show
-from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
+from rye.options.search import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
 from rye.surface.requests import arguments_of
 
 if TYPE_CHECKING:

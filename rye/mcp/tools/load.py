@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import as_word, block
+from rye.mcp.arguments import MAX_CONTENT
 from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, under_base, verdict
 from rye.mcp.tools.tool import Tool, Work
-from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from rye.errors import ArgumentError
 from rye.mcp.schema import take_arguments
 from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit, under_base
 from rye.mcp.tools.tool import Tool, Work
-from rye.parameters import Parameter, check, parameters_of
+from rye.options.model import Parameter, check, parameters_of
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry

@@ -11,12 +11,12 @@ from mcp import types
 
 from rye._text import from_word
 from rye.errors import ArgumentError
+from rye.mcp.arguments import TOOLS as PARAMETERS
 from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
 from rye.mcp.schema import input_schema, is_clients_own, read_arguments
 from rye.mcp.text import NOTICE, Mark, for_client, short
-from rye.parameters import Parameter
-from rye.parameters.tools import TOOLS as PARAMETERS
+from rye.options.model import Parameter
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry

@@ -8,7 +8,7 @@ import pytest
 
 from rye.errors import ArgumentError
 from rye.items.scope import Scope, parse_scope
-from rye.parameters import MAX_LIMIT, MAX_OFFSET
+from rye.options.search import MAX_LIMIT, MAX_OFFSET
 from tests.unit.search.asking import request
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rye.errors import ArgumentError
-from rye.parameters import SearchOptions
+from rye.options.search import SearchOptions
 from rye.web.address import changed, item_address, read_arguments, with_one_more
 
 

@@ -9,11 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from rye.errors import ArgumentError
-from rye.parameters import (
-    Parameter,
-    complete,
-)
-from rye.parameters.model import Only
+from rye.options.model import Only, Parameter, complete
 
 
 class Parts(TypedDict, total=False):

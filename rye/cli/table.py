@@ -1,20 +1,28 @@
-"""What each command of the command line takes, in the order of its help; an action stands behind its group."""
+"""What each command takes, in the order of its help; an action stands behind its group."""
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
-from rye.parameters.model import Parameter, parameters_of
-from rye.parameters.search import (
+from rye.options.model import Parameter, parameters_of
+from rye.options.search import (
+    LISTED,
     MAX_OFFSET,
+    MAX_STALENESS,
+    REPLICAS,
+    SHARDS,
+    SIGNED_SPACE,
     SPACES,
+    TRUST_SPACE,
+    VERIFIED_SPACE,
+    RefsOptions,
     SearchOptions,
     SectionOptions,
     SpaceOptions,
     WhyOptions,
+    space_of,
 )
 
-MAX_RELATIONS = 1_000
 _Table = dict[str, Parameter]
 _flag = partial(Parameter, default=False, kind="boolean")
 _path = partial(Parameter, kind="path")
@@ -28,32 +36,6 @@ _words = partial(_many, flags="argument")
 def _choice(text: str, *choices: str, **more: Any) -> Parameter:
     """Return an option with these values, the first being its default; they are checked as the line is read."""
     return Parameter(text, **{"default": choices[0], "choices": choices, "form": "choice"} | more)
-
-
-class RefsOptions(TypedDict, total=False):
-    """What an item refers to, and what refers to it."""
-
-    direction: Annotated[
-        str,
-        _choice(
-            "`out`: what it refers to; `in`: what refers to it",
-            *("both", "out", "in"),
-            brief="out lists what the item refers to, in what refers to it.",
-            hint="out is what it refers to, in what refers to it, both either",
-        ),
-    ]
-    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.")]
-    limit: Annotated[
-        int,
-        Parameter(
-            "Relations listed, nearest first",
-            100,
-            low=1,
-            high=MAX_RELATIONS,
-            brief="Relations listed.",
-            flags="--limit -n",
-        ),
-    ]
 
 
 def _named(**parameters: Parameter) -> _Table:
@@ -76,15 +58,7 @@ _PLACES = _named(
         "`rye/agent-skills`",
         metavar="NAME",
     ),
-    max_staleness=Parameter(
-        "Reuse an index of this age",
-        0.0,
-        low=0,
-        hint="inf: check only without an index",
-        notes="a check for changed files by any process counts; `inf`: check only without an index",
-        kind="number",
-        metavar="SECONDS",
-    ),
+    max_staleness=MAX_STALENESS,
     index=Parameter(
         "Search this registry on a cluster instead",
         notes="`opensearch+https://HOST:9200/NAME`; `none`: the spaces; by default `RYE_INDEX`, else `index` in the "
@@ -137,20 +111,10 @@ _REPLACE = _named(force=_flag("Replace a file that is there; a key that would be
 _LOSE = _named(yes=_flag("With `--force`: do not ask, the key that is there may be lost", flags="--yes -y"))
 
 
-def _space(text: str, *choices: str, hint: str = "") -> Parameter:
-    """Return the space of a command, the first choice being its default."""
-    return _SPACE["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint)
-
-
 _PUBLISHED = ("project", "user", "system", "all")
 _NOT_BUNDLES = "a bundle's items are its publisher's"
 _YES = _named(yes=_flag("Do not ask: the fingerprint has been compared", flags="--yes -y"))
-_trust_space = partial(_space, hint="a bundle's trust files are its publisher's")
-_TRUST_SPACE = _named(
-    space=_trust_space(
-        "`user`; or `project`, where it counts for others once your key has signed it", "user", "project"
-    )
-)
+_TRUST_SPACE = _named(space=TRUST_SPACE)
 
 
 def _options(takes: type) -> _Table:
@@ -217,7 +181,7 @@ COMMANDS: Mapping[str, _Table] = {
     "show": (
         _ITEM
         | _named(
-            space=_space("Where to look; `all`: the space that wins", *SPACES),
+            space=space_of("Where to look; `all`: the space that wins", *SPACES),
             raw=_flag("Only the content, as it stands in the file"),
         )
         | _of("project", "bundles", "trust", "audience", "clients", "index")
@@ -229,9 +193,7 @@ COMMANDS: Mapping[str, _Table] = {
         _named(scope=Parameter("Types and namespaces", "*", flags="argument", words=("directive", "tool", "knowledge")))
         | _SPACE
         | _named(
-            limit=Parameter(
-                "Items at most, 1 or more; by default all", kind="integer", low=1, shown="all", flags="--limit -n"
-            ),
+            limit=LISTED,
             offset=Parameter("Items to skip", 0, low=0, high=MAX_OFFSET, kind="integer"),
             sort=_choice(
                 "`id` (by space, then id), `name`, or `date` (newest first)", *("id", "name", "date"), metavar="ORDER"
@@ -251,22 +213,12 @@ COMMANDS: Mapping[str, _Table] = {
             owner=Parameter(
                 "With `publish`: whose items they are; by default the name of the project's folder", "", metavar="NAME"
             ),
-            space=_space("With `publish`: the space to publish: `project`, `user`, `system` or `all`", *_PUBLISHED),
+            space=space_of("With `publish`: the space to publish: `project`, `user`, `system` or `all`", *_PUBLISHED),
             scope=Parameter(
                 "With `publish`: types and namespaces, as for `rye search`", "*", flags="--scope -s", metavar="SCOPE"
             ),
-            shards=Parameter(
-                "With `publish`: pieces of the index of items; by default as many as there are, else 1",
-                low=1,
-                high=1024,
-                kind="integer",
-            ),
-            replicas=Parameter(
-                "With `publish`: further copies of each piece; by default as many as there are, else 1",
-                low=0,
-                high=16,
-                kind="integer",
-            ),
+            shards=SHARDS,
+            replicas=REPLICAS,
             dry_run=_flag("With `publish`: list what would be added, changed and removed, and send nothing"),
             repair=_flag("With `publish`: compare each document with its item, and send what is missing or altered"),
             yes=_flag("With `publish`: also remove more than a tenth of the owner's items", flags="--yes -y"),
@@ -299,7 +251,7 @@ COMMANDS: Mapping[str, _Table] = {
             name=_argument("Its id"),
             title=Parameter("What a search shows first; by default made from NAME", "", metavar="TEXT"),
             description=Parameter("What it is for, in a sentence", "", metavar="TEXT"),
-            space=_space("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
+            space=space_of("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
             dry_run=_flag("Say what would be written and change nothing"),
         )
         | _of("project")
@@ -314,7 +266,7 @@ COMMANDS: Mapping[str, _Table] = {
                 flags="--as",
             ),
             namespace=Parameter("Folder of the new ids; by default the name of each folder given", metavar="NAME"),
-            space=_space("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
+            space=space_of("`project` or `user`", *("project", "user"), hint=_NOT_BUNDLES),
             dry_run=_flag("Say what would be copied and change nothing"),
         )
         | _of("project")
@@ -322,11 +274,7 @@ COMMANDS: Mapping[str, _Table] = {
     "sign": (
         _TARGETS
         | _named(
-            space=_space(
-                "The space of the items: `project` or `user`",
-                *("project", "user"),
-                hint="a bundle's items are signed with rye sign --bundle DIR",
-            ),
+            space=SIGNED_SPACE,
             every=_flag("Every item of the space instead of targets", flags="--all"),
             key=Parameter(
                 "The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user",
@@ -358,11 +306,7 @@ COMMANDS: Mapping[str, _Table] = {
     "verify": (
         _TARGETS
         | _named(
-            space=_SPACE["space"]._replace(
-                help="`project`, `user`, `system` or `all`; by default `all`; then it is a fault if only items of "
-                "rye itself are there",
-                default=None,
-            ),
+            space=VERIFIED_SPACE,
             require=_choice(
                 "`trusted`: signed by a trusted key; `signed`: also by a key that is unknown or does not count. By "
                 "default `trusted`, or what `--policy` says",
@@ -464,7 +408,7 @@ COMMANDS: Mapping[str, _Table] = {
     "trust remove": (
         _KEYS
         | _named(
-            space=_trust_space("`user` or `project`", "user", "project"),
+            space=TRUST_SPACE._replace(help="`user` or `project`"),
             force=_flag("Also a trust file that revokes its key, which may then count again"),
         )
         | _of("project")

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
-from rye.parameters.model import Only, Parameter, Setting
+from rye.options.model import Only, Parameter, Setting, parameters_of
 
 MAX_LIMIT = 1_000
+MAX_RELATIONS = 1_000
 MAX_OFFSET = 1_000_000
 MAX_QUERY = 100_000
 """Characters of a query that is read at all: one that may hold mistakes is cut to what a query may have."""
@@ -383,3 +384,84 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
             notes="what does not fit is cut or left out",
         ),
     ]
+
+
+class RefsOptions(TypedDict, total=False):
+    """What an item refers to, and what refers to it."""
+
+    direction: Annotated[
+        str,
+        _one_of(
+            "`out`: what it refers to; `in`: what refers to it",
+            *("both", "out", "in"),
+            form="choice",
+            brief="out lists what the item refers to, in what refers to it.",
+            hint="out is what it refers to, in what refers to it, both either",
+        ),
+    ]
+    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.")]
+    limit: Annotated[
+        int,
+        Parameter(
+            "Relations listed, nearest first",
+            100,
+            low=1,
+            high=MAX_RELATIONS,
+            brief="Relations listed.",
+            flags="--limit -n",
+        ),
+    ]
+
+
+def space_of(text: str, *choices: str, hint: str = "") -> Parameter:
+    """Return the parameter of a space with these values, the first being its default."""
+    return parameters_of(SpaceOptions)["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint)
+
+
+SIGNED_SPACE = space_of(
+    "The space of the items: `project` or `user`",
+    *("project", "user"),
+    hint="a bundle's items are signed with rye sign --bundle DIR",
+)
+VERIFIED_SPACE = parameters_of(SpaceOptions)["space"]._replace(
+    help="`project`, `user`, `system` or `all`; by default `all`; then it is a fault if only items of "
+    "rye itself are there",
+    default=None,
+)
+TRUST_SPACE = space_of(
+    "`user`; or `project`, where it counts for others once your key has signed it",
+    *("user", "project"),
+    hint="a bundle's trust files are its publisher's",
+)
+MAX_STALENESS = Parameter(
+    "Reuse an index of this age",
+    0.0,
+    low=0,
+    hint="inf: check only without an index",
+    notes="a check for changed files by any process counts; `inf`: check only without an index",
+    kind="number",
+    metavar="SECONDS",
+    name="max_staleness",
+)
+LISTED = Parameter(
+    "Items at most, 1 or more; by default all",
+    kind="integer",
+    low=1,
+    shown="all",
+    flags="--limit -n",
+    name="limit",
+)
+SHARDS = Parameter(
+    "With `publish`: pieces of the index of items; by default as many as there are, else 1",
+    low=1,
+    high=1024,
+    kind="integer",
+    name="shards",
+)
+REPLICAS = Parameter(
+    "With `publish`: further copies of each piece; by default as many as there are, else 1",
+    low=0,
+    high=16,
+    kind="integer",
+    name="replicas",
+)

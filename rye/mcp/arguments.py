@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
-from rye.parameters.commands import RefsOptions
-from rye.parameters.model import Parameter, parameters_of
-from rye.parameters.search import MAX_OFFSET, MAX_QUERY, SearchOptions, SectionOptions, SpaceOptions
+from rye.options.model import Parameter, parameters_of
+from rye.options.search import MAX_OFFSET, MAX_QUERY, RefsOptions, SearchOptions, SectionOptions, SpaceOptions
 
 MAX_CONTENT = 100_000
 """Characters of an item's content in one answer."""
