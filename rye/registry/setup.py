@@ -51,6 +51,14 @@ CI_FILES: Mapping[str, tuple[str, str]] = {
 }
 """Build server → the heading on the page ``rye/ci`` below which its job stands, and the file that holds it."""
 
+_TRUSTED = "trust: ${{ vars.TRUSTED_KEY }}"
+_DEMANDS: Mapping[str, str] = {
+    "args: [--trust, /etc/rye/trusted]": f"args: [--policy, {POLICY}]",
+    _TRUSTED: f"{_TRUSTED}\n          args: |\n            --policy\n            {POLICY}",
+    "--space project --trust": f"--space project --policy {POLICY} --trust",
+}
+"""What a job of the page says → what that of a project with a policy says."""
+
 _SOURCE = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
 _ATTRIBUTES = ".gitattributes"
 
@@ -287,6 +295,7 @@ def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
     for each in dict.fromkeys(ci):
         heading, rel_path = CI_FILES[each]
         text = _fence(heading).replace("OWNER/rye", found[1]).replace("COMMIT", found[2])
-        text = text.replace("args: [--trust, /etc/rye/trusted]", f"args: [--policy, {POLICY}]")
+        for demand, with_policy in _DEMANDS.items():
+            text = text.replace(demand, with_policy)
         jobs.append(NewFile(rel_path, f"{text}\n".encode()))
     return jobs

@@ -329,6 +329,8 @@ def test_the_home_folder_is_no_project(rye: Newcomer) -> None:
     [
         ("github", ".github/workflows/rye.yml", f"acme/rye/.github/actions/verify@{SOURCE[-40:]}"),
         ("gitlab", ".gitlab-ci.yml", "https://github.com/acme/rye"),
+        ("gitlab", ".gitlab-ci.yml", '--policy rye-policy.yaml --trust "$TRUSTED_KEY"'),
+        ("github", ".github/workflows/rye.yml", "            --policy\n            rye-policy.yaml"),
         ("pre-commit", ".pre-commit-config.yaml", "args: [--policy, rye-policy.yaml]"),
     ],
 )

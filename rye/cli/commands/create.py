@@ -130,6 +130,7 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
     """Yield what makes the signatures count for others."""
     from rye.cli.render.parts import shown_path
     from rye.keyring.private import Keyring
+    from rye.registry.setup import CI_FILES
 
     key = next((key for key in Keyring(Place().layout()).list() if key.fingerprint == report.key), None)
     yield "next:"
@@ -140,7 +141,11 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
             () if key.encrypted else ["               without a passphrase; rye keys rotate --help says how to set one"]
         )
     yield "  a colleague  trusts it once: you run rye keys export > FILE, they run rye trust add FILE"
-    yield "  CI           needs that file too, where no change can reach it: rye help ci"
+    has_job = any(Path(each.path).as_posix().endswith(place) for each in report.files for _, place in CI_FILES.values())
+    needs = (
+        "set its variable TRUSTED_KEY to that file" if has_job else "needs that file too, where no change can reach it"
+    )
+    yield f"  CI           {needs}: rye help ci"
 
 
 @command("new", params=params_of("new"))
