@@ -28,11 +28,13 @@ class Spelling(NamedTuple):
         name: An id or ``type:id``.
         suffix: The extension that the file of the item must have; empty for any.
         source: The space or bundle that it must be in, as ``project`` or ``system:acme``; empty for any.
+        format: The format that the file must have, as ``skill``; empty for any.
     """
 
     name: str
     suffix: str = ""
     source: str = ""
+    format: str = ""
 
 
 def spellings(text: str) -> Iterator[Spelling]:
@@ -66,12 +68,13 @@ def named_by_format(text: str) -> Spelling | None:
     """
     kind, _, rest = text.partition(":")
     if not text.startswith(SKILL_SCHEME):
-        return Spelling(f"{ItemType.DIRECTIVE}:{rest}") if rest and kind.casefold() in FORMATS else None
+        form = kind.casefold()
+        return Spelling(f"{ItemType.DIRECTIVE}:{rest}", format=form) if rest and form in FORMATS else None
     space, *parts = [unquote(part) for part in text.removeprefix(SKILL_SCHEME).split("/")]
     source = f"{space}:{parts.pop(0)}" if space == "system" and parts else space
     if parts[-1:] == [SKILL_FILE]:
         parts.pop()
-    return Spelling(f"{ItemType.DIRECTIVE}:{'/'.join(parts)}", source=source) if parts else None
+    return Spelling(f"{ItemType.DIRECTIVE}:{'/'.join(parts)}", source=source) if parts else None  # any directive is one
 
 
 def _is_reference(text: str) -> bool:

@@ -74,15 +74,19 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
             hint = f"{spelling.name} is in {', '.join(elsewhere)}"
             problem = NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
     if last := _by_last_part(reader, of_format.name if of_format else name):
-        return _find(reader, last, space)
+        found = _find(reader, last, space)
+        if documents := [each for each in found if of_format is None or _fits(*each, of_format)]:
+            return documents
     raise problem
 
 
 def _fits(part: Part, local: int, spelling: Spelling) -> bool:
     """Return whether the file of an item has the extension, and lies in the place, that a name demands."""
     root = part.root
+    path = part.segment.paths[local]
     places = ("", root.source, ":".join(filter(None, (root.space, root.bundle))))
-    return spelling.source in places and part.segment.paths[local].casefold().endswith(spelling.suffix)
+    is_such = spelling.format in ("", root.describe(path)[0])
+    return is_such and spelling.source in places and path.casefold().endswith(spelling.suffix)
 
 
 def _at_path(reader: Reader, text: str) -> Iterator[Spelling]:

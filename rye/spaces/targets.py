@@ -17,9 +17,9 @@ from pathlib import Path, PurePosixPath
 from rye._files import real_path
 from rye._text import composed
 from rye.errors import ArgumentError, ItemError, RyeError
-from rye.items.clients import SKILL_FILE
+from rye.items.clients import SKILL_FILE, SKILLS
 from rye.items.model import TYPE_OF_FOLDER
-from rye.items.names import named_by_format
+from rye.items.names import Spelling, named_by_format
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
@@ -101,14 +101,14 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
         kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
-        return _of_id(text, roots, kind, item_id, anywhere=of_format is not None and not text.startswith("skill:"))
+        return _of_id(text, roots, kind, item_id, only=of_format)
     if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
         if _PLAIN_ID.fullmatch(text) and not error.details.get("nearest"):
-            return _of_id(text, roots, "", composed(text), anywhere=False)
+            return _of_id(text, roots, "", composed(text))
         raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
     return Target(
         text,
@@ -119,21 +119,29 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     )
 
 
-def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str, *, anywhere: bool) -> Target:
-    """Return the target of the items of a type, empty for any, whose ids, or the ends of these, match a pattern."""
-    patterns = (pattern, f"*/{pattern}") if anywhere else (pattern,)
+def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str, *, only: Spelling | None = None) -> Target:
+    """Return the target of items whose ids match a pattern.
+
+    Args:
+        text: As it was written.
+        roots: Where they are.
+        kind: Their type; empty for any.
+        pattern: That of their ids; of commands and the like, whose ids begin with a folder, also that of the ends.
+        only: The format and the space that they have.
+    """
+    form, source = (only.format, only.source) if only else ("", "")
+    patterns = (pattern, f"*/{pattern}") if form not in ("", SKILLS.format) else (pattern,)
+
+    def accepts(root: Root, file: ItemFile) -> bool:
+        is_there = source in ("", ":".join(filter(None, (root.space, root.bundle))))
+        is_such = kind in ("", file.item_type) and form in ("", root.describe(file.rel_path)[0])
+        return is_there and is_such and any(fnmatchcase(file.item_id, each) for each in patterns)
 
     def may_cover(root: Root, rel: str) -> bool:
-        return root.client is not None or (
-            kind in ("", _type_of(rel)) and any(_may_match(rel, one) for one in patterns)
-        )
+        may_match = kind in ("", _type_of(rel)) and any(_may_match(rel, each) for each in patterns)
+        return root.client is not None or may_match
 
-    return Target(
-        text,
-        roots,
-        lambda _root, file: kind in ("", file.item_type) and any(fnmatchcase(file.item_id, one) for one in patterns),
-        may_cover,
-    )
+    return Target(text, roots, accepts, may_cover)
 
 
 def _type_of(rel: str) -> str:

@@ -22,6 +22,9 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
         (place / name / "SKILL.md").write_text(SKILL.format(name), encoding="utf-8")
     (project / ".claude/commands").mkdir()
     (project / ".claude/commands/ship.md").write_text("Ship the release.\n", encoding="utf-8")
+    plan = project / ".ai/directives/ops/plan.md"
+    plan.parent.mkdir(parents=True)
+    plan.write_text("Plan the day.\n", encoding="utf-8")
     for name in ("ops/backup", "ops/old/restore", "dev/restore"):
         path = project / ".ai/knowledge" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +74,8 @@ WRONG: dict[str, tuple[str, str]] = {
     "skill:pdg": ("item-not-found", "did you mean directive:pdf"),
     "skill://user/pdf/SKILL.md": ("item-not-found", "directive:pdf is in project:.claude/skills"),
     "skills/nope": ("item-not-found", "there is no"),
+    "skill:ops/plan": ("item-not-found", "directive:ops/plan is in project"),
+    "command:pdf": ("item-not-found", "directive:pdf is in project:.claude/skills"),
     "restore": ("ambiguous-item", "knowledge:dev/restore or knowledge:ops/old/restore"),
     "thing:pdf": ("bad-type", "valid are directive, tool, knowledge"),
     "../../etc/passwd": ("item-not-found", "there is no"),
@@ -103,8 +108,11 @@ def test_a_bare_name_of_nothing_signs_nothing(name: str, words: str, registry: R
     with pytest.raises(RyeError) as raised:
         registry.sign(name, dry_run=True)
     assert words in f"{raised.value} {raised.value.hint}"
-    with pytest.raises(RyeError):
-        registry.sign("backup", dry_run=True)
+    for other in ("backup", "skill:ops/plan", "command:plan", "skill://user/pdf"):
+        with pytest.raises(RyeError, match="nothing matches"):
+            registry.sign(other, dry_run=True)
+    main(["keys", "generate", "--trust"])
+    assert [item.id for item in registry.sign("command:ship", dry_run=True).items] == ["commands/ship"]
 
 
 def test_other_words_for_fields_work_or_say_the_right_one(registry: Registry) -> None:
