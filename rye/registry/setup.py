@@ -17,7 +17,7 @@ from rye._report import Report
 from rye._resources import items_root
 from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
-from rye.items.clients import PLUGIN, SKILL_FILE, SKILLS_FOLDER
+from rye.items.clients import SKILL_FILE
 from rye.keyring.private import Keyring, Passphrase
 from rye.registry.new_files import (
     LeftOut,
@@ -29,13 +29,12 @@ from rye.registry.new_files import (
     write_files,
 )
 from rye.registry.registry import Registry
-from rye.spaces.discover import check_writable, project_root
+from rye.spaces.discover import check_writable, is_published, project_root
 from rye.spaces.layout import Layout
 from rye.spaces.lists import list_folder
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.nested import look_below
 from rye.spaces.signed import skill_files
-from rye.spaces.snapshot import names
 from rye.spaces.targets import files_to_sign
 from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, unlistable, write_rows
 
@@ -242,8 +241,7 @@ class Setup:
 def _list_offer(layout: Layout) -> Iterator[str]:
     """Yield how to notice that a skill is gone, in a repository of skills or plugin that has no list."""
     for root in layout.in_space(Space.PROJECT):
-        is_published = root.has_skills and (root.folder == SKILLS_FOLDER or PLUGIN in names(root.around))
-        if is_published and list_folder(root) is None:
+        if root.has_skills and is_published(root) and list_folder(root) is None:
             yield (
                 "signatures do not say that a skill was removed; a list of all files does: "
                 f"rye sign --list --bundle {quote(str(root.around))}"

@@ -17,6 +17,7 @@ from rye.items.clients import (
     OF_BUNDLES,
     OF_PROJECTS,
     OF_USERS,
+    PLUGIN,
     SKILL_FILE,
     SKILLS_FOLDER,
     ClientFolder,
@@ -289,3 +290,8 @@ def user_root(home: Path) -> Root:
 
 def _absolute(folder: Path) -> Path:
     return Path(os.path.abspath(folder), FOLDER)  # noqa: PTH100 - links stay as they are
+
+
+def is_published(root: Root) -> bool:
+    """Return whether a root is of a repository of skills or of a plugin, which others install as a bundle."""
+    return root.folder == SKILLS_FOLDER or os.path.lexists(root.around / PLUGIN)

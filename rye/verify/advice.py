@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye._text import Advice, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.spaces.discover import find_project, user_space
+from rye.spaces.discover import find_project, is_published, user_space
 from rye.spaces.model import FOLDER, Root, Space
 from rye.trust.list import Change
 from rye.trust.model import Origin, Verdict
@@ -59,6 +59,9 @@ _OF_UNSIGNED_BUNDLE: Final = (
 )
 
 _REVIEW: Final = "changed after it was signed: review it with `git diff`, then"
+
+_AS_BUNDLE: Final = frozenset({"limited", "foreign-key"})
+"""Codes of signatures that may count where the folder of a project that is named is taken as a bundle."""
 
 _EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "list-changed"})
 """Codes of files whose bytes are not those that were signed: so is what the signer edited, and not yet signed."""
@@ -175,6 +178,8 @@ class Adviser:
         remedy, signing = (reason.remedy, reason.signing) if reason is not None else _OF_POLICY[code]
         if not remedy:
             return Advice("", "")
+        if code in _AS_BUNDLE and item.space == "project" and item.bundle and is_published(item.root):
+            return _as_bundle(quote(str(item.root.around)), code)
         is_unsigned = code == "no-envelope"
         key = self._signing_key(item)
         facts = self._facts(item, key)
@@ -264,6 +269,16 @@ class Adviser:
         if root.client is not None and root.space is not Space.SYSTEM:
             return False
         return self.signers().option(Origin(str(root.space), root.bundle, "list", root.bundle)) is not None
+
+
+def _as_bundle(folder: str, code: str) -> Advice:
+    """Return how to verify what lies in a folder, which was named as a project, as the bundle that it is for others."""
+    if code == "limited":
+        return Advice(
+            f"rye verify --bundle {folder}", "it is published as a bundle, and that is what you trust the key for"
+        )
+    words = f"shows who signed it, and asks; then it counts as a bundle: rye verify --bundle {folder}"
+    return Advice(f"rye trust bundle {folder}", words)
 
 
 def _why_unsignable(item: VerifiedItem) -> str:

@@ -397,3 +397,19 @@ def test_a_working_directory_that_was_removed_is_named(rye: Newcomer, capfd: pyt
     script = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], sys.argv[1:])"
     assert subprocess.run([sys.executable, "-c", script, *words], cwd=gone, env=rye.env, check=False).returncode == 2
     assert "the working directory is gone" in capfd.readouterr().err
+
+
+def test_a_repository_of_somebody_else_leads_to_its_trust_as_a_bundle(rye: Newcomer, tmp_path: Path) -> None:
+    """Named by its path it is a project; each piece of advice says what makes it count, until it does."""
+    (tmp_path / "publisher").mkdir()
+    publisher = Newcomer(tmp_path / "publisher")
+    publisher.write(**{"skills/lint/SKILL.md": SKILL.replace("pdf", "lint"), ".claude-plugin/plugin.json": "{}"})
+    publisher("keys", "generate", "--owner", "Ann")
+    publisher("sign", "--bundle", ".")
+    bundle = str(publisher.work)
+    said = rye("verify", bundle, status=1)
+    assert f"fix: rye trust bundle {bundle}" in said
+    fingerprint = json.loads(publisher("keys", "show", "--json"))["fingerprint"]
+    rye("trust", "bundle", bundle, "--fingerprint", fingerprint)
+    assert f"fix: rye verify --bundle {bundle}" in rye("verify", bundle, status=1)
+    rye("verify", "--bundle", bundle)
