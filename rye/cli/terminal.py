@@ -194,6 +194,11 @@ def show(lines: Iterable[str], notes: Iterable[str] = ()) -> None:
         note(line)
 
 
+def show_while_read(lines: Iterable[str]) -> bool:
+    """Write harmless lines to standard output while somebody reads them; return whether they still do."""
+    return all(map(say, lines))
+
+
 def answer(
     result: R,
     render: Callable[[R, Terminal], Iterable[str]],

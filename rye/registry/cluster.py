@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
@@ -28,6 +27,7 @@ from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.options.model import check
 from rye.options.search import REPLICAS, SHARDS
+from rye.registry.engine import Pages, in_pages
 from rye.registry.load import load_item
 from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
@@ -62,14 +62,6 @@ SECTIONS_OF = 50
 
 _LISTED = 200
 """Items that one page of a list has."""
-
-
-def pages_of(request: Request) -> Iterator[Request]:
-    """Yield the searches for the pages of one; the first alone counts facets."""
-    end = request.offset + request.limit
-    for at in count(request.offset, _LISTED):
-        facets = request.facets if at == request.offset else ()
-        yield request._replace(offset=at, limit=min(_LISTED, end - at), facets=facets)
 
 
 @contextmanager
@@ -131,33 +123,23 @@ class ClusterEngine:
             UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        return self._answer([request])
+        began = time.perf_counter()
+        with self._searching() as (search, settings, current):
+            page = search(request).run()
+            warnings = (*settings, *page.warnings, *self._lacking(current, page), self._told())
+        return replace(page, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
-    def listed(self, request: Request) -> SearchResponse:
-        """Answer a search for everything in its scope, however many, as one page.
+    def pages(self, request: Request) -> Pages:
+        """Yield the pages of a search, all of one generation; facets are not counted.
 
         Raises:
-            UnavailableError: More are asked for than a cluster hands out.
+            UnavailableError: It asks for what a cluster cannot do.
             EnvironmentFault: The cluster does not answer in full.
         """
-        return self._answer(pages_of(request._replace(facets=())))
-
-    def _answer(self, requests: Iterable[Request]) -> SearchResponse:
-        """Answer searches for pages that follow each other, all of one generation, as one; it ends with the hits."""
-        began, pages = time.perf_counter(), list[SearchResponse]()
         with self._searching() as (search, settings, current):
-            for request in requests:
-                if request.limit <= 0 or (pages and request.offset >= pages[0].total):
-                    break
-                pages.append(search(request).run())
-        said = dict.fromkeys(text for page in pages for text in page.warnings)
-        return replace(
-            pages[0],
-            results=tuple(result for page in pages for result in page.results),
-            limit=sum(page.limit for page in pages),
-            warnings=(*settings, *said, *self._lacking(current, pages[0]), self._told()),
-            took_ms=round((time.perf_counter() - began) * 1e3, 3),
-        )
+            pages = in_pages(request._replace(facets=()), lambda one: search(one).run(), _LISTED)
+            for page in pages:
+                yield replace(page, warnings=(*settings, *page.warnings, *self._lacking(current, page), self._told()))
 
     def _told(self) -> SearchWarning:
         """Return the warning that an answer is the word of the cluster."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -30,6 +30,25 @@ T = TypeVar("T")
 A = TypeVar("A", SearchResponse, SectionResponse)
 
 
+_PAGE = 500
+"""Items of one page of a list."""
+
+
+Pages = Generator[SearchResponse, None, None]
+"""The pages of one search; whoever does not take all of them closes it."""
+
+
+def in_pages(request: Request, search: Callable[[Request], SearchResponse], size: int) -> Pages:
+    """Yield the pages of a search: each has ``size`` hits at most, and the first alone counts facets."""
+    at, end, facets = request.offset, request.offset + request.limit, request.facets
+    while True:
+        page = search(request._replace(offset=at, limit=min(size, end - at), facets=facets))
+        yield page
+        at, facets = at + size, ()
+        if at >= min(end, page.total):
+            return
+
+
 class Engine(Protocol):
     """What answers the questions of a registry; :class:`rye.Registry` says what each method returns and raises.
 
@@ -43,8 +62,8 @@ class Engine(Protocol):
     def search(self, request: Request) -> SearchResponse:
         """Answer a search."""
 
-    def listed(self, request: Request) -> SearchResponse:
-        """Answer a search for everything in its scope, however many, as one page."""
+    def pages(self, request: Request) -> Pages:
+        """Yield the pages of a search with whatever limit, all from one state; the first has the facets."""
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Answer a search for sections."""
@@ -94,7 +113,10 @@ class LocalEngine:
         """Answer a search."""
         return self._answer(request.space, lambda state: LocalSearch(request, self._context(state, request)).run())
 
-    listed = search
+    def pages(self, request: Request) -> Pages:
+        """Yield the pages of a search, all from one state of the items."""
+        with self.single_scan():
+            yield from in_pages(request, self.search, _PAGE)
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Answer a search for sections."""

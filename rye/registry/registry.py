@@ -36,7 +36,7 @@ from rye.options.search import (
     SimilarOptions,
     WhyOptions,
 )
-from rye.registry.engine import Engine, LocalEngine
+from rye.registry.engine import Engine, LocalEngine, Pages
 from rye.registry.lookup import check_space
 from rye.registry.state import Indexes
 from rye.registry.vectors import VectorIndexes, as_choice
@@ -263,7 +263,38 @@ class Registry:
     ) -> SearchResponse:
         """List the items in a scope, however many, as one page; each is read and verified at that moment.
 
-        All in scope are counted by type, space and verdict, as facets.
+        Args:
+            scope: As for :meth:`list_pages`, and so are the others.
+            space: Where to look.
+            limit: Items at most; None for all.
+            offset: Items to skip.
+            sort_by: The order.
+            include_superseded: Whether to list withdrawn items.
+        """
+        order: dict[str, Any] = {"sort_by": sort_by, "include_superseded": include_superseded}
+        pages = list(self.list_pages(scope, space=space, limit=limit, offset=offset, **order))
+        results = tuple(hit for page in pages for hit in page.results)
+        return replace(
+            pages[0],
+            results=results,
+            warnings=tuple(dict.fromkeys(text for page in pages for text in page.warnings)),
+            next_offset=pages[-1].next_offset,
+            limit=max(len(results), 1) if limit is None else limit,
+        )
+
+    def list_pages(
+        self,
+        scope: str = "*",
+        *,
+        space: str = "all",
+        limit: int | None = None,
+        offset: int = 0,
+        sort_by: str = "score",
+        include_superseded: bool = False,
+    ) -> Pages:
+        """Yield the items in a scope, however many, page by page, all from one state of the index.
+
+        The first page counts all in scope by type, space and verdict, as facets.
 
         Args:
             scope: Types and namespaces, as for :meth:`search`.
@@ -277,9 +308,7 @@ class Registry:
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
         options: dict[str, Any] = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
         options |= {"include_superseded": include_superseded, "facets": _COUNTED}
-        request = make_request("", options)._replace(limit=sys.maxsize if limit is None else limit)
-        response = self._engine.listed(request)
-        return response if limit is not None else replace(response, limit=max(len(response.results), 1))
+        return self._engine.pages(make_request("", options)._replace(limit=sys.maxsize if limit is None else limit))
 
     @takes(WhyOptions)
     def why(self, query: str, item: str, **options: Unpack[WhyOptions]) -> Why:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rye.errors import ArgumentError, ItemError, NotFoundError, QueryError, RyeError
 from rye.index.schema import TYPE_NAMES
 from rye.query import OPERATORS
-from rye.registry.engine import Engine
+from rye.registry.engine import Engine, Pages
 from rye.search.request import Request, SectionRequest, make_request
 from rye.search.results import SearchResponse, SearchWarning, SectionResponse
 from rye.trust.model import Verdict
@@ -50,10 +50,10 @@ class TrustedEngine:
         with self._unnamed():
             return self._searched(self._engine.search(_of_trusted(request)))
 
-    def listed(self, request: Request) -> SearchResponse:
-        """List trusted items."""
+    def pages(self, request: Request) -> Pages:
+        """Yield the pages of a search among trusted items."""
         with self._unnamed():
-            return self._searched(self._engine.listed(_of_trusted(request)))
+            yield from map(self._searched, self._engine.pages(_of_trusted(request)))
 
     def similar(self, request: Request, item: str) -> SearchResponse:
         """Return trusted items like a trusted one."""

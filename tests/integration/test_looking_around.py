@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rye import Registry
 from tests.support.spacesim import SpaceSim, furnish
 from tests.unit.cli.workshop import FILES, Workshop, lay
 
@@ -114,3 +116,22 @@ def test_hostile_words_are_explained_harmlessly(shop: Workshop) -> None:
 
 
 # likeness
+
+
+def test_a_long_list_is_one_state_page_by_page(tmp_path: Path) -> None:
+    """Pages follow each other without a gap; what is written meanwhile is in the next list."""
+    folder = tmp_path / "project" / ".ai" / "knowledge"
+    folder.mkdir(parents=True)
+    for number in range(1_100):
+        (folder / f"page-{number:04}.md").write_text(f"# Page {number}\n", encoding="utf-8")
+    registry = Registry(tmp_path / "project", user=tmp_path, bundles=(), cache_dir=tmp_path / "cache", embedder="none")
+    with closing(registry.list_pages()) as pages:
+        first = next(pages)
+        (folder / "page-0000-more.md").write_text("# More\n", encoding="utf-8")
+        names = [hit.id for page in (first, *pages) for hit in page.results]
+    assert names == [f"page-{number:04}" for number in range(1_100)]
+    assert len(first.results) < 1_100
+    assert first.facets["type"].values == (("knowledge", 1_100),)
+    listed = registry.list_items(offset=1, limit=600)
+    assert [hit.id for hit in listed.results][:2] == ["page-0000-more", "page-0001"]
+    assert (len(listed.results), listed.limit, listed.next_offset, listed.total) == (600, 600, 601, 1_101)

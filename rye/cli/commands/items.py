@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import click
@@ -22,7 +24,7 @@ from rye.cli.options import (
     refuse,
     take_form,
 )
-from rye.cli.terminal import Terminal, answer, note, say_json, say_raw
+from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read
 from rye.errors import NotFoundError
 from rye.options.model import guess
 
@@ -103,10 +105,24 @@ def list_command(scope: str, **options: Any) -> int:
         refuse("paths", because=f"with --format {form}")
     place = Place.take(options)
     options["sort_by"] = _SORTS[options.pop("sort")]
-    from rye.cli.render.items import render_list
+    if form != "text":
+        response = ask(place, lambda registry: registry.list_items(scope, **options))
+        return answer_hits(response, form, lambda *_: ())
+    from rye.cli.render.items import column_widths, list_header, render_list
+    from rye.cli.render.search import render_notes
 
-    response = ask(place, lambda registry: registry.list_items(scope, **options))
-    return answer_hits(response, form, partial(render_list, paths=paths))
+    terminal, warnings = Terminal.of(sys.stdout), dict[str, None]()
+    with progress_bar("indexing") as progress, closing(place.open(progress).list_pages(scope, **options)) as pages:
+        first = page = next(pages)
+        progress.clear()
+        say(list_header(first, options["limit"], terminal))
+        widths = column_widths(first)
+        for page in chain([first], pages):
+            warnings |= dict.fromkeys(page.warnings)
+            if not show_while_read(render_list(page, terminal, widths, paths=paths)):
+                break
+    show((), render_notes(replace(page, warnings=tuple(warnings)), Terminal.of(sys.stderr)))
+    return 0 if first.results else 1
 
 
 @command("refs", params=params_of("refs"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import block, column, inline
@@ -173,15 +173,27 @@ def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
         yield f"{terminal.style(pad(names[hit.id], width), bold=True)}  {cut(inline(hit.description), room)}"
 
 
-def render_list(response: SearchResponse, terminal: Terminal, *, paths: bool = False) -> Iterator[str]:
-    """Yield the counts, and a line for each item, cut where the terminal ends, and below it its file with ``paths``."""
-    counts = (", ".join(f"{count} {name}" for name, count in facet.values) for facet in response.facets.values())
-    head = header(len(response.results), response.total, "items", "; ".join(map(inline, counts)))
-    yield terminal.style(head, bold=True)
-    rows = [_columns(hit) for hit in response.results]
-    widths = [min(max(map(cells, texts)), _LONGEST) for texts in zip(*rows, strict=True)]
+def list_header(first: SearchResponse, most: int | None, terminal: Terminal) -> str:
+    """Return the line above a list: how many of ``most`` items are shown, and the counts of all."""
+    counts = (", ".join(f"{count} {name}" for name, count in each.values) for each in first.facets.values())
+    left = max(first.total - first.offset, 0)
+    shown = left if most is None else min(left, most)
+    return terminal.style(header(shown, first.total, "items", "; ".join(map(inline, counts))), bold=True)
+
+
+def column_widths(page: SearchResponse) -> list[int]:
+    """Return how wide the columns of a list are for the items of a page."""
+    columns = zip(*map(_columns, page.results), strict=True)
+    return [min(max(map(cells, texts)), _LONGEST) for texts in columns]
+
+
+def render_list(
+    page: SearchResponse, terminal: Terminal, widths: Sequence[int], *, paths: bool = False
+) -> Iterator[str]:
+    """Yield a line for each item, cut where the terminal ends, and below it its file with ``paths``."""
     marks = max((len(word) for word in VERDICT_MARKS), default=0)
-    for hit, (name, version, source, description) in zip(response.results, rows, strict=True):
+    for hit in page.results:
+        name, version, source, description = _columns(hit)
         shown = item_name(f"{hit.type}:{hit.id}", hit.path, terminal, width=widths[0])
         verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
