@@ -23,7 +23,7 @@ from rye.options.search import TRUST_SPACE
 from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER
-from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
+from rye.trust.keys import PublicKey, SigningKey, kind_of_foreign_key, refuse_key_text
 from rye.trust.model import Clock
 from rye.trust.reasons import reach_of
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope, bundle_of
@@ -269,6 +269,9 @@ class Trust:
         if b"PRIVATE KEY" in data:
             message = f"{path} is a private key; to trust a key its public half is enough"
             raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
+        if what := kind_of_foreign_key(data):
+            hint = "rye needs a trust file, or an Ed25519 public key in PEM: its owner runs rye keys export > FILE"
+            raise SigningError("trust-file", f"{path} is {what}", hint=hint)
         if data.lstrip().startswith(b"-----BEGIN PUBLIC KEY-----"):
             return TrustEntry(PublicKey.from_pem(data.decode("ascii", "replace")), "", TrustScope.USER)
         return parse_trust_file(data, scope=TrustScope.USER, source=str(path))

@@ -27,6 +27,10 @@ SESSION_SECONDS = 300
 PATH = "/mcp"
 """The path at which the server answers."""
 
+_EVENTS = (b"text/event-stream", b"text/*", b"*/*")
+_JSON = (b"application/json", b"application/*")
+"""Values of ``Accept`` with which a client takes a stream of events, and JSON."""
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -75,8 +79,12 @@ def _of_both_forms(app: App, http: Http, callers: Callers) -> Asgi:
             yield
 
     async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        accepted = b",".join(value for name, value in scope["headers"] if name == b"accept")
-        is_plain = scope["method"] == "POST" and b"json" in accepted and b"event-stream" not in accepted
+        accepted = b",".join(value for name, value in scope["headers"] if name == b"accept") or b"*/*"
+        takes_events, takes_json = (any(form in accepted for form in forms) for forms in (_EVENTS, _JSON))
+        if takes_events or takes_json:  # the SDK wants both forms by their names
+            others = [(name, value) for name, value in scope["headers"] if name != b"accept"]
+            scope = {**scope, "headers": [*others, (b"accept", b"application/json, text/event-stream")]}
+        is_plain = scope["method"] == "POST" and takes_json and not takes_events
         await (plain if is_plain else events)(scope, receive, send)
 
     return Starlette(routes=[Mount("/", app=choose)], lifespan=life)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _DER_HEAD: Final = bytes.fromhex("302a300506032b6570032100")
 """SubjectPublicKeyInfo of Ed25519 before the 32 bytes of the key (RFC 8410)."""
 
+_PEM_WANTED: Final = "give a PEM file or its text"
 _BEGIN: Final = "-----BEGIN PUBLIC KEY-----"
 _END: Final = "-----END PUBLIC KEY-----"
 _PEM: Final = re.compile(rf"{_BEGIN}([A-Za-z0-9+/=\s]*){_END}")
@@ -200,9 +201,10 @@ class SigningKey:
                 "passphrase-wrong", "the private key does not open with this passphrase", hint="check the passphrase"
             )
         if private is None:
-            raise SigningError(
-                "key-unreadable", "this is not a private key in PEM form", hint="give a PEM file or its text"
-            )
+            what = kind_of_foreign_key(data)
+            message = f"this is {what}" if what else "this is not a private key in PEM form"
+            hint = "rye needs an Ed25519 key in PEM (PKCS#8): rye keys generate makes one" if what else _PEM_WANTED
+            raise SigningError("key-unreadable", message, hint=hint)
         if not isinstance(private, Ed25519PrivateKey):
             raise SigningError("key-type", "the private key is not an Ed25519 key", hint="generate an Ed25519 key")
         return cls(private)
@@ -263,6 +265,30 @@ def hide_keys(text: str) -> str:
     for key in reversed(keys):
         text = text[: places[key.start()]] + _HIDDEN + text[places[key.end() - 1] + 1 :]
     return text
+
+
+_FOREIGN: Final = (
+    (rb"-----BEGIN OPENSSH PRIVATE KEY", "an OpenSSH private key"),
+    (rb"-----BEGIN PGP PRIVATE", "a private key of OpenPGP"),
+    (rb"-----BEGIN PGP", "a key of OpenPGP"),
+    (rb"-----BEGIN CERTIFICATE", "a certificate"),
+    (rb"-----BEGIN [A-Z ]*PRIVATE KEY", "a private key"),
+    (rb"untrusted comment: [^\n]*(?:secret|encrypted)", "a secret key of minisign or signify"),
+    (rb"untrusted comment:", "a public key of minisign or signify"),
+    (rb"(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-\S+|sk-\S+@openssh\.com) AAAA", "an SSH public key"),
+    (rb"(?!#)\S+ (?:\S+ )?(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-\S+|sk-\S+) AAAA", "a file of allowed signers of SSH"),
+)
+"""How a file begins → what it is, where it is a key that rye has no use for."""
+
+
+def kind_of_foreign_key(data: bytes) -> str:
+    """Return what a file is that holds a key of another program; empty if it is not known as one.
+
+    >>> kind_of_foreign_key(b"ssh-ed25519 AAAAC3 ann")
+    'an SSH public key'
+    """
+    start = data.lstrip()[:400]
+    return next((what for pattern, what in _FOREIGN if re.match(pattern, start)), "")
 
 
 def refuse_key_text(text: str) -> None:

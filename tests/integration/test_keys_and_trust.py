@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rye.trust.keys import SigningKey
 from tests.support.signed import EVE
@@ -324,3 +326,30 @@ def test_attack_a_link_in_the_place_of_an_export(shop: Workshop, tmp_path: Path,
     assert (done.status, "is a link" in done.err) == (2, True)
     assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["precious"]
     assert shop.run("keys", "export", *words, "-o", "sub/fresh").status == 0
+
+
+FOREIGN = {
+    "an SSH public key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKvODoOC8zyvHnRi+wYXoW8qzcugqwMTrqPuTzOYbm3Y ann\n",
+    "a file of allowed signers of SSH": 'ann@x.org namespaces="git" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKvODoOC8z\n',
+    "a public key of minisign or signify": "untrusted comment: minisign public key ABC\nRWQf6LRCGA9i53mlYecO4I\n",
+    "a key of OpenPGP": "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEY\n-----END PGP PUBLIC KEY BLOCK-----\n",
+    "a certificate": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_key_of_another_program_is_named_as_what_it_is(what: str, shop: Workshop, tmp_path: Path) -> None:
+    """Nothing is trusted, and the error says what rye needs."""
+    path = tmp_path / "theirs.pub"
+    path.write_text(FOREIGN[what], encoding="ascii")
+    done = shop.run("trust", "add", str(path), "--yes")
+    assert (done.status, f"is {what}" in done.err, "rye keys export" in done.err) == (2, True, True)
+    assert not (Path(shop.env["HOME"]) / ".ai").exists()
+
+
+def test_an_openssh_private_key_is_named_and_not_shown(shop: Workshop) -> None:
+    """In the variable and in a file."""
+    private = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+    done = shop.run("sign", "--all", RYE_SIGNING_KEY=private)
+    assert (done.status, "this is an OpenSSH private key" in done.err) == (2, True)
+    assert private.splitlines()[1] not in done.err

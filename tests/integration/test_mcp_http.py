@@ -323,11 +323,23 @@ def test_a_large_request_is_refused(open_service: Service) -> None:
     assert open_service.post({"x": "y" * 1_100_000})[0] == 413
 
 
-def test_a_client_that_accepts_json_alone_gets_json(sim: SpaceSim) -> None:
-    """Each request is answered by one body; a client that accepts events gets these."""
-    with service(sim) as server:
-        status, body = server.post(Accept="application/json")
-        assert (status, json.loads(body)["result"]["serverInfo"]["name"]) == (200, "rye")
-        assert server.post() == (200, "")
-        listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
-        assert server.post(listing, Accept="text/plain")[0] in {400, 406}
+@pytest.mark.parametrize(
+    ("accept", "status", "is_json"),
+    [
+        ("application/json, text/event-stream", 200, False),
+        ("application/json", 200, True),
+        ("application/*", 200, True),
+        ("text/event-stream", 200, False),
+        ("*/*", 200, False),
+        ("", 200, False),
+        ("text/html", 406, True),
+    ],
+)
+def test_a_client_gets_the_form_that_it_accepts(
+    open_service: Service, accept: str, status: int, *, is_json: bool
+) -> None:
+    """One JSON body, or a stream of events; what accepts neither is refused."""
+    found, body = open_service.post(Accept=accept)
+    assert (found, bool(body)) == (status, is_json)
+    if is_json and status == 200:
+        assert json.loads(body)["result"]["serverInfo"]["name"] == "rye"

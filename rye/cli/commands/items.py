@@ -82,14 +82,21 @@ def help_command(topic: str | None) -> int:
         else:
             lines = render_item(registry.get(f"knowledge:rye/{topic}", "system"), terminal)
     show_paged(lines, terminal)
+    if _command(topic or ""):
+        note(f"rye {topic} --help lists the options of the command")
     return 0
+
+
+def _command(name: str) -> tuple[click.Context, click.Command] | None:
+    context = click.get_current_context().find_root()
+    command = context.command.get_command(context, name) if isinstance(context.command, click.Group) else None
+    return (context, command) if command else None
 
 
 def _show_help_of(name: str) -> None:
     """Show the help of a command, and end; return if there is none of this name."""
-    context = click.get_current_context().find_root()
-    if isinstance(context.command, click.Group) and (found := context.command.get_command(context, name)):
-        found.make_context(name, ["--help"], parent=context)
+    if found := _command(name):
+        found[1].make_context(name, ["--help"], parent=found[0])
 
 
 @command("list", params=params_of("list"))
