@@ -11,6 +11,7 @@ The sources were looked up on 2026-11-25. A source that is not the client's own 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from rye.items.model import ItemType
@@ -253,6 +254,12 @@ skills                     skill         agents    p   agentskills.io/specificat
 def _folders(where: str) -> tuple[ClientFolder, ...]:
     return tuple(ClientFolder(place, form, client) for place, form, client, found, _ in _FOLDERS if where in found)
 
+
+PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
+    form: tuple(dict.fromkeys(place.rpartition("/")[2].lstrip(".") for place, kind, *_ in _FOLDERS if kind == form))
+    for form in _ENDINGS
+}
+"""Format of files that are no skills → the folders with which their ids begin, as in ``commands/deploy``."""
 
 FIXED_FILES: Final = ClientFolder("", "instructions", "agents", depth=2)
 

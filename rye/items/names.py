@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from rye.items.clients import FORMATS, SKILL_FILE
+from rye.items.clients import FORMATS, PREFIXES, SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS
 
 SKILL_SCHEME: Final = "skill://"
 
+_SPACES: Final = frozenset({"project", "user", "system"})
 _TYPES: Final = tuple(map(str, ItemType))
 _SUFFIXES: Final = frozenset().union(*EXTENSIONS.values())
-_QUOTES: Final = "`'()[]<>"
+_QUOTES: Final = "`'\"()[]<>"
 _ENDS: Final = f".,;:!?{_QUOTES}"
 _LINE: Final = re.compile(r":\d+(?::\d+|-\d+)?\Z")
 _FOLDER: Final = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(TYPE_OF_FOLDER)})/(?P<id>\S+)")
@@ -46,7 +47,7 @@ def spellings(text: str) -> Iterator[Spelling]:
     """
     read = text.strip()
     if of_format := named_by_format(read):
-        yield of_format
+        yield from of_format
         return
     name = read.lstrip(_QUOTES).rstrip(_ENDS).removeprefix("@")
     head = name.partition("#")[0]
@@ -61,20 +62,27 @@ def spellings(text: str) -> Iterator[Spelling]:
             yield Spelling(f"{TYPE_OF_FOLDER[folder['folder']]}:{folder['id']}", extension)
 
 
-def named_by_format(text: str) -> Spelling | None:
-    """Return the directive that ``skill:NAME``, ``command:NAME`` and so on, or the address of a skill, means, if any.
+def named_by_format(text: str) -> tuple[Spelling, ...]:
+    """Return the directives that ``skill:NAME``, ``command:NAME`` and so on, or the address of a skill, may mean.
 
     The id of a command or rule begins with its folder, as in ``commands/deploy``; the name that is written need not.
+    Nothing in such a name is a pattern.
+
+    Returns:
+        Nothing for a text that is no such name.
     """
-    kind, _, rest = text.partition(":")
     if not text.startswith(SKILL_SCHEME):
-        form = kind.casefold()
-        return Spelling(f"{ItemType.DIRECTIVE}:{rest}", format=form) if rest and form in FORMATS else None
+        kind, _, rest = text.partition(":")
+        form = kind.lower()
+        ids = [rest, *(f"{folder}/{rest}" for folder in PREFIXES.get(form, ()))] if rest and form in FORMATS else ()
+        return tuple(Spelling(f"{ItemType.DIRECTIVE}:{item_id}", format=form) for item_id in ids)
     space, *parts = [unquote(part) for part in text.removeprefix(SKILL_SCHEME).split("/")]
     source = f"{space}:{parts.pop(0)}" if space == "system" and parts else space
     if parts[-1:] == [SKILL_FILE]:
         parts.pop()
-    return Spelling(f"{ItemType.DIRECTIVE}:{'/'.join(parts)}", source=source) if parts else None  # any directive is one
+    if space not in _SPACES or not all(parts):
+        return ()
+    return (Spelling(f"{ItemType.DIRECTIVE}:{'/'.join(parts)}", source=source),) if parts else ()
 
 
 def _is_reference(text: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from rye.mcp.server import App
 from rye.mcp.startup import end_soon
@@ -21,15 +22,20 @@ MAX_BODY = 1_048_576
 MAX_SESSIONS = 250
 """Sessions of clients of the protocol of 2025."""
 
+PLAIN_SESSIONS = 50
+"""Of these, sessions of clients that accept JSON alone."""
+
 SESSION_SECONDS = 300
 """A session in which nothing was asked for so long ends."""
 
 PATH = "/mcp"
 """The path at which the server answers."""
 
-_EVENTS = (b"text/event-stream", b"text/*", b"*/*")
-_JSON = (b"application/json", b"application/*")
-"""Values of ``Accept`` with which a client takes a stream of events, and JSON."""
+_EVENTS = frozenset({b"text/event-stream", b"text/*", b"*/*"})
+_JSON = frozenset({b"application/json", b"application/*"})
+"""Media types with which a client takes a stream of events, and JSON."""
+
+_SESSION = b"mcp-session-id"
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,19 +64,54 @@ async def serve_http(app: App, http: Http) -> None:
     )
 
 
+class _BothForms:
+    """Answers with events, and a client that accepts JSON alone with JSON; a session stays in the form it began with.
+
+    Args:
+        events, plain: The applications for each.
+    """
+
+    def __init__(self, events: Starlette, plain: Starlette) -> None:
+        self._events, self._plain = events, plain
+        self._plain_sessions: deque[bytes] = deque(maxlen=PLAIN_SESSIONS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        headers = [(name, value) for name, value in scope["headers"] if name != b"accept"]
+        accepted = _forms(value for name, value in scope["headers"] if name == b"accept")
+        session = dict(headers).get(_SESSION)
+        is_plain = session in self._plain_sessions if session else not accepted & _EVENTS and bool(accepted & _JSON)
+        if accepted & (_EVENTS | _JSON):  # the SDK wants both forms by their names
+            scope = {**scope, "headers": [*headers, (b"accept", b"application/json, text/event-stream")]}
+
+        async def note(message: Message) -> None:
+            if message["type"] == "http.response.start" and not session:
+                self._plain_sessions += [value for name, value in message["headers"] if name == _SESSION]
+            await send(message)
+
+        await (self._plain(scope, receive, note) if is_plain else self._events(scope, receive, send))
+
+
+def _forms(accepts: Iterable[bytes]) -> frozenset[bytes]:
+    """Return the media types that a client accepts; anything if it does not say."""
+    rows = [row.strip().lower().split(b";") for accept in accepts for row in accept.split(b",") if row.strip()]
+    known = frozenset(row[0].strip() for row in rows if b"q=0" not in (part.strip() for part in row[1:]))
+    return known if rows else frozenset({b"*/*"})
+
+
 def _of_both_forms(app: App, http: Http, callers: Callers) -> Asgi:
-    """Return an application that answers with events, and clients that accept JSON alone with JSON."""
+    """Return the application that answers clients in the form that they accept."""
     events, plain = (
         app.server().streamable_http_app(
             streamable_http_path=PATH,
             json_response=json_response,
             host=http.host,
             max_request_body_size=MAX_BODY,
-            max_sessions=MAX_SESSIONS,
+            max_sessions=sessions,
             session_idle_timeout=SESSION_SECONDS,
             transport_security=TransportSecuritySettings(allowed_hosts=callers.hosts, allowed_origins=callers.origins),
         )
-        for json_response in (False, True)
+        for json_response, sessions in ((False, MAX_SESSIONS - PLAIN_SESSIONS), (True, PLAIN_SESSIONS))
     )
 
     @asynccontextmanager
@@ -78,13 +119,4 @@ def _of_both_forms(app: App, http: Http, callers: Callers) -> Asgi:
         async with events.router.lifespan_context(events), plain.router.lifespan_context(plain):
             yield
 
-    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        accepted = b",".join(value for name, value in scope["headers"] if name == b"accept") or b"*/*"
-        takes_events, takes_json = (any(form in accepted for form in forms) for forms in (_EVENTS, _JSON))
-        if takes_events or takes_json:  # the SDK wants both forms by their names
-            others = [(name, value) for name, value in scope["headers"] if name != b"accept"]
-            scope = {**scope, "headers": [*others, (b"accept", b"application/json, text/event-stream")]}
-        is_plain = scope["method"] == "POST" and takes_json and not takes_events
-        await (plain if is_plain else events)(scope, receive, send)
-
-    return Starlette(routes=[Mount("/", app=choose)], lifespan=life)
+    return Starlette(routes=[Mount("/", app=_BothForms(events, plain))], lifespan=life)

@@ -91,7 +91,7 @@ def _as_meant(parameter: Parameter, value: Any) -> Any:
             value = read if isinstance(read, kinds) else value
         elif parameter.choices:
             return next((choice for choice in parameter.choices if choice == text.casefold()), value)
-    if value in ({}, []):
+    if value in ({}, []) and not parameter.required:
         return None
     if parameter.parts is not None and isinstance(value, Mapping):
         parts = parameters_of(parameter.parts)

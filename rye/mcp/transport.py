@@ -81,7 +81,7 @@ class Unanswered:
     """The requests that were read and not answered yet."""
 
     def __init__(self) -> None:
-        self._ids = set[types.RequestId]()
+        self._ids = set[str]()
         self._none = anyio.Event()
         self._none.set()
 
@@ -89,9 +89,11 @@ class Unanswered:
         """Note a request; also that a request was cancelled, which gets no answer."""
         match message.message:
             case types.JSONRPCRequest(id=request_id):
-                self._ids.add(request_id)
+                self._ids.add(str(request_id))
                 self._none = anyio.Event()
-            case types.JSONRPCNotification(method="notifications/cancelled", params={"requestId": request_id}):
+            case types.JSONRPCNotification(
+                method="notifications/cancelled", params={"requestId": str() | int() as request_id}
+            ):
                 self._forget(request_id)
 
     def answered(self, message: SessionMessage) -> None:
@@ -99,8 +101,8 @@ class Unanswered:
         if isinstance(message.message, types.JSONRPCResponse | types.JSONRPCError):
             self._forget(message.message.id)
 
-    def _forget(self, request_id: Any) -> None:
-        self._ids.discard(request_id)
+    def _forget(self, request_id: object) -> None:
+        self._ids.discard(str(request_id))  # as the SDK takes 7 and "7" for one
         if not self._ids:
             self._none.set()
 

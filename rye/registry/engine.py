@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rye.errors import NotFoundError
+from rye.index.container import SYMPTOMS, DamagedError
 from rye.registry.lookup import find_item, why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes
@@ -111,12 +112,23 @@ class LocalEngine:
 
     def search(self, request: Request) -> SearchResponse:
         """Answer a search."""
-        return self._answer(request.space, lambda state: LocalSearch(request, self._context(state, request)).run())
+        return self._answer(request.space, partial(self._searched, request))
 
     def pages(self, request: Request) -> Pages:
         """Yield the pages of a search, all from one state of the items."""
-        with self.single_scan():
-            yield from in_pages(request, self.search, _PAGE)
+        state = self.ask(lambda now: now)
+        yield from in_pages(request, partial(self._page, state), _PAGE)
+
+    def _page(self, state: State, request: Request) -> SearchResponse:
+        """Answer a search from a state, or where that turns out to be damaged, from one that is rebuilt."""
+        work = partial(self._searched, request)
+        try:
+            return self._answered(state, request.space, work, time.perf_counter())
+        except (DamagedError, *SYMPTOMS):
+            return self._answer(request.space, work)
+
+    def _searched(self, request: Request, state: State) -> SearchResponse:
+        return LocalSearch(request, self._context(state, request)).run()
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Answer a search for sections."""
@@ -210,14 +222,14 @@ class LocalEngine:
     def _answer(self, space: str, work: Callable[[State], A]) -> A:
         """Return a response with the warnings of the state that it is of, and how long it took."""
         began = time.perf_counter()
+        return self.ask(lambda state: self._answered(state, space, work, began))
 
-        def answered(state: State) -> A:
-            response: A = work(state)
-            warnings = (*state.warnings, *response.warnings, *state.empty(space))
-            took = time.perf_counter() - began
-            return replace(response, warnings=warnings, stale=state.stale(space), took_ms=round(took * 1e3, 3))
-
-        return self.ask(answered)
+    @staticmethod
+    def _answered(state: State, space: str, work: Callable[[State], A], began: float) -> A:
+        response: A = work(state)
+        warnings = (*state.warnings, *response.warnings, *state.empty(space))
+        took = time.perf_counter() - began
+        return replace(response, warnings=warnings, stale=state.stale(space), took_ms=round(took * 1e3, 3))
 
     def _context(self, state: State, request: Request) -> SearchContext:
         reader = state.reader(request.space)

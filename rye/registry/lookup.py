@@ -4,14 +4,18 @@ A name is ``type:id``, or an id alone where only one type has it. All questions 
 costs one scan of the spaces, whether it is found or not.
 """
 
+# ruff: noqa: PTH100, PTH117 - links stay as they are, and a text need not be a path
+
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from rye._files import real_path
 from rye._text import composed
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
@@ -20,12 +24,14 @@ from rye.items.clients import SKILL_FILE
 from rye.items.names import Spelling, named_by_format, spellings
 from rye.options.model import check, parameters_of
 from rye.options.search import SpaceOptions
+from rye.spaces.model import Root, is_within
 from rye.spaces.walk import aliased
 
 if TYPE_CHECKING:
     from rye.search.explain import Explainer, Why
     from rye.search.request import Request
 
+_SEARCH = "rye search finds items by what they say"
 _NAMED = 3
 """How many similar names an error suggests."""
 _SIMILARITY = 0.6
@@ -58,48 +64,71 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         if error.code not in ("bad-type", "item-not-found") or "elsewhere" in error.details:
             raise
         problem: ArgumentError | NotFoundError = error
-    of_format = named_by_format(name.strip())
-    for spelling in (*spellings(name), *_at_path(reader, name), *_aliased(reader, name)):
+    name, elsewhere = name.strip(), dict[str, str]()
+    of_format, place = named_by_format(name), path_on_disk(name)
+    others = (*spellings(name), *_below_roots(reader, name), *_aliased(reader, name))
+    for spelling in _at_place(reader, place) if place else (Spelling(name), *others):
         try:
             found = _find(reader, spelling.name, space)
         except (ArgumentError, NotFoundError) as failed:
             if failed.code == "ambiguous-item":
                 raise
-            problem = failed if spelling == of_format else problem
+            problem = failed if spelling in of_format[:1] else problem
             continue
         if documents := [each for each in found if _fits(*each, spelling)]:
             return documents
-        if spelling == of_format:
-            message, elsewhere = f"there is no {name}", list(dict.fromkeys(part.root.source for part, _ in found))
-            hint = f"{spelling.name} is in {', '.join(elsewhere)}"
-            problem = NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
-    if last := _by_last_part(reader, of_format.name if of_format else name):
-        found = _find(reader, last, space)
-        if documents := [each for each in found if of_format is None or _fits(*each, of_format)]:
-            return documents
+        elsewhere |= {part.root.source: spelling.name for part, _ in found} if spelling in of_format else {}
+    if place:
+        raise NotFoundError("item-not-found", f"there is no item at {place}", hint=_SEARCH)
+    if elsewhere:
+        hint = "; ".join(f"{other} is in {source}" for source, other in elsewhere.items())
+        raise NotFoundError("item-not-found", f"there is no {name}", hint=hint, elsewhere=list(elsewhere))
+    if not of_format and (last := _by_last_part(reader, name)):
+        return _find(reader, last, space)
     raise problem
 
 
+def path_on_disk(text: str) -> str:
+    """Return the absolute path that a text is, or that it leads to from here if there is something; else nothing."""
+    if "\0" in text or not ("/" in text or os.sep in text or "." in text):
+        return ""
+    path = os.path.expanduser(text)
+    return os.path.abspath(path) if os.path.isabs(path) or os.path.lexists(path) else ""
+
+
 def _fits(part: Part, local: int, spelling: Spelling) -> bool:
-    """Return whether the file of an item has the extension, and lies in the place, that a name demands."""
-    root = part.root
-    path = part.segment.paths[local]
+    """Return whether the file of an item has the extension and format, and lies in the place, that a name demands."""
+    root, path = part.root, part.segment.paths[local]
     places = ("", root.source, ":".join(filter(None, (root.space, root.bundle))))
     is_such = spelling.format in ("", root.describe(path)[0])
     return is_such and spelling.source in places and path.casefold().endswith(spelling.suffix)
 
 
-def _at_path(reader: Reader, text: str) -> Iterator[Spelling]:
-    """Yield the item of the file, or of the skill's folder, that a path leads to, by any of the last parts of it."""
+def _at_place(reader: Reader, place: str) -> Iterator[Spelling]:
+    """Yield the item of the file, or of the skill's folder, at an absolute path."""
+    for root, _ in reader.snapshots:
+        bases = {os.path.abspath(root.path): place, real_path(root.path): real_path(place)}
+        for base, path in bases.items():
+            if is_within(path, base) and path != base:
+                yield from _of_file(root, Path(path).relative_to(base).as_posix())
+
+
+def _below_roots(reader: Reader, text: str) -> Iterator[Spelling]:
+    """Yield the item whose path a relative one is the end of, as it stands in an answer about another folder."""
     parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
-    for root, _ in reader.snapshots if len(parts) > 1 and "://" not in text else ():
+    if len(parts) < 2 or ".." in parts or "://" in text:
+        return
+    for root, _ in reader.snapshots:
         base = root.path.as_posix()
         for at in range(len(parts)):
-            if at and not base.endswith("/" + "/".join(parts[:at])):
-                continue
-            rel = "/".join(parts[at:])
-            if file := root.find(rel) or (root.has_skills and root.find(f"{rel}/{SKILL_FILE}")) or None:
-                yield Spelling(f"{file.item_type}:{file.item_id}", PurePosixPath(file.rel_path).suffix, root.source)
+            if not at or base.endswith("/" + "/".join(parts[:at])):
+                yield from _of_file(root, "/".join(parts[at:]))
+
+
+def _of_file(root: Root, rel: str) -> Iterator[Spelling]:
+    """Yield the item that a path below a root stands for."""
+    if file := root.find(rel) or (root.find(f"{rel}/{SKILL_FILE}") if root.has_skills else None):
+        yield Spelling(f"{file.item_type}:{file.item_id}", PurePosixPath(file.rel_path).suffix, root.source)
 
 
 def _aliased(reader: Reader, name: str) -> Iterator[Spelling]:
@@ -173,7 +202,7 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
                     "item-not-found", message, hint="rye verify lists what cannot be read", elsewhere=()
                 )
     near = nearest_names(item_id, reader.all_keys(), item_type)
-    hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
+    hint = f"did you mean {' or '.join(near)}?" if near else _SEARCH
     raise NotFoundError("item-not-found", f"there is no {item_type or 'item'} {item_id!r}", hint=hint, nearest=near)
 
 

@@ -12,21 +12,23 @@ from rye.errors import ArgumentError, ItemError, NotFoundError, QueryError, RyeE
 from rye.index.schema import TYPE_NAMES
 from rye.query import OPERATORS
 from rye.registry.engine import Engine, Pages
+from rye.registry.reports import LoadedItem
 from rye.search.request import Request, SectionRequest, make_request
 from rye.search.results import SearchResponse, SearchWarning, SectionResponse
 from rye.trust.model import Verdict
 
 if TYPE_CHECKING:
     from rye.registry.relations import Relations
-    from rye.registry.reports import LoadedItem
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
+    from rye.search.clauses import Clause
     from rye.search.explain import QueryReading, Why
 
 T = TypeVar("T")
 
-_GUESS = re.compile(r"\bdid you mean [^?]*+\?\s*+")
+_QUOTED = re.compile(r"(['\"])(.+?)\1")
 _WORD = re.compile(r"\w+")
+_NONE = "there is no trusted item of that name"
 _SEES = "rye search finds items by what they say"
 
 
@@ -65,26 +67,28 @@ class TrustedEngine:
         """Answer a search for sections of trusted items."""
         with self._unnamed():
             response = self._engine.sections(request._replace(search=_of_trusted(request.search)))
-            results = tuple(map(self._with_successor, response.results))
-            return replace(response, results=results, warnings=_about_search(response.warnings))
+            results = tuple(map(self._offered, response.results))
+            return replace(response, results=results, warnings=self._warnings(request.search.query, response.warnings))
 
     def read(self, request: Request) -> QueryReading:
         """Return how a query is read among trusted items."""
         with self._unnamed():
             reading = self._engine.read(_of_trusted(request))
-            return replace(reading, warnings=_about_search(reading.warnings))
+            return replace(reading, warnings=self._warnings(request.query, reading.warnings))
 
     def why(self, request: Request, item: str) -> Why:
         """Return why a trusted item is a hit, or why it is not."""
         with self._unnamed():
             self._require(item)
             why = self._engine.why(_of_trusted(request), item)
-            return replace(why, warnings=_about_search(why.warnings))
+            told = " ".join(_texts(why.clauses))
+            clauses = why.clauses if self._knows(request.query, told) else ()
+            return replace(why, clauses=clauses, warnings=self._warnings(request.query, why.warnings))
 
     def load(self, name: str, space: str | None) -> LoadedItem:
         """Return a trusted item."""
         with self._unnamed():
-            return replace(self._with_successor(self._require(name, space)), warnings=())
+            return replace(self._offered(self._require(name, space)), warnings=())
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations between trusted items around one."""
@@ -104,7 +108,7 @@ class TrustedEngine:
         return replace(
             relations,
             relations=tuple(shown),
-            items=tuple(self._with_successor(each) for each in relations.items if each.ref in named),
+            items=tuple(self._offered(each) for each in relations.items if each.ref in named),
             total=len(among),
             truncated=relations.truncated or len(among) > limit,
             warnings=(),
@@ -130,48 +134,75 @@ class TrustedEngine:
         return self._engine.single_scan()
 
     def _require(self, name: str, space: str | None = None) -> LoadedItem:
-        """Return an item if it is trusted.
+        """Return an item if it is trusted, else the first of its copies that is.
 
         Raises:
             ItemError: ``not-trusted``.
+            NotFoundError, ArgumentError: There is none, or several trusted ones are meant.
         """
-        loaded = self._engine.load(name, space)
-        if loaded.signature.verdict != Verdict.TRUSTED:
-            raise ItemError("not-trusted", "the item is not trusted")
-        return loaded
+        try:
+            loaded = self._engine.load(name, space)
+        except ArgumentError as error:
+            trusted = list(filter(self._is_offered, error.details.get("candidates", ())))
+            if error.code != "ambiguous-item" or len(trusted) > 1:
+                raise
+            if not trusted:
+                raise NotFoundError("item-not-found", _NONE, hint=_SEES, nearest=[]) from None
+            loaded = self._engine.load(trusted[0], space)
+        if loaded.signature.verdict == Verdict.TRUSTED:
+            return loaded
+        for source in loaded.shadows if space is None else ():
+            if self._is_offered(loaded.ref, source):
+                return self._engine.load(loaded.ref, source)
+        raise ItemError("not-trusted", "the item is not trusted")
 
-    def _is_offered(self, name: str) -> bool:
+    def _is_offered(self, name: str, source: str | None = None) -> bool:
         """Return whether ``type:id`` is trusted; True where there is no such item: the name reveals nothing."""
         kind, _, item_id = name.partition(":")
         if kind not in TYPE_NAMES:
             return True
         try:
-            return self._engine.load(f"{kind}:{item_id}", None).signature.verdict == Verdict.TRUSTED
+            return self._engine.load(f"{kind}:{item_id}", source).signature.verdict == Verdict.TRUSTED
         except NotFoundError:
             return True
         except RyeError:
             return False
 
-    def _with_successor(self, item: T) -> T:
-        """Return an item of an answer without its successor if that is not offered."""
-        kept: T = item if self._is_offered(item.successor) else replace(item, successor="")  # type: ignore[attr-defined, type-var]
-        return kept
+    def _offered(self, item: T) -> T:
+        """Return an item of an answer without the names of a successor and of copies that are not offered."""
+        kind, item_id, successor = (str(getattr(item, name, "")) for name in ("type", "id", "successor"))
+        if isinstance(item, LoadedItem):
+            kind, _, item_id = item.ref.partition(":")
+        changes: dict[str, Any] = {} if self._is_offered(successor) else {"successor": ""}
+        for name in ("shadows", "shadowed_by"):
+            if sources := getattr(item, name, ()):
+                changes[name] = tuple(each for each in sources if self._is_offered(f"{kind}:{item_id}", each))
+        offered: T = replace(item, **changes)  # type: ignore[type-var]
+        return offered
 
     def _searched(self, response: SearchResponse) -> SearchResponse:
+        query, suggestion = response.query, response.did_you_mean
         return replace(
             response,
-            results=tuple(map(self._with_successor, response.results)),
-            warnings=_about_search(response.warnings),
-            did_you_mean=self._suggestion(response.query, response.did_you_mean),
+            results=tuple(map(self._offered, response.results)),
+            warnings=self._warnings(query, response.warnings),
+            did_you_mean=suggestion if self._knows(query, suggestion) else "",
         )
 
-    def _suggestion(self, query: str, suggestion: str) -> str:
-        """Return a suggested query, or nothing where a word of it is in no trusted item."""
+    def _warnings(self, query: str, warnings: Iterable[str]) -> tuple[str, ...]:
+        """Return the warnings about a search itself, which name no item and no word that only other items have."""
+        about = [text for text in warnings if isinstance(text, SearchWarning)]
+        return tuple(
+            text for text in about if self._knows(query, " ".join(match[2] for match in _QUOTED.finditer(text)))
+        )
+
+    def _knows(self, query: str, text: str) -> bool:
+        """Return whether every word of a text is in a query or in a trusted item."""
         known = {word.casefold() for word in _WORD.findall(query)}
-        new = {word for word in _WORD.findall(suggestion) if word not in OPERATORS and word.casefold() not in known}
+        words = {word for word in _WORD.findall(text) if not word.isdecimal() and word not in OPERATORS}
         options = {"filters": {"is": "trusted"}, "limit": 1, "relax": False}
-        matches = (self._engine.search(make_request(word, options)) for word in sorted(new))
-        return suggestion if all(each.total for each in matches) else ""
+        new = sorted(word for word in words if word.casefold() not in known)
+        return all(self._engine.search(make_request(f'"{word}"', options)).total for word in new)
 
     @contextmanager
     def _unnamed(self) -> Iterator[None]:
@@ -186,7 +217,7 @@ class TrustedEngine:
         if error.code == "item-not-found":
             near = list(filter(self._is_offered, details.get("nearest", ())))
             # without near names the message says in which file or space the item is
-            message = error.message if "nearest" in details else "there is no trusted item of that name"
+            message = error.message if "nearest" in details else _NONE
             hint = f"did you mean {' or '.join(near)}?" if near else _SEES
             return error.but(message=message, hint=hint, details={"nearest": near})
         if "candidates" in details:
@@ -195,13 +226,12 @@ class TrustedEngine:
             return error.but(message=message, hint=hint, details={**details, "candidates": named})
         if isinstance(error, ItemError):
             return error.but(message="the item cannot be used", hint="the user runs: rye verify", details={})
-        known = _own_fields()
-        if known >= set(details.get("nearest", ())):
+        near, known = list(details.get("nearest", ())), _own_fields()
+        if known >= set(near):
             return error
-        changes = {
-            "hint": _GUESS.sub("", error.hint),
-            "details": {**details, "nearest": sorted(known & set(details["nearest"]))},
-        }
+        guess = f"did you mean {' or '.join(near)}? "
+        hint = error.hint.removeprefix(guess) if error.hint.startswith(guess) else ""
+        changes = {"hint": hint, "details": {**details, "nearest": sorted(known & set(near))}}
         return error.but(**changes, **({"suggestion": ""} if isinstance(error, QueryError) else {}))
 
 
@@ -219,9 +249,11 @@ def _of_trusted(request: Request) -> Request:
     return request._replace(filters=filters)
 
 
-def _about_search(warnings: Iterable[str]) -> tuple[str, ...]:
-    """Return the warnings about a search itself: those that can name no item and no file."""
-    return tuple(warning for warning in warnings if isinstance(warning, SearchWarning))
+def _texts(clauses: Iterable[Clause]) -> Iterator[str]:
+    """Yield the texts of clauses, and of those within."""
+    for clause in clauses:
+        yield clause.text
+        yield from _texts(clause.clauses)
 
 
 def _own_fields() -> set[Any]:

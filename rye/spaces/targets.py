@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from rye._files import real_path
 from rye._text import composed
 from rye.errors import ArgumentError, ItemError, RyeError
-from rye.items.clients import SKILL_FILE, SKILLS
+from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
 from rye.items.names import Spelling, named_by_format
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
@@ -79,7 +79,7 @@ def read_targets(
         ArgumentError: ``bad-scope``, ``bad-target`` or ``bad-exclude``.
     """
     given: tuple[object, ...] = texts
-    wrong = [text for text in given if not (isinstance(text, str) and text.strip())]
+    wrong = [text for text in given if not (isinstance(text, str) and text.strip() and "\0" not in text)]
     if wrong:
         message = f"target is {wrong[0]!r}"
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
@@ -94,14 +94,15 @@ def read_targets(
 def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     """Return the target of a text, and add the roots that it alone names to the known ones."""
     path = Path(text)
-    of_format = named_by_format(text)
-    kind, separator, item_id = composed(of_format.name if of_format else text).partition(":")
+    if of_format := named_by_format(text):
+        return _of_names(text, roots, of_format)
+    kind, separator, item_id = composed(text).partition(":")
     if not (separator and kind in TYPE_OF_FOLDER.values()):
         kind, item_id = "", text if "/" in text and "*" in text and not os.path.exists(path) else ""
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
         kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
-        return _of_id(text, roots, kind, item_id, only=of_format)
+        return _of_id(text, roots, kind, item_id)
     if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
@@ -119,29 +120,26 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     )
 
 
-def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str, *, only: Spelling | None = None) -> Target:
-    """Return the target of items whose ids match a pattern.
+def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str) -> Target:
+    """Return the target of the items of a type, empty for any, whose ids match a pattern."""
+    return Target(
+        text,
+        roots,
+        lambda _root, file: kind in ("", file.item_type) and fnmatchcase(file.item_id, pattern),
+        lambda root, rel: root.client is not None or (kind in ("", _type_of(rel)) and _may_match(rel, pattern)),
+    )
 
-    Args:
-        text: As it was written.
-        roots: Where they are.
-        kind: Their type; empty for any.
-        pattern: That of their ids; of commands and the like, whose ids begin with a folder, also that of the ends.
-        only: The format and the space that they have.
-    """
-    form, source = (only.format, only.source) if only else ("", "")
-    patterns = (pattern, f"*/{pattern}") if form not in ("", SKILLS.format) else (pattern,)
+
+def _of_names(text: str, roots: tuple[Root, ...], names: Sequence[Spelling]) -> Target:
+    """Return the target of the items of a format, or at an address, whose names are exactly these."""
+    form, source, known = names[0].format, names[0].source, {composed(name.name) for name in names}
 
     def accepts(root: Root, file: ItemFile) -> bool:
         is_there = source in ("", ":".join(filter(None, (root.space, root.bundle))))
-        is_such = kind in ("", file.item_type) and form in ("", root.describe(file.rel_path)[0])
-        return is_there and is_such and any(fnmatchcase(file.item_id, each) for each in patterns)
+        is_such = form in ("", root.describe(file.rel_path)[0])
+        return is_there and is_such and f"{file.item_type}:{file.item_id}" in known
 
-    def may_cover(root: Root, rel: str) -> bool:
-        may_match = kind in ("", _type_of(rel)) and any(_may_match(rel, each) for each in patterns)
-        return root.client is not None or may_match
-
-    return Target(text, roots, accepts, may_cover)
+    return Target(text, roots, accepts, lambda root, _rel: root.client is not None or not form)
 
 
 def _type_of(rel: str) -> str:
