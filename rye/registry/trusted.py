@@ -81,9 +81,14 @@ class TrustedEngine:
         with self._unnamed():
             self._require(item)
             why = self._engine.why(_of_trusted(request), item)
-            told = " ".join(_texts(why.clauses))
-            clauses = why.clauses if self._knows(request.query, told) else ()
-            return replace(why, clauses=clauses, warnings=self._warnings(request.query, why.warnings))
+            query = request.query
+            reasons = (each for each in why.reasons if self._knows(query, f"{each.clause} {_quoted(each.message)}"))
+            return replace(
+                why,
+                clauses=why.clauses if self._knows(query, " ".join(_texts(why.clauses))) else (),
+                reasons=tuple(reasons),
+                warnings=self._warnings(query, why.warnings),
+            )
 
     def load(self, name: str, space: str | None) -> LoadedItem:
         """Return a trusted item."""
@@ -151,7 +156,7 @@ class TrustedEngine:
             loaded = self._engine.load(trusted[0], space)
         if loaded.signature.verdict == Verdict.TRUSTED:
             return loaded
-        for source in loaded.shadows if space is None else ():
+        for source in loaded.shadows if space in (None, "all") else ():
             if self._is_offered(loaded.ref, source):
                 return self._engine.load(loaded.ref, source)
         raise ItemError("not-trusted", "the item is not trusted")
@@ -192,9 +197,7 @@ class TrustedEngine:
     def _warnings(self, query: str, warnings: Iterable[str]) -> tuple[str, ...]:
         """Return the warnings about a search itself, which name no item and no word that only other items have."""
         about = [text for text in warnings if isinstance(text, SearchWarning)]
-        return tuple(
-            text for text in about if self._knows(query, " ".join(match[2] for match in _QUOTED.finditer(text)))
-        )
+        return tuple(text for text in about if self._knows(query, _quoted(text)))
 
     def _knows(self, query: str, text: str) -> bool:
         """Return whether every word of a text is in a query or in a trusted item."""
@@ -247,6 +250,11 @@ def _of_trusted(request: Request) -> Request:
         raise ArgumentError("bad-filters", "filters has both 'is' and 'verdict'", hint=hint)
     filters: Mapping[str, Any] = {**request.filters, free[0]: "trusted"}
     return request._replace(filters=filters)
+
+
+def _quoted(text: str) -> str:
+    """Return what stands in quotes in a message, which it may have from items."""
+    return " ".join(match[2] for match in _QUOTED.finditer(text))
 
 
 def _texts(clauses: Iterable[Clause]) -> Iterator[str]:

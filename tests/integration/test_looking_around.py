@@ -135,3 +135,9 @@ def test_a_long_list_is_one_state_page_by_page(tmp_path: Path) -> None:
     listed = registry.list_items(offset=1, limit=600)
     assert [hit.id for hit in listed.results][:2] == ["page-0000-more", "page-0001"]
     assert (len(listed.results), listed.limit, listed.next_offset, listed.total) == (600, 600, 601, 1_101)
+    with closing(registry.list_pages()) as one, closing(registry.list_pages()) as other:
+        assert [next(pages).total for pages in (one, other)] == [1_101, 1_101]
+        assert [page.total for page in one] == [1_101] * 2
+        (folder / "page-0000-last.md").write_text("# Last\n", encoding="utf-8")
+        assert registry.search("last").total == 1
+        assert [page.total for page in other] == [1_101] * 2

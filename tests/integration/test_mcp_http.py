@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +332,9 @@ def test_a_large_request_is_refused(open_service: Service) -> None:
         ("text/event-stream", 200, False),
         ("*/*", 200, False),
         ("", 200, False),
+        ("Application/JSON", 200, True),
+        ("application/json, text/event-stream;q=0", 200, True),
+        ("application/jsonp", 406, True),
         ("text/html", 406, True),
     ],
 )
@@ -343,3 +346,26 @@ def test_a_client_gets_the_form_that_it_accepts(
     assert (found, bool(body)) == (status, is_json)
     if is_json and status == 200:
         assert json.loads(body)["result"]["serverInfo"]["name"] == "rye"
+
+
+def test_a_session_goes_on_in_the_form_that_it_began_with(open_service: Service) -> None:
+    """Whatever a later request accepts, and its end is that of the session."""
+    host = {"Host": f"127.0.0.1:{open_service.port}", "Content-Type": "application/json"}
+
+    def ask(method: str, body: object = None, **headers: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", open_service.port, timeout=20)
+        sent = host | {name.replace("_", "-"): value for name, value in headers.items()}
+        with closing(connection):
+            connection.request(method, "/mcp", json.dumps(body) if body else None, sent)
+            response = connection.getresponse()
+            response.read()
+        return response
+
+    session = ask("POST", INITIALIZE, Accept="application/json").getheader("mcp-session-id") or ""
+    assert session
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    for accept in ("application/json", "application/json, text/event-stream", "*/*"):
+        answer = ask("POST", listing, Accept=accept, Mcp_Session_Id=session)
+        assert (answer.status, answer.getheader("content-type")) == (200, "application/json")
+    assert ask("DELETE", Accept="application/json", Mcp_Session_Id=session).status == 200
+    assert ask("POST", listing, Accept="application/json", Mcp_Session_Id=session).status == 404

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -287,6 +288,44 @@ def test_a_server_of_trusted_items_names_no_others(strict: Session) -> None:
     assert "IGNORE" in text_of(strict.call("rye_verify", item="*", limit=1))
     near = strict.refused("rye_load", item="tool:rye/file-system/raed")["nearest"]
     assert near.count("tool:rye/file-system/read") == 1
+
+
+HIDDEN = "---\ntitle: zzsecret\n'zzsecret?qzzsecret': x\n---\n# zzsecretive\n\nblorpify zzsecretword\n"
+SECRETIVE = (
+    *("zzsecre one", "common zzsecre", "title:zzsecre base", "id:zzsecre OR base", "blorpifyy base", "zzsecret?:1"),
+    *("zz*", "zzsecreet~2", "base NOT zzsecre", "zzsecretwrd"),
+)
+
+
+def test_attack_words_of_items_that_are_not_trusted_cannot_be_guessed(tmp_path: Path) -> None:
+    """Not by slips that are corrected, explanations, suggestions of fields, or copies that hide a trusted item."""
+    sim = SpaceSim(tmp_path)
+    sim.write("project", "knowledge/other/one.md", HIDDEN)
+    sim.add("project", "knowledge/ok/base.md", "# Base\n\ncommon words\n")
+    sim.add("user", "tools/dd/x.py", '"""Do x."""\n')
+    sim.write("project", "tools/dd/x.py", '"""Do evil."""\n')
+    for kind in ("directives", "tools"):
+        sim.write("project", f"{kind}/zz/dup{'.md' if kind == 'directives' else '.py'}", '"""zz"""\n')
+    asked: list[tuple[str, dict[str, Any]]] = [
+        *(("rye_search", {"query": query}) for query in SECRETIVE),
+        *(("rye_search", {"query": query, "options": {"why": "knowledge:ok/base"}}) for query in SECRETIVE),
+        *(("rye_sections", {"query": query}) for query in SECRETIVE),
+        ("rye_search", {"query": "", "filters": {"zzsecretfiel": "3"}}),
+        ("rye_search", {"query": "", "options": {"facets": ["zzsecretfiel"]}}),
+    ]
+    with session(sim, only_trusted=True) as strict:
+        for tool, given in asked:
+            result = strict.call(tool, **given)
+            told = json.dumps(result.structured_content) + text_of(result)
+            known = json.dumps(given)
+            for word in ("zzsecret", "blorpify"):
+                assert word in known or not re.search(rf"\b{word}\b", told), (given, told)
+            assert "qzzsecret" not in told
+        assert strict.refused("rye_load", item="dup")["code"] == "item-not-found"
+        loaded = strict.answer("rye_load", item="x")
+        assert (loaded["id"], loaded["space"], loaded.get("shadowed_by")) == ("dd/x", "user", None)
+        (hit,) = strict.answer("rye_search", query="do x", scope="tool", space="user")["results"]
+        assert "shadowed_by" not in hit
 
 
 # hostile items

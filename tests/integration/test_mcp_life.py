@@ -473,3 +473,20 @@ def test_every_request_that_was_read_is_answered_before_the_end(sim: SpaceSim) -
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert {answer["id"] for answer in answers if "result" in answer} == {1, "two", 3}
+
+
+@pytest.mark.parametrize("cancelled", [[], {}, None, 1.5, "3", 3])
+def test_attack_a_cancelled_request_of_any_kind_ends_no_server(sim: SpaceSim, cancelled: object) -> None:
+    """What is no id is ignored; a number and its text are one, as for the SDK; the end is not waited for."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+        {"id": 3, "method": "tools/call", "params": {"name": "rye_search", "arguments": {"query": "read"}}},
+        {"method": "notifications/cancelled", "params": {"requestId": cancelled}},
+        {"id": 4, "method": "ping"},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0"} | message) + "\n" for message in messages)
+    words, env = [sys.executable, *arguments(sim)], environment(sim)
+    done = subprocess.run(words, input=lines.encode(), env=env, capture_output=True, check=True, timeout=30)
+    assert {1, 4} <= {json.loads(line)["id"] for line in done.stdout.splitlines()}

@@ -253,6 +253,8 @@ def said_once(brief: Mapping[str, Any], part: Mapping[str, Any]) -> tuple[str, s
         ({"query": "a AND (b", "options": {"relax": False}}, "unclosed-paren"),
         ({"query": "titel:read"}, "unknown-field"),
         ({"query": 5}, "bad-query"),
+        ({"query": {}}, "bad-query"),
+        ({"query": []}, "bad-query"),
         ({}, "missing-argument"),
         ({"query": "a", "scope": "tols"}, "bad-scope"),
         ({"query": "a", "space": "projct"}, "bad-space"),

@@ -128,3 +128,35 @@ def test_other_words_for_fields_work_or_say_the_right_one(registry: Registry) ->
     with pytest.raises(ArgumentError) as raised:
         registry.list_items("backup")
     assert "rye show backup" in raised.value.hint
+
+
+def test_attack_a_name_is_no_pattern_and_a_path_is_its_file(registry: Registry, tmp_path: Path) -> None:
+    """A folder that is called like a pattern signs itself alone; a path into another space shows no other file."""
+    project, home = tmp_path / "project", tmp_path / "home"
+    for name in ("[a-z]*", "x/pdf"):
+        (project / ".claude/skills" / name).mkdir(parents=True)
+        (project / ".claude/skills" / name / "SKILL.md").write_text(SKILL.format("other"), encoding="utf-8")
+    for name in ("deploy", "sub/deploy", "deploy/deploy"):
+        path = project / ".claude/commands" / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("Deploy it.\n", encoding="utf-8")
+    main(["keys", "generate", "--trust"])
+
+    def signed(name: str) -> list[str]:
+        return sorted(item.id for item in registry.sign(name, dry_run=True).items)
+
+    assert signed("skill://project/%5Ba-z%5D%2A/SKILL.md") == signed("skill:[a-z]*") == ["[a-z]*"]
+    assert signed("command:deploy") == ["commands/deploy"]
+    assert registry.get("command:deploy").item.id == "commands/deploy"
+    for other in ("skill://project/%2A", "skill:*", "command:*"):
+        with pytest.raises(RyeError, match="nothing matches"):
+            registry.sign(other, dry_run=True)
+    for folder, text in ((home, "# Mine\n"), (project, "# Evil\n")):
+        (folder / ".ai/knowledge").mkdir(parents=True, exist_ok=True)
+        (folder / ".ai/knowledge/same.md").write_text(text, encoding="utf-8")
+    registry = Registry(project, user=home, bundles=(), cache_dir=tmp_path / "cache", embedder="none")
+    assert registry.get(str(home / ".ai/knowledge/same.md")).item.title == "Mine"
+    assert registry.get(f"{project}/.ai/knowledge/../../../home/.ai/knowledge/same.md").item.title == "Mine"
+    for place in (tmp_path / "other", "/nonexistent"):
+        with pytest.raises(NotFoundError, match="there is no item at"):
+            registry.get(f"{place}/.ai/knowledge/same.md")
