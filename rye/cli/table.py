@@ -187,7 +187,7 @@ COMMANDS: Mapping[str, _Table] = {
         | _of("project", "bundles", "trust", "audience", "clients", "index")
     ),
     "help": _named(
-        topic=Parameter("Name of a page, such as `query-language`", flags="argument", completes="topic"),
+        topic=_words("Name of a page, such as `query-language`, or of a command", completes="topic"),
     ),
     "list": (
         _named(scope=Parameter("Types and namespaces", "*", flags="argument", words=("directive", "tool", "knowledge")))

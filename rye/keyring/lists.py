@@ -103,7 +103,7 @@ def sign_list(
         confirm: As :data:`Confirm`.
 
     Raises:
-        ArgumentError: ``bad-expiry``; ``nothing-to-sign`` where there is no list to add a signature to.
+        ArgumentError: ``bad-expiry``; ``nothing-to-sign`` where there is no list to add a signature to, or no file.
         SigningError: ``unreadable-items``, ``unlistable``; with ``add``, ``list-differs`` or the fault of the list.
         EnvironmentFault: ``unsafe-owner``, ``project-elsewhere``, ``cannot-write``.
     """
@@ -112,6 +112,9 @@ def sign_list(
     folder, now = list_folder(root) or root.path, system_clock()
     files = _read_all(root, folder)
     data = read_list(folder) or b""
+    if not (files or data):
+        hint = "rye sign signs what lies in the folders of clients; --bundle DIR makes a list of such a folder"
+        raise ArgumentError("nothing-to-sign", f"there is no file to list below {folder}", hint=hint)
     work = _Work(root, folder, data, files, key, trust, now)
     done, content = work.add() if add else work.write(days)
     if dry_run or done.action == "unchanged":
@@ -238,7 +241,8 @@ class _Work:
 def _name(root: Root) -> str:
     """Return the name of a root in its list: ``REPOSITORY/PATH`` of a project's ``.ai``, the bundle, or ``user``."""
     if not (place := list_place(root)):
-        return root.bundle or str(root.space)
+        folder = root.around.absolute().name if root.client else ""
+        return root.bundle or folder or str(root.space)
     top = root.path.absolute().parents[place.count("/")]
     return f"{top.name}/{place}"
 

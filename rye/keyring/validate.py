@@ -26,6 +26,8 @@ _CODING = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*
 _UTF_8 = {b"utf-8", b"utf8", b"utf_8", b"utf-8-sig", b"ascii", b"us-ascii"}
 """The comment by which Python takes a file for text of another encoding, in its first two lines, and what is UTF-8."""
 _PROGRAM = re.compile(rb"#![^\r\n]*python")
+_CONFLICT = [re.compile(mark, re.MULTILINE) for mark in (rb"^<{7} ", rb"^={7}\r?$", rb"^>{7} ")]
+"""The lines that git leaves, in this order, where two branches changed the same text."""
 
 
 def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
@@ -45,6 +47,7 @@ def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
     if has_invisible(item.id):
         invisible = [f"the id has a character that shows nothing: {inline(item.id)}; rename the file"]
     return (
+        *filter(None, [conflict_problem(read.data)]),
         *invisible,
         *filter(None, [encoding_problem(read.suffix, unsigned_bytes(read.data, read.suffix))]),
         *unversioned,
@@ -53,6 +56,18 @@ def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
         *(disagreements(item.declared, read.origin) if own else ()),
         *uncommentable,
     )
+
+
+def conflict_problem(data: bytes) -> str:
+    """Return that a text holds a merge conflict; empty where it does not."""
+    starts, at = list[int](), 0
+    for mark in _CONFLICT:
+        if (found := mark.search(data, at)) is None:
+            return ""
+        starts.append(found.start())
+        at = found.end()
+    line = 1 + data.count(b"\n", 0, starts[0])
+    return f"a merge conflict begins at line {line}: resolve it (an example of one is indented)"
 
 
 def encoding_problem(suffix: str, data: bytes) -> str:

@@ -51,8 +51,8 @@ def size(count: int) -> str:
 
 
 def header(shown: int, total: int, noun: str, facts: str) -> str:
-    """Return the first line of an answer: ``[1 of 42 results -- all]``."""
-    return f"[{shown} of {total} {noun} -- {inline(facts)}]"
+    """Return the first line of an answer: ``[1 of 42 results -- all]``; without facts ``[0 of 0 items]``."""
+    return f"[{shown} of {total} {noun}{f' -- {inline(facts)}' if facts else ''}]"
 
 
 def source_name(space: str, bundle: str, folder: str = "") -> str:

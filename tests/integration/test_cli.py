@@ -192,10 +192,12 @@ def test_signed_items_are_trusted_and_tampering_is_seen(tmp_path: Path) -> None:
 
 
 def test_help_shows_ryes_own_pages_wherever_it_is_called(shop: Workshop) -> None:
-    """The list names each page, a page is its item, and a name that none has is met by the nearest."""
+    """The list names each page, a page is its item, a command has its help; other names are met by the nearest."""
     listed = shop.run("help")
     assert any(line.startswith("query-language  ") for line in listed.out.splitlines())
     assert "# The query language" in shop.run("help", "query-language").out
+    assert shop.run("help", "keys", "rotate").out.startswith("Usage: rye keys rotate [OPTIONS] [NAME]\n")
+    assert "there is no page 'keys rotatte'" in shop.run("help", "keys", "rotatte").err
     found = shop.run("help", "query-langage")
     assert (found.status, found.out) == (1, "")
     assert "did you mean 'query-language'" in found.err

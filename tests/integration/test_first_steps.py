@@ -101,14 +101,16 @@ def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
 
 
 def test_init_ends_with_what_makes_the_signatures_count_for_others(rye: Newcomer) -> None:
-    """Commit, the key and its passphrase, a colleague, CI; nothing of it where nothing was signed."""
+    """Commit, the key and its passphrase, a colleague, CI, in 80 columns; nothing of it where nothing was done."""
     rye.write(**{".claude/skills/pdf/SKILL.md": SKILL})
     said = rye("init", "--yes").partition("\nnext:\n")[2]
     assert "commit" in said
     assert "private_key.pem\n               without a passphrase" in said
-    assert "rye keys export > FILE, they run rye trust add FILE" in said
+    assert "rye keys export > FILE, and runs rye trust add FILE" in said
     assert "rye help ci" in said
+    assert all(len(line) <= 80 for line in said.splitlines() if str(rye.home) not in line)
     assert "next:" not in rye("init", "--yes")
+    assert "set its variable TRUSTED_KEY" in rye("init", "--yes", "--ci", "github", "--rye", SOURCE)
     rye.write(**{".claude/commands/ship.md": "Ship it.\n"})
     rye.env["RYE_KEY_PASSPHRASE"] = "open sesame"  # noqa: S105 - of a test
     assert "rye-policy.yaml still demands the old key" in rye("keys", "rotate", "--sign", "--yes")
@@ -182,6 +184,7 @@ def test_where_there_is_nothing_it_is_said_where_rye_looked(rye: Newcomer, comma
     assert ("AGENTS.md" in said) == (space != "user")
     assert str(rye.home if space == "user" else rye.work) in said
     assert "rye new" in said
+    assert ("[0 of 0 items]\n" in said) == (command == "list" and space != "all")
 
 
 @pytest.mark.parametrize(
@@ -413,3 +416,35 @@ def test_a_repository_of_somebody_else_leads_to_its_trust_as_a_bundle(rye: Newco
     rye("trust", "bundle", bundle, "--fingerprint", fingerprint)
     assert f"fix: rye verify --bundle {bundle}" in rye("verify", bundle, status=1)
     rye("verify", "--bundle", bundle)
+
+
+@pytest.mark.parametrize("command", [("sign", "--all"), ("sign", "--bundle", ".")])
+def test_a_merge_conflict_is_not_signed(rye: Newcomer, command: tuple[str, ...]) -> None:
+    """It is named with its line; an example of one that is indented is signed."""
+    rye("keys", "generate", "--owner", "ann")
+    rye.write(**{".claude/skills/pdf/SKILL.md": f"{SKILL}<<<<<<< ours\nOne.\n=======\nTwo.\n>>>>>>> theirs\n"})
+    before = rye.files()
+    assert "a merge conflict begins at line 7: resolve it" in rye(*command, status=2)
+    assert rye.files() == before
+    rye.write(**{".claude/skills/pdf/SKILL.md": f"{SKILL}    <<<<<<< ours\n    =======\n    >>>>>>> theirs\n=======\n"})
+    assert "1 item signed" in rye(*command)
+
+
+def test_a_list_keeps_its_name_under_a_new_key(rye: Newcomer) -> None:
+    """Also that of skills at the top of a repository, which is a project of its own then."""
+    rye("keys", "generate", "--owner", "ann")
+    rye.write(**{"skills/pdf/SKILL.md": SKILL})
+    rye("sign", "--bundle", ".")
+    assert "list work, number 1" in rye("sign", "--list", "--bundle", ".", "--yes")
+    rotated = rye("keys", "rotate", "--yes")
+    assert ("RYE_KEY_PASSPHRASE protects it" in rotated, "--passphrase" in rotated) == (True, False)
+    assert "list work, number 2" in rye("sign", "--list", "--bundle", ".", "--yes")
+
+
+def test_a_list_of_nothing_is_not_signed(rye: Newcomer) -> None:
+    """A project whose skills lie in the folder of a client has no file in .ai to list."""
+    rye("keys", "generate", "--owner", "ann")
+    rye.write(**{".claude/skills/pdf/SKILL.md": SKILL})
+    before = rye.files()
+    assert "error[nothing-to-sign]: there is no file to list below" in rye("sign", "--list", "--yes", status=2)
+    assert rye.files() == before

@@ -122,7 +122,7 @@ def _finish(setup: Setup, report: SetupReport) -> None:
     show([terminal.style(f"$ rye search {quote(query)} --space project --limit 3", bold=True)])
     response = ask(place, lambda registry: registry.search(query, space="project", limit=3))
     answer(response, render_search, render_notes, as_json=False)
-    if report.done and report.signs:
+    if report.done:
         show(["", *_next_steps(report)])
 
 
@@ -134,13 +134,13 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
 
     key = next((key for key in Keyring(Place().layout()).list() if key.fingerprint == report.key), None)
     yield "next:"
-    yield "  commit       what was written and signed: signatures stand in the files or beside them"
+    yield "  commit       what was written; signatures stand in the files or beside them"
     if key is not None:
         yield f"  your key     {inline(shown_path(key.path))}"
         yield from (
             () if key.encrypted else ["               without a passphrase; rye keys rotate --help says how to set one"]
         )
-    yield "  a colleague  trusts it once: you run rye keys export > FILE, they run rye trust add FILE"
+    yield "  a colleague  gets FILE of rye keys export > FILE, and runs rye trust add FILE"
     has_job = any(Path(each.path).as_posix().endswith(place) for each in report.files for _, place in CI_FILES.values())
     needs = (
         "set its variable TRUSTED_KEY to that file" if has_job else "needs that file too, where no change can reach it"

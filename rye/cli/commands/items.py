@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
@@ -57,7 +58,7 @@ def show_item(item: str, **options: Any) -> int:
 
 
 @command("help", params=params_of("help"))
-def help_command(topic: str | None) -> int:
+def help_command(topic: tuple[str, ...]) -> int:
     """Show the page TOPIC of rye's documentation, or the help of a command; without TOPIC, what each page is about.
 
     The pages are the knowledge items that come with rye. On a terminal they are shown as `rye show` shows an item.
@@ -73,30 +74,38 @@ def help_command(topic: str | None) -> int:
         registry = Registry(own, user=own, bundles=[own], clients=["none"], progress=progress)
         pages = registry.list_items("knowledge.rye.*", space="system")
         names = [hit.id.removeprefix("rye/") for hit in pages.results]
-        if topic is not None and (topic := topic.removeprefix("rye/")) not in names:
+        name = " ".join(topic).removeprefix("rye/")
+        if name and name not in names:
             _show_help_of(topic)
-            hint = f"{guess(topic, names)}rye help lists the pages"
-            raise NothingFound(NotFoundError("no-topic", f"there is no page {topic!r}", hint=hint))
-        if topic is None:
-            lines = render_help(pages, terminal)
+            hint = f"{guess(name, names)}rye help lists the pages"
+            raise NothingFound(NotFoundError("no-topic", f"there is no page {name!r}", hint=hint))
+        if name:
+            lines = render_item(registry.get(f"knowledge:rye/{name}", "system"), terminal)
         else:
-            lines = render_item(registry.get(f"knowledge:rye/{topic}", "system"), terminal)
+            lines = render_help(pages, terminal)
     show_paged(lines, terminal)
-    if _command(topic or ""):
-        note(f"rye {topic} --help lists the options of the command")
+    if _command(topic):
+        note(f"rye {name} --help lists the options of the command")
     return 0
 
 
-def _command(name: str) -> tuple[click.Context, click.Command] | None:
+def _command(names: Sequence[str]) -> tuple[click.Context, click.Command] | None:
+    """Return a command, such as ``keys rotate``, and the context above it; None if there is none of these names."""
     context = click.get_current_context().find_root()
-    command = context.command.get_command(context, name) if isinstance(context.command, click.Group) else None
-    return (context, command) if command else None
+    command = context.command
+    for at, name in enumerate(names):
+        found = command.get_command(context, name) if isinstance(command, click.Group) else None
+        if found is None:
+            return None
+        context = click.Context(command, context, names[at - 1]) if at else context
+        command = found
+    return (context, command) if names else None
 
 
-def _show_help_of(name: str) -> None:
-    """Show the help of a command, and end; return if there is none of this name."""
-    if found := _command(name):
-        found[1].make_context(name, ["--help"], parent=found[0])
+def _show_help_of(names: Sequence[str]) -> None:
+    """Show the help of a command, and end; return if there is none of these names."""
+    if found := _command(names):
+        found[1].make_context(names[-1], ["--help"], parent=found[0])
 
 
 @command("list", params=params_of("list"))

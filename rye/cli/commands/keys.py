@@ -195,7 +195,7 @@ def generate(name: str | None, **options: Any) -> int:
         encrypt=options["encrypt"],
         replace=options["force"],
     )
-    answer(made, partial(render_made, done="made"), as_json=options["as_json"])
+    answer(made, partial(render_made, done="made", protected_by="--passphrase"), as_json=options["as_json"])
     return 0
 
 

@@ -178,7 +178,7 @@ def list_header(first: SearchResponse, most: int | None, terminal: Terminal) -> 
     counts = (", ".join(f"{count} {name}" for name, count in each.values) for each in first.facets.values())
     left = max(first.total - first.offset, 0)
     shown = left if most is None else min(left, most)
-    return terminal.style(header(shown, first.total, "items", "; ".join(map(inline, counts))), bold=True)
+    return terminal.style(header(shown, first.total, "items", "; ".join(map(inline, filter(None, counts)))), bold=True)
 
 
 def column_widths(page: SearchResponse) -> list[int]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rye.keyring.trust_list import TrustedKey, TrustReport
 
 
-def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str]:
-    """Yield what was made or imported, where it is, and how others come to trust it."""
+def render_made(key: KeyFacts, terminal: Terminal, *, done: str, protected_by: str = "") -> Iterator[str]:
+    """Yield what was made or imported, where it is, what would protect it, and how others come to trust it."""
     yield f"{done} key {terminal.style(inline(key.name), bold=True)}"
     yield from _facts(key, terminal)
     if key.trust_file:
@@ -28,14 +28,15 @@ def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str
     elif not key.trusted:
         yield terminal.dim("you do not trust it yet; to trust it: rye trust add " + inline(key.fingerprint))
     if not key.encrypted:
-        yield terminal.dim("whoever can read that file can sign in your name; --passphrase protects it")
+        protection = f"; {protected_by} protects it" if protected_by else ""
+        yield terminal.dim(f"whoever can read that file can sign in your name{protection}")
     name = "" if key.name == "private_key" else f" {inline(key.name)}"
     yield terminal.dim(f"others need its trust file: rye keys export{name} > FILE; they run rye trust add FILE")
 
 
 def render_rotated(rotated: Rotated, terminal: Terminal) -> Iterator[str]:
     """Yield the new key, and what became of the old one."""
-    yield from render_made(rotated.key, terminal, done="made")
+    yield from render_made(rotated.key, terminal, done="made", protected_by="RYE_KEY_PASSPHRASE")
     yield f"revoked      {terminal.style(inline(rotated.old), 'red')}, kept in {inline(rotated.kept)}"
     yield from (f"signed       {plural(count, 'item')} of the {space} space" for space, count in rotated.signed.items())
 

@@ -208,6 +208,7 @@ def test_attack_on_a_cluster_the_list_of_another_project_is_known_by_its_name(sh
     other = SpaceSim(tmp_path / "b", bundles=())
     (other.folder / "project").rename(other.folder / "second")
     other.project = other.folder / "second"
+    other.add("project", SIGNED, "# Signed\n")
     swap(shelf, Shelf(other, shelf.fake).list_items())
     assert "the list is that of 'second/.ai', this is 'project/.ai' [list-name]" in shelf.read()[1]
 
