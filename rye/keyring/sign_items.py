@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -61,8 +61,8 @@ class SignMode(StrEnum):
 class SignedItem(Report):
     """One file that was signed, or would be; ``changed`` is False where it was validly signed already.
 
-    ``code`` is the reason code of how it stood before, judged by the signing key alone; in a bundle that is signed as
-    one, by the bundle's own trust files. It is empty where the signature was valid and of the same format.
+    ``code`` is the reason code of how it stood before, judged by the signing key; in a bundle that is signed as one, by
+    the bundle's own trust files. It is empty where the signature was valid and of the same format.
     """
 
     type: str
@@ -102,11 +102,17 @@ class _Job:
     signer: str = ""
     code: str = ""
 
-    def judge(self, trust: TrustSet) -> None:
-        """Judge the signature that the file has."""
+    def judge(self, *trusts: TrustSet) -> None:
+        """Judge the signature that the file has by some keys, and where it does not count, by others."""
+        states = map(self._state, trusts)
+        first = next(states)
+        self.signer, self.code = next((each for each in states if not each[1]), first) if first[1] else first
+
+    def _state(self, trust: TrustSet) -> tuple[str, str]:
+        """Return who signed, and the reason code; no code where the signature is valid and of today's format."""
         found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
         is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
-        self.signer, self.code = found.signer, "" if is_whole and found.format == EnvelopeFormat.V2 else found.code
+        return found.signer, "" if is_whole and found.format == EnvelopeFormat.V2 else found.code
 
     @property
     def path(self) -> str:
@@ -164,7 +170,8 @@ def sign_targets(
         layout: The spaces, with the audience for which a project's items are signed.
         space: ``project`` or ``user``.
         keyring: Where the key is.
-        key: Its name or file; None takes the environment's, else the default one.
+        key: Its name or file; None takes the environment's, else the default one, and leaves what another key that
+            counts has validly signed as it is.
         mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
         force: Whether to sign again what the key has validly signed.
         expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any. Of a skill that is
@@ -190,17 +197,19 @@ def sign_targets(
     public = secret.public if secret else _public(keyring, key, mode)
     trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
     audience = layout.audience if space == "project" else ""
+    others = (keyring.trust.load().trust,) if key is None and mode is not SignMode.CHECK else ()
     for job in jobs:
-        job.judge(trust)
+        job.judge(trust, *others)
     if expected is not None:
         _check_expected([job for job in jobs if force or job.code], expected)
     fingerprint = str(public.fingerprint) if public else ""
+    kept = () if force else _kept(jobs, fingerprint, others)
     if secret is None:
         rows = [job.row(changed=force or bool(job.code)) for job in jobs]
-        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs)))
+        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept))
     rows = _write(_sign(jobs, secret, audience=audience, force=force), progress)
     doubts = _not_counting(_counted(jobs, progress, "(checking)"), keyring)
-    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *doubts))
+    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *doubts))
 
 
 def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
@@ -358,6 +367,17 @@ def _notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         causes[cause].append(f"{name} (line {found[1]})" if found else name)
     counts = {cause: "1 file" if len(names) == 1 else f"{len(names):,} files" for cause, names in causes.items()}
     return tuple(f"{cause}: {counts[cause]}, {named_files(names)}" for cause, names in causes.items())
+
+
+def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) -> tuple[str, ...]:
+    """Return whose signatures stay, beside those of the key that signs."""
+    counts = Counter(job.signer for job in jobs if not job.code and job.signer != fingerprint)
+    owners = {signer: trust.named(signer)[0].owner for trust in trusts for signer in counts}
+    return tuple(
+        f"left as {owners[signer] or 'their owner'} signed {'it' if count == 1 else f'them: {count:,} items'}, "
+        f"with key {signer[:16]}; --force signs with your key"
+        for signer, count in counts.items()
+    )
 
 
 def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:

@@ -183,3 +183,24 @@ def test_an_audience_is_demanded_by_a_policy_too(sim: SpaceSim, tmp_path: Path) 
     assert (run.status, run.findings) == (1, len(GOOD))
     elsewhere = sim.registry().check(space="system", policy=policy).complete()
     assert "the audience 'acme/ops' is of a project, and no project is verified" in elsewhere.warnings
+
+
+def test_what_others_signed_who_count_is_left_alone(sim: SpaceSim) -> None:
+    """Whatever names it, and what they changed is not; force, or a key that is named, signs it."""
+    sim.trust(EVE, owner="eve")
+    theirs = [sim.add("project", path, ENTRY, EVE) for path in ("knowledge/eve/a.md", "knowledge/eve/b.md")]
+    strange = sim.add("project", "knowledge/pat/c.md", ENTRY, PAT)
+    held = [path.read_bytes() for path in theirs]
+    for targets in (("*",), ("knowledge:eve/a", "knowledge:eve/b", "knowledge:pat/c")):
+        report = sim.registry().sign(*targets)
+        assert [path.read_bytes() for path in theirs] == held
+        said = f"left as eve signed them: 2 items, with key {EVE.public.fingerprint[:16]}; --force signs with your key"
+        assert [each for each in report.warnings if each.startswith("left")] == [said]
+        assert not any(item.changed for item in report.items if item.id.startswith("eve"))
+    assert verdicts(sim)["knowledge:pat/c"] == "trusted"
+    assert str(ANN.public.fingerprint) in strange.read_text(encoding="utf-8")
+    assert {item.id for item in sim.registry().sign("*", check=True).items if item.changed} == {"eve/a", "eve/b"}
+    theirs[0].write_text(theirs[0].read_text(encoding="utf-8") + "\nMore.\n", encoding="utf-8")
+    assert [item.code for item in sim.registry().sign("knowledge:eve/*").items if item.changed] == ["digest"]
+    assert [item.id for item in sim.registry().sign("*", force=True, dry_run=True).items if item.changed] != []
+    assert all(item.changed for item in sim.registry().sign("knowledge:eve/b", key="private_key").items)
