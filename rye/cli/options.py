@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,12 +18,11 @@ from rye.cli.table import COMMANDS, SECTIONS
 from rye.cli.terminal import COLOUR
 from rye.errors import NotFoundError
 from rye.options.model import Parameter, ParameterError, metavar
-from rye.options.search import EMBED_SECONDS
+from rye.registry.where import Where
 from rye.surface.requests import AUTOMATIC
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
-    from rye.spaces.layout import Layout
 
 Answer = TypeVar("Answer")
 HELP_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -98,7 +96,7 @@ def _completed(each: Parameter, ctx: click.Context, _param: click.Parameter, beg
     if each.completes:
         from rye.cli.completion import candidates
 
-        return candidates(each.completes, Place.take(dict(ctx.params)).layout, begun)
+        return candidates(each.completes, take_where(dict(ctx.params)).layout, begun)
     return [str(word) for word in each.choices or each.words if str(word).startswith(begun)]
 
 
@@ -118,70 +116,26 @@ class NothingFound(Exception):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The options that say where items, keys and the index are."""
-
-    project: Path | None = None
-    bundles: tuple[Path, ...] = ()
-    trust: tuple[Path, ...] = ()
-    audience: str | None = None
-    clients: tuple[str, ...] = ()
-    max_staleness: float = 0.0
-    index: str | None = None
-    may_be_remote: bool = False
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> Place:
-        """Take these options out of the options of a command; one with ``--index`` may search a cluster."""
-        found = {name: options.pop(name) for name in cls.__slots__ if name in options}
-        return cls(**found, may_be_remote="index" in found)
-
-    def layout(self) -> Layout:
-        """Return the layout of the spaces, for commands that need no index and therefore do not load the engine."""
-        from rye.spaces.layout import Layout
-
-        return Layout.find(
-            project=self.project,
-            user=None,
-            bundles=None,
-            more=self.bundles,
-            audience=self.audience,
-            clients=self.clients or None,
-        )
-
-    def open(self, progress: IndexProgress | None = None) -> Registry:
-        """Return the registry of these spaces, which reports its progress."""
-        from rye.registry.registry import Registry
-
-        return Registry(
-            self.project,
-            more_bundles=self.bundles,
-            max_staleness=self.max_staleness,
-            trust=self.trust,
-            audience=self.audience,
-            clients=self.clients or None,
-            progress=progress,
-            embed_seconds=EMBED_SECONDS.default,
-            index=self.index,
-            may_choose_index=self.may_be_remote,
-        )
+def take_where(options: dict[str, Any]) -> Where:
+    """Take what says where to look out of the options of a command; one with ``--index`` may search a cluster."""
+    found = {name: options.pop(name) for name in Where.__slots__ if name in options}
+    return Where(**found, may_choose_index="index" in found)
 
 
-def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
+def ask(where: Where, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
     """Open the registry, put one question to it under a progress bar that says ``doing``, and return the answer."""
     with progress_bar(doing) as progress:
-        return question(place.open(progress))
+        return question(where.open(progress))
 
 
-def ask_about_item(place: Place, question: Callable[[Registry], Answer]) -> Answer:
+def ask_about_item(where: Where, question: Callable[[Registry], Answer]) -> Answer:
     """Put a question about one item, as :func:`ask` does.
 
     Raises:
         NothingFound: There is no such item.
     """
     try:
-        return ask(place, question)
+        return ask(where, question)
     except NotFoundError as error:
         raise NothingFound(error) from error
 

@@ -29,13 +29,13 @@ def client_config(client: str, options: Options, *, command: Sequence[str]) -> s
 
 
 def _words(options: Options) -> list[str]:
-    words = []
-    for option, folders in (("--project", options.projects), ("--bundle", options.bundles), ("--trust", options.trust)):
+    where, words = options.where, list[str]()
+    for option, folders in (("--project", options.projects), ("--bundle", where.bundles), ("--trust", where.trust)):
         words += [word for folder in folders for word in (option, str(folder.absolute()))]
-    words += ["--audience", options.audience] if options.audience is not None else []
-    words += [word for client in options.clients for word in ("--client", client)]
-    words += ["--index", options.index] if options.index is not None else []
-    return words + (["--require", "trusted"] if options.only_trusted else [])
+    words += ["--audience", where.audience] if where.audience is not None else []
+    words += [word for client in where.clients for word in ("--client", client)]
+    words += ["--index", where.index] if where.index is not None else []
+    return words + (["--require", "trusted"] if where.only_trusted else [])
 
 
 def _remote(http: Http) -> dict[str, Any]:

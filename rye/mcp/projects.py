@@ -7,13 +7,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.mcp.calls import Call
 from rye.mcp.startup import Options
-from rye.options.search import EMBED_SECONDS
 
 if TYPE_CHECKING:
     from rye.registry.live import Changed
@@ -45,22 +45,8 @@ class Project:
         self._live = Live(self._open, changed)
 
     def _open(self) -> Registry:
-        from rye.registry.registry import Registry
-
-        options = self._options
-        return Registry(
-            self._folder,
-            more_bundles=options.bundles,
-            trust=options.trust,
-            audience=options.audience,
-            clients=options.clients or None,
-            index=options.index,
-            may_choose_index=True,
-            embed_seconds=EMBED_SECONDS.default,
-            progress=self._report,
-            cancelled=self._is_unwanted,
-            only_trusted=options.only_trusted,
-        )
+        where = replace(self._options.where, project=self._folder)
+        return where.open(self._report, self._is_unwanted)
 
     @property
     def registry(self) -> Registry:

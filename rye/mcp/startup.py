@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from rye.errors import EnvironmentFault
+from rye.registry.where import Where
 
 if TYPE_CHECKING:
     from rye.surface.listener import Http
 
 GRACE = 3.0
 """Seconds until the process exits once it should end, even if a thread still waits for a client or a disk."""
+
+
+_AS_CONFIGURED = Where(may_choose_index=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +30,12 @@ class Options:
     Attributes:
         projects: The projects that callers may name, the first for those who name none. Without any, that is the one
             around the working directory, and over stdio callers may name others.
-        bundles: Further bundles of items in system space.
-        trust: Trust files that count as the user's own.
-        audience: The name that signatures on projects' items must have been made for; None takes ``RYE_AUDIENCE``.
-        clients: Of the clients of agents, those whose folders count; empty takes ``RYE_CLIENTS``, else all.
-        index: A registry on a cluster that is searched and loaded from in place of the spaces; None leaves it to the
-            variable and the user's settings.
-        only_trusted: Whether items of any other verdict are left out.
+        where: What is shared by all projects.
         http: Where to listen; None for standard input and output.
     """
 
     projects: tuple[Path, ...] = ()
-    bundles: tuple[Path, ...] = ()
-    trust: tuple[Path, ...] = ()
-    audience: str | None = None
-    clients: tuple[str, ...] = ()
-    index: str | None = None
-    only_trusted: bool = False
+    where: Where = _AS_CONFIGURED
     http: Http | None = None
 
 

@@ -24,6 +24,7 @@ from rye.mcp.arguments import TOOLS
 from rye.mcp.server import App
 from rye.mcp.startup import Options
 from rye.mcp.text import NOTICE
+from rye.registry.where import Where
 from tests.support.spacesim import SpaceSim
 
 __all__ = [
@@ -104,10 +105,11 @@ async def connected(
         sim: The spaces that it searches.
         mode: How the client begins, see :data:`ERAS`.
         client: Further arguments of the client.
-        **options: Fields of :class:`rye.mcp.startup.Options`.
+        **options: Fields of :class:`rye.mcp.startup.Options`, and of its ``where``.
     """
     given = {"projects": (sim.project,), "bundles": tuple(sim.bundles.values())} | options
-    app = App(Options(**given))
+    where = {name: given.pop(name) for name in Where.__slots__ if name in given}
+    app = App(Options(where=Where(**where, may_choose_index=True), **given))
     async with Client(app.server(), mode=mode, **(client or {})) as opened:
         if given["projects"]:
             with suppress(RyeError):  # the first call reports it

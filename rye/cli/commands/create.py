@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import inline, quote
 from rye.cli.commands.keys import find_owner, unlock
-from rye.cli.options import Place, ask, command, params_of, progress_bar, refuse
+from rye.cli.options import ask, command, params_of, progress_bar, refuse, take_where
 from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
+from rye.registry.where import Where
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def init(**options: Any) -> int:
     dry_run, as_json = options["dry_run"], options["as_json"]
     with progress_bar("setting up") as progress:
         setup = Setup(
-            Place.take(options).layout(),
+            take_where(options).layout(),
             signs=options["sign"],
             ci=options["ci"],
             source=options["rye"],
@@ -109,8 +110,8 @@ def _finish(setup: Setup, report: SetupReport) -> None:
         signed = f", {plural(len(report.signs), 'item')} signed with key {report.key[:16]}" if report.signs else ""
         written = sum(each.action != "kept" for each in report.files)
         show([f"done: {plural(written, 'file')} written{signed}", ""])
-    place = Place(project=setup.folder)
-    listed = ask(place, lambda registry: registry.list_items(space="project", limit=1)).results
+    where = Where(project=setup.folder)
+    listed = ask(where, lambda registry: registry.list_items(space="project", limit=1)).results
     if not listed:
         show([
             "There is nothing to search yet. To begin:",
@@ -120,7 +121,7 @@ def _finish(setup: Setup, report: SetupReport) -> None:
         return
     query = listed[0].title or listed[0].name
     show([terminal.style(f"$ rye search {quote(query)} --space project --limit 3", bold=True)])
-    response = ask(place, lambda registry: registry.search(query, space="project", limit=3))
+    response = ask(where, lambda registry: registry.search(query, space="project", limit=3))
     answer(response, render_search, render_notes, as_json=False)
     if report.done:
         show(["", *_next_steps(report)])
@@ -132,7 +133,7 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
     from rye.keyring.private import Keyring
     from rye.registry.setup import CI_FILES
 
-    key = next((key for key in Keyring(Place().layout()).list() if key.fingerprint == report.key), None)
+    key = next((key for key in Keyring(Where().layout()).list() if key.fingerprint == report.key), None)
     yield "next:"
     yield "  commit       what was written; signatures stand in the files or beside them"
     if key is not None:
@@ -158,7 +159,7 @@ def new(kind: str, name: str, **options: Any) -> int:
     """
     from rye.registry.new_files import new_item
 
-    as_json, layout = options.pop("as_json"), Place.take(options).layout()
+    as_json, layout = options.pop("as_json"), take_where(options).layout()
     made = new_item(layout, kind, name, **options)
     answer(made, partial(_written, dry_run=options["dry_run"]), as_json=as_json)
     return 0
@@ -174,7 +175,7 @@ def import_command(source: tuple[Path, ...], **options: Any) -> int:
     """
     from rye.registry.new_files import import_files
 
-    as_json, layout = options.pop("as_json"), Place.take(options).layout()
+    as_json, layout = options.pop("as_json"), take_where(options).layout()
     made = import_files(layout, source, **options)
     answer(made, partial(_written, dry_run=options["dry_run"]), as_json=as_json)
     return 0

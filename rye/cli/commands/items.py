@@ -15,7 +15,6 @@ from rye._resources import items_root
 from rye.cli.commands.search import answer_hits
 from rye.cli.options import (
     NothingFound,
-    Place,
     ask,
     ask_about_item,
     command,
@@ -24,6 +23,7 @@ from rye.cli.options import (
     progress_bar,
     refuse,
     take_form,
+    take_where,
 )
 from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read
 from rye.errors import NotFoundError
@@ -42,8 +42,8 @@ def show_item(item: str, **options: Any) -> int:
     Exit status: 0 shown, 1 there is no such item, 2 error.
     """
     only_one("as_json", "raw")
-    place = Place.take(options)
-    loaded = ask_about_item(place, lambda registry: registry.get(item, options["space"]))
+    where = take_where(options)
+    loaded = ask_about_item(where, lambda registry: registry.get(item, options["space"]))
     if options["raw"]:
         say_raw(loaded.data)
     elif options["as_json"]:
@@ -119,16 +119,16 @@ def list_command(scope: str, **options: Any) -> int:
     form, paths = take_form(options), options.pop("paths")
     if form != "text":
         refuse("paths", because=f"with --format {form}")
-    place = Place.take(options)
+    where = take_where(options)
     options["sort_by"] = _SORTS[options.pop("sort")]
     if form != "text":
-        response = ask(place, lambda registry: registry.list_items(scope, **options))
+        response = ask(where, lambda registry: registry.list_items(scope, **options))
         return answer_hits(response, form, lambda *_: ())
     from rye.cli.render.items import column_widths, list_header, render_list
     from rye.cli.render.search import render_notes
 
     terminal, warnings = Terminal.of(sys.stdout), dict[str, None]()
-    with progress_bar("indexing") as progress, closing(place.open(progress).list_pages(scope, **options)) as pages:
+    with progress_bar("indexing") as progress, closing(where.open(progress).list_pages(scope, **options)) as pages:
         first = page = next(pages)
         progress.clear()
         say(list_header(first, options["limit"], terminal))
@@ -147,8 +147,8 @@ def refs(item: str, **options: Any) -> int:
 
     Exit status: 0 there are relations, 1 none, or no such item, 2 error.
     """
-    place, as_json = Place.take(options), options.pop("as_json")
-    found = ask_about_item(place, lambda registry: registry.refs(item, **options))
+    where, as_json = take_where(options), options.pop("as_json")
+    found = ask_about_item(where, lambda registry: registry.refs(item, **options))
     from rye.cli.render.items import render_refs
 
     answer(found, render_refs, as_json=as_json)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rye._text import inline
-from rye.cli.options import Place, Refusal, command, only_one, params_of, progress_bar, refuse
+from rye.cli.options import Refusal, command, only_one, params_of, progress_bar, refuse, take_where
 from rye.cli.terminal import (
     Terminal,
     answer,
@@ -28,6 +28,7 @@ from rye.cli.terminal import (
     show,
 )
 from rye.errors import NotFoundError, SigningError
+from rye.registry.where import Where
 
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
@@ -76,9 +77,9 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
         target = ("*",)
     if options["space"] != "project":
         refuse("audience", because="with --space user: an audience is of a project's items")
-    place = Place.take(options)
+    where = take_where(options)
     with progress_bar("signing") as progress:
-        return place.open(progress).sign(
+        return where.open(progress).sign(
             *target,
             space=options["space"],
             key=options["key"],
@@ -103,10 +104,10 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
     from rye.keyring.private import Keyring
     from rye.spaces.lists import forget_seen, list_folder
 
-    place = Place.take(options)
-    layout, where = find_root(place.layout(), space=options["space"], bundle=root)
+    where = take_where(options)
+    layout, found = find_root(where.layout(), space=options["space"], bundle=root)
     if options["forget"]:
-        folder = list_folder(where) or where.path
+        folder = list_folder(found) or found.path
         if not options["yes"]:
             hint = "ask the owner of the list whether it was begun anew; then: the same with --yes"
             require_yes(f"Forget the last list that was seen in {inline(str(folder))}?", hint=hint)
@@ -120,9 +121,9 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
             show((), render_list(plan, Terminal.of(sys.stderr), dry_run=True))
             require_yes("Sign this list?", hint="review the files; then: the same with --yes")
 
-    trust = layout.load_trust(place.trust).trust
+    trust = layout.load_trust(where.trust).trust
     done = sign_list(
-        where,
+        found,
         key=key,
         trust=trust,
         days=options["expires"],
@@ -153,7 +154,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     owner, key = options["owner"] or Path(os.path.realpath(root)).name, None
     with progress_bar("signing") as progress:
         if not options["new_key"]:
-            keyring = Keyring(Place.take(options).layout(), passphrase=unlock(progress))
+            keyring = Keyring(take_where(options).layout(), passphrase=unlock(progress))
             key = keyring.signing_key(options["key"], force=options["force"])
             owner = options["owner"] or keyring.owner(key.public) or owner
         return sign_bundle(root, owner=owner, key=key, force=options["force"], progress=progress)
@@ -300,14 +301,14 @@ def rotate(name: str | None, **options: Any) -> int:
     from rye.keyring.key_files import DEFAULT_KEY
     from rye.keyring.private import Keyring
 
-    name, place = name or DEFAULT_KEY, Place()
-    keyring = Keyring(place.layout(), passphrase=ask_passphrase)
+    name, where = name or DEFAULT_KEY, Where()
+    keyring = Keyring(where.layout(), passphrase=ask_passphrase)
     old = keyring.public_key(name).fingerprint
-    targets = _signed_by(old, place) if options["sign"] else {}
+    targets = _signed_by(old, where) if options["sign"] else {}
     if not options["yes"]:
         question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed counts then."
         require_yes(question, hint="--yes rotates it without asking")
-    registry = place.open()
+    registry = where.open()
     for space, paths in targets.items():  # what cannot be signed again is an error before anything is revoked
         registry.sign(*paths, space=space, key=name, force=True, dry_run=True)
     rotated = keyring.rotate(name, reason=options["reason"])
@@ -315,16 +316,16 @@ def rotate(name: str | None, **options: Any) -> int:
         space: len(registry.sign(*paths, space=space, key=name, force=True, passphrase=ask_passphrase).items)
         for space, paths in targets.items()
     }
-    rotated = replace(rotated, signed=signed, warnings=tuple(_policies_naming(rotated.old, place)))
+    rotated = replace(rotated, signed=signed, warnings=tuple(_policies_naming(rotated.old, where)))
     answer(rotated, render_rotated, as_json=options["as_json"])
     return 0
 
 
-def _policies_naming(fingerprint: str, place: Place) -> Iterator[str]:
+def _policies_naming(fingerprint: str, where: Where) -> Iterator[str]:
     """Yield a warning where the project's policy demands a key that is revoked now."""
     from rye.registry.setup import POLICY
 
-    project = place.layout().project
+    project = where.layout().project
     path = project / POLICY if project else None
     if path is None or not path.is_file():
         return
@@ -334,11 +335,11 @@ def _policies_naming(fingerprint: str, place: Place) -> Iterator[str]:
         yield f"{POLICY} still demands the old key {fingerprint[:16]}: put the new one in its place"
 
 
-def _signed_by(fingerprint: str, place: Place) -> dict[str, list[str]]:
+def _signed_by(fingerprint: str, where: Where) -> dict[str, list[str]]:
     """Return the files of the project and the user space that a key signed and that are trusted, by their space."""
     targets: dict[str, list[str]] = {}
     for space in ("project", "user"):
-        report = place.open().verify(space=space)
+        report = where.open().verify(space=space)
         trusted = (item for item in report.items if item.verdict == "trusted" and item.signature.signer == fingerprint)
         if paths := [item.path for item in trusted]:
             targets[space] = paths

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from rye.cli.options import Place, SearchCommand, ask, ask_about_item, given, only_one, params_of, refuse, take_form
+from rye.cli.options import (
+    SearchCommand,
+    ask,
+    ask_about_item,
+    given,
+    only_one,
+    params_of,
+    refuse,
+    take_form,
+    take_where,
+)
 from rye.cli.terminal import Terminal, answer, say_json, show
 from rye.options.search import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
 from rye.surface.requests import arguments_of
@@ -38,7 +48,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
         refuse("explain", "facets", because="with --format ids")
     if form == "jsonl":
         refuse("facets", because="with --format jsonl")
-    place = Place.take(options)
+    where = take_where(options)
     from rye.cli.render.search import render_search
 
     if like is not None:
@@ -46,10 +56,10 @@ def search(query: tuple[str, ...], **options: Any) -> int:
         explain = options["explain"]
         mode = options["mode"] if given("mode") else "keyword"
         arguments = arguments_of(SimilarOptions, options | {"explain": explain or form == "text", "mode": mode})
-        alike = ask_about_item(place, lambda registry: registry.similar(like, **arguments))
+        alike = ask_about_item(where, lambda registry: registry.similar(like, **arguments))
         return answer_hits(alike, form, partial(render_search, shared_words=not explain, paths=paths))
     arguments = arguments_of(SearchOptions, options)
-    response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
+    response = ask(where, lambda registry: registry.search(" ".join(query), **arguments))
     return answer_hits(response, form, partial(render_search, paths=paths))
 
 
@@ -75,9 +85,9 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
     Exit status: 0 something found, 1 nothing, 2 error.
     """
     only_one("as_json", "snippets")
-    place = Place.take(options)
+    where = take_where(options)
     arguments = arguments_of(SectionOptions, options)
-    response = ask(place, lambda registry: registry.sections(" ".join(query), **arguments))
+    response = ask(where, lambda registry: registry.sections(" ".join(query), **arguments))
     from rye.cli.render.search import render_notes, render_sections
 
     render = partial(render_sections, snippets=options["snippets"])
@@ -94,14 +104,14 @@ def why(query: str, item: str | None, **options: Any) -> int:
 
     Exit status: 0 it is a hit, or there are hits, 1 it is not, there are none, or there is no such item, 2 error.
     """
-    place = Place.take(options)
+    where = take_where(options)
     arguments = arguments_of(WhyOptions, options)
     from rye.cli.render.search import render_reading, render_reading_notes, render_why
 
     if item is None:
-        read = ask(place, lambda registry: registry.read_query(query, **arguments))
+        read = ask(where, lambda registry: registry.read_query(query, **arguments))
         answer(read, render_reading, render_reading_notes, as_json=options["as_json"])
         return 0 if read.total else 1
-    found = ask_about_item(place, lambda registry: registry.why(query, item, **arguments))
+    found = ask_about_item(where, lambda registry: registry.why(query, item, **arguments))
     answer(found, render_why, as_json=options["as_json"])
     return 0 if found.found else 1

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,9 +15,10 @@ import click
 
 from rye._process import find_program
 from rye._text import quote
-from rye.cli.options import Place, Refusal, ask, command, params_of, refuse
+from rye.cli.options import Refusal, ask, command, params_of, refuse, take_where
 from rye.cli.terminal import Terminal, confirm, note, say, say_json, show, warning_lines
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.registry.where import Where
 
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
@@ -47,8 +49,8 @@ def index(action: str, **options: Any) -> int:
         refuse(*_OF_PUBLISH, because=f"with {action}")
     elif not options["address"]:
         raise Refusal("the address of the registry is missing", hint="rye index publish opensearch+https://HOST/NAME")
-    place, given = Place.take(options), {name: options[name] for name in _OF_PUBLISH}
-    facts, lines, warnings, status = _publish(place, given) if action == "publish" else _INDEX_ACTIONS[action](place)
+    where, given = take_where(options), {name: options[name] for name in _OF_PUBLISH}
+    facts, lines, warnings, status = _publish(where, given) if action == "publish" else _INDEX_ACTIONS[action](where)
     if options["as_json"]:
         say_json(facts)
     else:
@@ -60,13 +62,13 @@ _Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
 """JSON, lines, warnings and exit status of an action."""
 
 
-def _publish(place: Place, given: dict[str, Any]) -> _Outcome:
+def _publish(where: Where, given: dict[str, Any]) -> _Outcome:
     """Publish; where many items would be removed, ask on a terminal first."""
     from rye.cli.render.index import render_published
 
     address = given.pop("address")
     try:
-        report = ask(place, lambda registry: registry.publish(address, **given), doing="publishing")
+        report = ask(where, lambda registry: registry.publish(address, **given), doing="publishing")
     except ArgumentError as error:
         if error.code != "publish-removes":
             raise
@@ -77,34 +79,34 @@ def _publish(place: Place, given: dict[str, Any]) -> _Outcome:
         if not agreed:
             return {"published": False}, ["nothing was published"], (), 2
         given["yes"] = True
-        report = ask(place, lambda registry: registry.publish(address, **given), doing="publishing")
+        report = ask(where, lambda registry: registry.publish(address, **given), doing="publishing")
     return report.to_dict(), render_published(report), report.warnings, 0
 
 
-def _status(place: Place) -> _Outcome:
+def _status(where: Where) -> _Outcome:
     from rye.cli.render.index import render_status
 
-    spaces = ask(place, lambda registry: registry.status())
+    spaces = ask(where, lambda registry: registry.status())
     lines = render_status(spaces, Terminal.of(sys.stdout))
     warnings = [text for space in spaces for one in space.vectors for text in one.warnings]
     return {"spaces": [space.to_dict() for space in spaces]}, lines, warnings, 0
 
 
-def _rebuild(place: Place) -> _Outcome:
+def _rebuild(where: Where) -> _Outcome:
     from rye.cli.render.index import render_rebuilt
 
-    report = ask(place, lambda registry: _kept(registry.rebuild()))
+    report = ask(where, lambda registry: _kept(registry.rebuild()))
     return report.to_dict(), [render_rebuilt(report)], report.warnings, int(report.stale)
 
 
-def _vectors(place: Place) -> _Outcome:
+def _vectors(where: Where) -> _Outcome:
     from rye.cli.render.index import render_vectors
 
     def made(registry: Registry) -> VectorReport:
         _kept(registry.refresh())
         return registry.embed()
 
-    report = ask(place, made)
+    report = ask(where, made)
     return report.to_dict(), [render_vectors(report)], report.warnings, int(report.missing > 0)
 
 
@@ -122,14 +124,14 @@ def _kept(report: RefreshReport) -> RefreshReport:
     return report
 
 
-def _clear(place: Place) -> _Outcome:
+def _clear(where: Where) -> _Outcome:
     from rye.surface.text import size
 
-    freed = ask(place, lambda registry: registry.clear())
+    freed = ask(where, lambda registry: registry.clear())
     return {"bytes": freed}, [f"cleared {size(freed)}"], (), 0
 
 
-_INDEX_ACTIONS: Mapping[str, Callable[[Place], _Outcome]] = {
+_INDEX_ACTIONS: Mapping[str, Callable[[Where], _Outcome]] = {
     "status": _status,
     "rebuild": _rebuild,
     "vectors": _vectors,
@@ -152,12 +154,7 @@ def mcp(client: str | None, **options: Any) -> int:
         refuse("host", "port", "token_file", "allowed_hosts", because="without --http")
     chosen = import_module("rye.mcp.startup").Options(
         projects=tuple(_folder(folder) for folder in options["projects"]),
-        bundles=options["bundles"],
-        trust=options["trust"],
-        audience=options["audience"],
-        clients=options["clients"],
-        index=options["index"],
-        only_trusted=options["require"] == "trusted",
+        where=replace(take_where(options), only_trusted=options["require"] == "trusted"),
         http=_address(options, _TOKEN) if options["http"] else None,
     )
     if client is not None:
@@ -177,9 +174,9 @@ def serve(**options: Any) -> int:
 
     Exit status: 0 interrupted, 2 error.
     """
-    place, http = Place.take(options), _address(options, _SERVE_TOKEN)
+    where, http = take_where(options), _address(options, _SERVE_TOKEN)
     server = import_module("rye.web.serving")  # as with rye.mcp
-    server.serve(place.open, http, is_opened=options["is_opened"])
+    server.serve(where.open, http, is_opened=options["is_opened"])
     return 0
 
 

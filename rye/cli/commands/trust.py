@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye._text import quote
-from rye.cli.options import Place, params_of
+from rye.cli.options import params_of, take_where
 from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
 def _keyring(options: dict[str, Any]) -> Keyring:
     from rye.keyring.private import Keyring
 
-    place = Place.take(options)
-    return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
+    where = take_where(options)
+    return Keyring(where.layout(), passphrase=ask_passphrase, named=where.trust)
 
 
 def _change(

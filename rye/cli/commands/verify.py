@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye.cli.options import Place, Refusal, command, only_one, params_of, progress_bar, refuse, take_form
+from rye.cli.options import Refusal, command, only_one, params_of, progress_bar, refuse, take_form, take_where
 from rye.cli.terminal import Terminal, note, say
+from rye.registry.where import Where
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
@@ -41,19 +42,19 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
         refuse("form", "as_json", because="with --accept, which writes the findings into the policy")
     if target:
         refuse("exclude", because="with a TARGET: name what is to be verified")
-    place = Place.take(options)
+    where = take_where(options)
     with progress_bar("verifying") as progress:
-        return _answer(_run(place, target, options, progress), options, form, progress)
+        return _answer(_run(where, target, options, progress), options, form, progress)
 
 
-def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
+def _run(where: Where, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
     from rye.verify.run import start_verification
 
     return start_verification(
         target,
-        place.layout(),
+        where.layout(),
         space=options["space"],
-        named_trust=place.trust,
+        named_trust=where.trust,
         without=None if target else [Path(each) for each in options["exclude"]],
         policy=_policy(options),
         require_list=options["require_list"],

@@ -11,15 +11,17 @@ import pytest
 
 from rye.mcp.clients import CLIENTS, client_config
 from rye.mcp.startup import Options
+from rye.registry.where import Where
 from rye.surface.listener import Http
 
 OPTIONS = Options(
     projects=(Path("/a b"), Path("/c")),
-    only_trusted=True,
-    audience="acme",
+    where=Where(
+        only_trusted=True, audience="acme", bundles=(Path("/b"),), clients=("claude",), index="opensearch://x/y"
+    ),
 )
-WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--audience", "acme"]
-WORDS += ["--require", "trusted"]
+WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--bundle", "/b", "--audience", "acme", "--client", "claude"]
+WORDS += ["--index", "opensearch://x/y", "--require", "trusted"]
 
 
 def read(client: str, text: str) -> dict[str, Any]:
