@@ -240,10 +240,6 @@ class LocalEngine:
             lambda: state.trust.trust,
             overrides,
             system_clock(),
-            lambda: self._vectors.can_embed,
-            lambda: self._vectors.meaning(reader),
-            lambda: self._vectors.meaning_for_auto(reader),
-            lambda: self._vectors.meaning(state.everywhere),
-            boosts=state.ranking.boosts,
-            reranker=lambda: self._vectors.reranker,
+            self._vectors,
+            state.ranking.boosts,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -59,17 +60,18 @@ class LocalSearch(MeaningSearch[Docs, SemanticSearch, SemanticScores]):
 
     def can_embed(self) -> bool:
         """Return whether there is an embedder."""
-        return self.context.can_embed()
+        return self.context.embeddings.can_embed
 
     def scored(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
         """Return the scores of the allowed items; None where keywords have to answer."""
-        is_auto = self.request.is_auto
-        return semantic.run(self.context.meaning_at_once if is_auto else self.context.meaning, allowed)
+        embeddings = self.context.embeddings
+        find = embeddings.meaning_for_auto if self.request.is_auto else embeddings.meaning
+        return semantic.run(partial(find, self.reader), allowed)
 
     def ordered_by(self, scores: SemanticScores, matches: Docs, exact: Ints) -> Answer[Docs]:
         """Return hits in the order of their scores, those that a second model compared first."""
         request = self.request
-        if request.sort_by == "score" and (reranker := self.context.reranker()):
+        if request.sort_by == "score" and (reranker := self.context.embeddings.reranker):
             scores = self._reranked(scores, matches, reranker)
         rank, query = self.by_similarity(scores), scores.evaluation.query
         return self.ordered(request.mode.name, query, matches, exact, similar=scores, rank=rank)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rye.embedding.protocol import Embedder, Floats, failed, query_vector
 from rye.errors import UnavailableError
+from rye.index.reader import Reader
 from rye.index.vectors import Vectors
+
+if TYPE_CHECKING:
+    from rye.search.rerank import Reranker
 
 
 class Meaning(NamedTuple):
@@ -53,11 +57,42 @@ class Meaning(NamedTuple):
         return vectors
 
 
-def no_meaning() -> Meaning:
-    """Raise the error of semantic search where there is no model.
+class Embeddings(Protocol):
+    """What makes vectors and keeps them, for whatever items are searched."""
 
-    Raises:
-        UnavailableError: Always.
-    """
-    message = "there are no vectors here"
-    raise UnavailableError("embedder-off", message, hint="search through rye.Registry")
+    @property
+    def can_embed(self) -> bool:
+        """Whether there is an embedder, for mode ``auto``."""
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """What re-ranks hits by meaning; None where no second model is installed."""
+
+    def meaning(self, reader: Reader) -> Meaning:
+        """Return the vectors of a reader's items, after making those that are missing.
+
+        Raises:
+            UnavailableError: The embedder cannot be used.
+            EnvironmentFault: The vectors cannot be written.
+        """
+
+    def meaning_for_auto(self, reader: Reader) -> Meaning:
+        """Return the same for mode ``auto``, which waits for few vectors only.
+
+        Raises:
+            UnavailableError: Too many are missing; or as :meth:`meaning`.
+            EnvironmentFault: As :meth:`meaning`.
+        """
+
+
+class NoEmbeddings:
+    """Stands in where there is no embedder."""
+
+    can_embed = False
+    reranker = None
+
+    def meaning(self, _reader: Reader) -> Meaning:
+        """Raise UnavailableError."""
+        raise UnavailableError("embedder-off", "there are no vectors here", hint="search through rye.Registry")
+
+    meaning_for_auto = meaning

@@ -123,9 +123,9 @@ class SimilarSearch(LocalSearch):
         """Return the scores by meaning; None, with a warning, where shared words have to answer."""
         name = ":".join(self.context.everywhere.key_of(part.base + local))
         try:
-            everywhere = self.context.meaning_everywhere()
+            everywhere = self.context.embeddings.meaning(self.context.everywhere)
             query = everywhere.vectors.direction(part.base + local)
-            meaning = self.context.meaning()
+            meaning = self.context.embeddings.meaning(self.reader)
         except (UnavailableError, EnvironmentFault) as error:
             self._warn(f"{error.message}; {error.hint}" if error.hint else error.message)
             return None
