@@ -67,7 +67,7 @@ def conflict_problem(data: bytes) -> str:
         starts.append(found.start())
         at = found.end()
     line = 1 + data.count(b"\n", 0, starts[0])
-    return f"a merge conflict begins at line {line}: resolve it (an example of one is indented)"
+    return f"a merge conflict begins at line {line}: resolve it, or indent it where it is an example"
 
 
 def encoding_problem(suffix: str, data: bytes) -> str:

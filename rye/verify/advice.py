@@ -67,6 +67,10 @@ _EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "list-change
 """Codes of files whose bytes are not those that were signed: so is what the signer edited, and not yet signed."""
 
 
+_MERGED: Final = _EDITED | {"envelope-elsewhere", "two-envelopes"}
+"""Codes of files that may hold a merge conflict."""
+
+
 class Remedy(NamedTuple):
     """What to do about a finding: the words for everybody, and the command for whoever may sign the list."""
 
@@ -180,6 +184,8 @@ class Adviser:
             return Advice("", "")
         if code in _AS_BUNDLE and item.space == "project" and item.bundle and is_published(item.root):
             return _as_bundle(quote(str(item.root.around)), code)
+        if code in _MERGED and (conflict := _conflict(item)):
+            return Advice("", conflict)  # who may sign what is left is the next question
         is_unsigned = code == "no-envelope"
         key = self._signing_key(item)
         facts = self._facts(item, key)
@@ -279,6 +285,17 @@ def _as_bundle(folder: str, code: str) -> Advice:
         )
     words = f"shows who signed it, and asks; then it counts as a bundle: rye verify --bundle {folder}"
     return Advice(f"rye trust bundle {folder}", words)
+
+
+def _conflict(item: VerifiedItem) -> str:
+    """Return that a file holds a merge conflict; empty if it holds none, or cannot be read."""
+    from rye.keyring.validate import conflict_problem
+    from rye.spaces.signed import read_signed
+
+    try:
+        return conflict_problem(read_signed(item.root, item.file.rel_path)[0])
+    except ItemError:
+        return ""
 
 
 def _why_unsignable(item: VerifiedItem) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from rye.cli import main
 from rye.keyring import key_files
+from rye.trust.keys import SigningKey
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.trust.trust_entry import Revocation
@@ -191,3 +192,15 @@ FAULTY: Mapping[str, tuple[str, str, str]] = {
     "knowledge/demo/note.md": ("---\nversion: one\n---\n", "version 'one'", (FRONT + NOTE).decode()),
 }
 """Path → text that cannot be signed, what is said of it, and the text fixed."""
+
+
+@pytest.mark.parametrize("who", [ANN, EVE], ids=["own", "of others"])
+def test_a_merge_conflict_is_what_is_said_of_a_file_that_holds_one(sim: SpaceSim, rye: Rye, who: SigningKey) -> None:
+    """Whoever signed it: where each branch has its own signature line, and where both changed the text below one."""
+    ours, theirs = (sign(data, who, suffix=".md") for data in (NOTE, NOTE + b"More.\n"))
+    both = b"<<<<<<< HEAD\n%b=======\n%b>>>>>>> theirs\n"
+    for data in (both % (ours, theirs), ours + both % (b"One.\n", b"Two.\n")):
+        sim.write("project", "knowledge/demo/hello.md", data)
+        (found,) = findings(rye)
+        assert (found["fix"], "a merge conflict begins at line" in found["note"]) == ("", True)
+        assert "rye sign" not in found["note"]
