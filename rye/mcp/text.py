@@ -18,14 +18,12 @@ from mcp.shared.exceptions import MCPError
 
 from rye._text import as_word, block, inline
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError
+from rye.surface.hits import view_of
 from rye.surface.text import (
     error_notes,
     header,
-    hybrid_lines,
-    repeated,
+    lifecycle_label,
     search_notes,
-    standing,
-    symbol_lines,
     verdict_text,
     warning_notes,
 )
@@ -170,7 +168,7 @@ def source(item: Mapping[str, Any], key: str = "space") -> str:
 def standing_notes(item: Mapping[str, Any]) -> list[str]:
     """Return what shadows an item, and whether it is superseded and by what."""
     found = [f"shadowed by {', '.join(map(as_word, item['shadowed_by']))}"] if item.get("shadowed_by") else []
-    return [*found, *filter(None, [standing(item["states"], as_word(item["successor"]))])]
+    return [*found, *filter(None, [lifecycle_label(item["states"], as_word(item["successor"]))])]
 
 
 def search_text(answer: Mapping[str, Any], mark: Mark) -> str:
@@ -200,16 +198,12 @@ def _hit_lines(rank: int, hit: Mapping[str, Any], mark: Mark) -> Iterator[str]:
     facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), source(hit, "source")]
     facts += ["exact"] if hit["exact"] else []
     facts += [*standing_notes(hit), *([hit["skill"]] if "skill" in hit else [])]
-    if (match := hit.get("hybrid")) is not None:
-        facts.append(f"({match['total']:g}% total)")
-    elif hit.get("similarity") is not None:
-        facts.append(f"similarity {hit['similarity']:.4f}")
-    says_it = hit["description"] and repeated(hit["title"] or hit["name"], hit["description"], hit["preview"])
-    shown = ("title", "description") if says_it else ("title", "description", "preview")
-    texts = list(dict.fromkeys(short(hit[name]) for name in shown if hit[name]))
-    yield mark.line("  ".join(facts), " | ".join(texts[:2]))
-    yield from (mark.line("  ", each, _LINE) for each in (() if match is None else hybrid_lines(match)))
-    yield from (mark.line("  ", each, 2 * _LINE) for each in symbol_lines(hit["symbols"]))
+    view = view_of(hit)
+    facts += [view.similarity] if view.similarity else []
+    texts = [short(passage.text) for passage in view.passages[:2]]
+    yield mark.line("  ".join(facts), " | ".join(dict.fromkeys(texts)))
+    yield from (mark.line("  ", line, _LINE) for line in view.reasons)
+    yield from (mark.line("  ", line, 2 * _LINE) for line in view.symbols)
     yield from _shares(hit.get("explain"), mark)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rye._text import Advice, column, inline
@@ -12,14 +10,10 @@ from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
-    from rye.search.results import SearchResult
     from rye.trust.model import Signature
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
-
-Spans: TypeAlias = Sequence[Sequence[int]]
-"""``[start, end)`` character ranges of a text."""
 
 Surface: TypeAlias = Literal["cli", "mcp"]
 """Decides how a parameter is written: ``--offset 10`` or ``offset 10``."""
@@ -96,86 +90,10 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     return Adviser.find(audience=audience).of_item(item, loaded.signature.code)
 
 
-_WORD = re.compile(r"\w+")
-_MARKS = re.compile(
-    r"(?<!\S)(?:#{1,6}(?!\S)|`{3,}[\w+-]*|~{3,}[\w+-]*|\|(?:(?=[ :|]{0,200}-)[ :|-]{0,1000}\|)?(?!\S))|\*\*|`"
-    r"|!?\[(?=[^\[\]]{1,200}\]\([^()\s]{1,200}\))|\]\([^()\s]{1,200}\)"
-)
-
-
-def is_markdown_file(path: str) -> bool:
-    """Return whether the name of a file is one of Markdown."""
-    return path.endswith((".md", ".mdc", ".markdown"))
-
-
-def without_marks(text: str, spans: Spans) -> tuple[str, Spans]:
-    """Return a passage of Markdown without marks of headings, code, tables, emphasis and links, and spans moved along.
-
-    What is between them stays, and so does every comment.
-    """
-    kept = bytearray(b"\1") * len(text)
-    for mark in _MARKS.finditer(text):
-        kept[mark.start() : mark.end()] = bytes(mark.end() - mark.start())
-    places = list(accumulate(kept, initial=0))
-    moved = [(places[min(start, len(text))], places[min(end, len(text))]) for start, end in spans]
-    return "".join(compress(text, kept)), moved
-
-
-def passage_of(hit: SearchResult, name: str) -> tuple[str, Spans]:
-    """Return the preview or description of a hit and what is to be highlighted in it, without marks of Markdown."""
-    text, spans = getattr(hit, name), hit.highlights.get(name, ())
-    return without_marks(text, spans) if is_markdown_file(hit.path) else (text, spans)
-
-
-def repeated(title: str, description: str, preview: str) -> str:
-    """Return which text of a hit another one says as well: ``preview``, ``description``, or nothing."""
-    title, description, preview = (" ".join(_WORD.findall(text.casefold())) for text in (title, description, preview))
-    if preview.removeprefix(title).strip() in description:
-        return "preview"
-    return "description" if description in f"{title} {preview}" else ""
-
-
-def standing(states: Sequence[str], successor: str) -> str:
+def lifecycle_label(states: Sequence[str], successor: str) -> str:
     """Return ``superseded, see knowledge:b`` for an item that is superseded, deprecated or yanked, else nothing."""
     instead = f", see {inline(successor)}" if successor else ""
     return f"{', '.join(states)}{instead}" if states else ""
-
-
-def hybrid_lines(match: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the two scores of a hit of a hybrid search, and what matched.
-
-    Args:
-        match: :meth:`HybridMatch.to_dict`.
-    """
-    yield f"Semantic: {match['semantic']:g}% | Keyword: {match['keyword']:g}%"
-    parts = {
-        "Header": match["header"],
-        "Matched symbols": ", ".join(match["matched_symbols"]),
-        "Definition lines": ", ".join(match["definition_lines"]),
-    }
-    yield from (f"{name}: {inline(text)}" for name, text in parts.items() if text)
-
-
-SHOWN_SYMBOLS = 3
-"""Matched symbols of a hit that are shown in words."""
-
-
-def symbol_line(symbol: Mapping[str, Any]) -> str:
-    """Return kind, name, line, signature and docstring of a symbol: ``method Oven.bake, line 3: def bake(self)``.
-
-    Args:
-        symbol: :meth:`Symbol.to_dict`.
-    """
-    said = f" -- {symbol['docstring']}" if symbol["docstring"] else ""
-    return inline(f"{symbol['kind']} {symbol['name']}, line {symbol['line']}: {symbol['signature']}{said}")
-
-
-def symbol_lines(symbols: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each of the first few symbols of a hit that matched."""
-    matched = [symbol for symbol in symbols if "signature" in symbol]
-    yield from map(symbol_line, matched[:SHOWN_SYMBOLS])
-    if len(matched) > SHOWN_SYMBOLS:
-        yield f"and {plural(len(matched) - SHOWN_SYMBOLS, 'more symbol')}"
 
 
 def warning_notes(warnings: Sequence[str], *, stale: bool = False) -> Iterator[Note]:

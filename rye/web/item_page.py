@@ -15,7 +15,8 @@ from rye._text import quote
 from rye.errors import ArgumentError, ItemError, RyeError
 from rye.options.model import refuse
 from rye.spaces.read import skill_of
-from rye.surface.text import is_markdown_file, remedy, signed_by, source_name, warning_notes, without_marks
+from rye.surface.hits import is_markdown_file, without_marks
+from rye.surface.text import remedy, signed_by, source_name, warning_notes
 from rye.web.address import Visit, WebPage, item_address, read_arguments
 from rye.web.markup import MAX_LINES, MAX_RENDERED, LinkedItem, code_lines, rendered
 
@@ -62,7 +63,7 @@ def make(visit: Visit) -> WebPage:
         item,
         {
             "given": given,
-            "lead": without_marks(description, ())[0] if is_markdown_file(item.path) else description,
+            "lead": without_marks(description).text if is_markdown_file(item.path) else description,
             "content": _content(item, text, relations, given),
             "signed_by": signed_by(item.signature),
             "skill": _skill_folder(item) if item.signature.verdict == "trusted" else "",

@@ -21,15 +21,13 @@ from starlette.routing import Route
 
 from rye._text import block, verbatim_json
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError, UnavailableError
+from rye.surface.hits import view_of
 from rye.surface.text import (
     installed_version,
-    is_markdown_file,
-    passage_of,
+    lifecycle_label,
     plural,
-    repeated,
     size,
     source_name,
-    standing,
 )
 from rye.web import item_page, overview_page, search_page
 from rye.web.address import ROOT, Maker, Visit, changed, hit_address, item_address
@@ -203,18 +201,16 @@ def _environment() -> Environment:
         "by_ref": lambda items: {each.ref: each for each in items},
         "changed": changed,
         "commands": overview_page.commands_of,
-        "is_markdown_file": is_markdown_file,
+        "lifecycle_label": lifecycle_label,
         "marked": marked,
         "nav": [(name, label) for name, label in NAVIGATION if name in PAGES],
-        "passage_of": passage_of,
         "plural": plural,
-        "repeated": repeated,
         "root": ROOT.get,
         "sentence": _sentence,
         "size": size,
         "source_name": source_name,
-        "standing": standing,
         "static": static_address,
+        "view_of": lambda hit: view_of(hit.to_dict()),
         "version": installed_version(),
     }
     found.globals["parts"] = found.get_template("parts.html").module

@@ -17,7 +17,8 @@ from rye.cli.render.parts import (
     verdict_label,
 )
 from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
-from rye.surface.text import header, is_markdown_file, remedy, signed_by, source_name, standing, symbol_line
+from rye.surface.hits import is_markdown_file, symbol_line
+from rye.surface.text import header, lifecycle_label, remedy, signed_by, source_name
 
 if TYPE_CHECKING:
     from rye.registry.relations import RelatedItem, Relation, Relations
@@ -197,7 +198,7 @@ def render_list(
         shown = item_name(f"{hit.type}:{hit.id}", hit.path, terminal, width=widths[0])
         verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
-        state = standing(hit.states, hit.successor)
+        state = lifecycle_label(hit.states, hit.successor)
         used += cells(state) + 2 if state else 0
         room = None if terminal.width is None else terminal.width - used
         about = cut(description, room) if room is None or room >= _LEAST else ""

@@ -14,7 +14,8 @@ import click
 from rye._text import column, inline
 from rye.cli.terminal import Terminal, cells, cut, note_line, pad
 from rye.errors import QueryError, RyeError
-from rye.surface.text import Spans, error_notes, standing, verdict_text
+from rye.surface.hits import Spans
+from rye.surface.text import error_notes, lifecycle_label, verdict_text
 
 if TYPE_CHECKING:
     from rye.registry.relations import RelatedItem
@@ -87,7 +88,7 @@ def verdict_label(signature: Signature, terminal: Terminal) -> str:
 
 def standing_label(item: SearchResult | SectionHit | RelatedItem, terminal: Terminal) -> str:
     """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
-    return terminal.style(standing(item.states, item.successor), "magenta")
+    return terminal.style(lifecycle_label(item.states, item.successor), "magenta")
 
 
 def named_audience() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -16,19 +16,8 @@ from rye.cli.render.parts import (
     verdict_label,
 )
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, folded, note_line, pad, warning_lines
-from rye.surface.text import (
-    Spans,
-    header,
-    hybrid_lines,
-    is_markdown_file,
-    passage_of,
-    plural,
-    repeated,
-    search_notes,
-    source_name,
-    symbol_lines,
-    without_marks,
-)
+from rye.surface.hits import HitView, Passage, hiding, is_markdown_file, view_of, without_marks
+from rye.surface.text import header, plural, search_notes, source_name
 
 if TYPE_CHECKING:
     from rye.search.clauses import Clause
@@ -102,17 +91,12 @@ def render_reading_notes(reading: QueryReading, terminal: Terminal) -> Iterator[
         yield note_line("did you mean", reading.did_you_mean, terminal)
 
 
-def _facts(hit: SearchResult, terminal: Terminal) -> list[str]:
+def _facts(hit: SearchResult, view: HitView, terminal: Terminal) -> list[str]:
     """Return the name of a hit, its score and verdict, and in the end where it is."""
-    nearness = ""
-    if hit.hybrid is not None:
-        nearness = f"({hit.hybrid.total:g}% total)"
-    elif hit.similarity is not None:
-        nearness = f"similarity {hit.similarity:.4f}"
     facts = [
-        item_name(f"{hit.type}:{hit.id}", hit.path, terminal),
+        item_name(view.name, hit.path, terminal),
         f"{hit.score:.4f}",
-        nearness,
+        view.similarity,
         verdict_label(hit.signature, terminal),
         source_name(hit.source, hit.bundle, hit.folder),
         terminal.style("exact" if hit.exact else "", "green"),
@@ -121,41 +105,29 @@ def _facts(hit: SearchResult, terminal: Terminal) -> list[str]:
 
 
 def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
-    facts, plain = _facts(hit, terminal), "  ".join(_facts(hit, PLAIN))
+    view = view_of(hit.to_dict())
+    facts, plain = _facts(hit, view, terminal), "  ".join(_facts(hit, view, PLAIN))
     first = len(facts)
     if terminal.width is not None and cells(rank) + 1 + cells(plain) > terminal.width:
         first = 2  # name and score
     yield f"{rank} {'  '.join(facts[:first])}"
     if facts[first:]:
         yield _INDENT + "  ".join(facts[first:])
-    named = "title" if hit.title else "description"
-    if getattr(hit, named):
-        yield from _indented(getattr(hit, named), hit.highlights.get(named, ()), terminal)
-    shown = "preview" if hit.preview else "description"
-    if shown != named and not (
-        named == "description" and repeated(hit.title or hit.name, hit.description, hit.preview) == "preview"
-    ):
-        yield from _indented(*passage_of(hit, shown), terminal)
-    if hit.hybrid is not None:
-        yield from (
-            _INDENT + folded(line, terminal, first=_INDENT, others=_INDENT)
-            for line in hybrid_lines(hit.hybrid.to_dict())
-        )
-    yield from (cut(_INDENT + line, terminal.width) for line in symbol_lines([each.to_dict() for each in hit.symbols]))
-    yield from _hiding(hit, terminal)
-    if hit.states:
-        yield _INDENT + standing_label(hit, terminal)
+    for text in view.passages[:1] + view.passages[1:][-1:]:
+        yield from _indented(text, terminal)
+    for line in view.reasons:
+        yield _INDENT + folded(line, terminal, first=_INDENT, others=_INDENT)
+    yield from (cut(_INDENT + line, terminal.width) for line in view.symbols)
+    yield from _magenta((*view.hiding, view.lifecycle), terminal)
 
 
-def _hiding(hit: SearchResult | SectionHit, terminal: Terminal) -> Iterator[str]:
-    for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
-        if sources:
-            yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
+def _magenta(notes: Iterable[str], terminal: Terminal) -> Iterator[str]:
+    yield from (_INDENT + terminal.style(inline(note), "magenta") for note in notes if note)
 
 
-def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
+def _indented(text: Passage, terminal: Terminal) -> Iterator[str]:
     width = None if terminal.width is None else terminal.width - cells(_INDENT)
-    for line in passage(text, spans, light=terminal.light, width=width):
+    for line in passage(text.text, text.spans, light=terminal.light, width=width):
         yield _INDENT + line
 
 
@@ -287,10 +259,10 @@ def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) 
     yield f"{rank} {'  '.join(filter(None, facts))}"
     yield _INDENT + terminal.style(inline(" > ".join(hit.heading_path)), bold=True)
     yield _INDENT + terminal.dim(f"{inline(hit.path)}:{hit.line}-{hit.end_line}  anchor {hit.anchor[:12]}")
-    yield from _hiding(hit, terminal)
+    yield from _magenta(hiding(hit.to_dict()), terminal)
     if hit.copies:
         yield _INDENT + terminal.dim(inline(f"the same in {', '.join(hit.copies)}"))
-    snippet = without_marks(hit.snippet, ())[0] if is_markdown_file(hit.path) else hit.snippet
+    snippet = without_marks(hit.snippet).text if is_markdown_file(hit.path) else hit.snippet
     for line in [inline(snippet)] if snippets else block(hit.text).splitlines():
         yield f"{_INDENT}{line}".rstrip()
     if hit.truncated:

@@ -14,7 +14,8 @@ from rye.cli.render.parts import render_error, table
 from rye.cli.terminal import PLAIN, Terminal, cells
 from rye.errors import QueryError
 from rye.spaces.model import ItemFile
-from rye.surface.text import remedy, signed_by, without_marks
+from rye.surface.hits import without_marks
+from rye.surface.text import remedy, signed_by
 from rye.trust.reasons import REASONS
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 
