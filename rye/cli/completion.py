@@ -152,4 +152,4 @@ _KINDS: Mapping[str, Callable[[_Spaces, str], Iterable[str]]] = {
     "field": _ending(_fields, "="),
     "topic": _topics,
 }
-"""What completes a parameter, by the word that the table of parameters has for it."""
+"""What completes a parameter, by the word that its declaration has for it."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from rye._text import quote
+from rye.cli.params import Option
 from rye.cli.progress import IndexProgress
-from rye.cli.table import COMMANDS, SECTIONS
 from rye.cli.terminal import COLOUR
 from rye.errors import NotFoundError
-from rye.options.model import Parameter, ParameterError, metavar
+from rye.options.model import ParameterError
 from rye.registry.where import Where
 from rye.surface.requests import AUTOMATIC
 
@@ -27,77 +26,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 HELP_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """What click is told about the help of rye and of each of its commands."""
-
-
-class _Path(click.Path):
-    """A path; an empty one, as of a variable that is not set, is not the working directory."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a :class:`Path`."""
-        if value == "":
-            self.fail("the path is empty", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-_TYPES: Mapping[str, Any] = {"integer": int, "number": float, "path": _Path(path_type=Path)}
-_FORMS: Mapping[str, Any] = {
-    "path": _Path(path_type=Path),
-    "dash": _Path(path_type=Path, allow_dash=True),
-    "folder": _Path(exists=True, file_okay=False, path_type=Path),
-}
-
-
-def params_of(command: str) -> list[click.Parameter]:
-    """Return what a command takes, made of the table of parameters."""
-    return [_argument(each) if each.flags == "argument" else _option(each) for each in COMMANDS[command].values()]
-
-
-def _argument(each: Parameter) -> click.Argument:
-    several = each.kind == "array"
-    default: dict[str, Any] = {"default": each.default} if each.default and not several else {}
-    if each.completes or each.words:
-        default["shell_complete"] = partial(_completed, each)
-    return click.Argument(
-        [each.name], nargs=-1 if several else 1, required=each.required, type=_click_type(each), **default
-    )
-
-
-def _option(each: Parameter) -> click.Option:
-    flags = each.flags.split() or [f"--{each.name.replace('_', '-')}"]
-    text = f"{each.help.replace('`', '')}."  # errors and the documentation name the bounds
-    if each.kind == "boolean":
-        negates = {"flag_value": False} if each.default is True else {}
-        return click.Option([each.name, *flags], is_flag=True, default=each.default, help=text, type=bool, **negates)
-    several = each.kind == "array" or each.form == "pairs"
-    default = each.default if each.kind != "object" else None
-    return click.Option(
-        [each.name, *flags],
-        type=_click_type(each),
-        multiple=several,
-        default=default,
-        show_default=default not in {None, (), ""},
-        metavar=None if each.form == "choice" else metavar(each),
-        help=text,
-        shell_complete=partial(_completed, each) if each.completes or each.choices or each.words else None,
-    )
-
-
-def _click_type(each: Parameter) -> Any:
-    if each.form == "choice" or (each.choices and each.flags == "argument"):
-        return click.Choice(each.choices)
-    if each.form == "range":
-        return click.IntRange(int(each.low or 0), int(each.high or 0))
-    if each.kind == "object":
-        return int if each.metavar == "N" else str
-    return _FORMS.get(each.form) or _TYPES.get(each.kind, str)
-
-
-def _completed(each: Parameter, ctx: click.Context, _param: click.Parameter, begun: str) -> list[Any]:
-    if each.completes:
-        from rye.cli.completion import candidates
-
-        return candidates(each.completes, take_where(dict(ctx.params)).layout, begun)
-    return [str(word) for word in each.choices or each.words if str(word).startswith(begun)]
 
 
 class Refusal(click.UsageError):
@@ -114,12 +42,6 @@ class NothingFound(Exception):
     def __init__(self, error: NotFoundError) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-def take_where(options: dict[str, Any]) -> Where:
-    """Take what says where to look out of the options of a command; one with ``--index`` may search a cluster."""
-    found = {name: options.pop(name) for name in Where.__slots__ if name in options}
-    return Where(**found, may_choose_index="index" in found)
 
 
 def ask(where: Where, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
@@ -166,7 +88,7 @@ def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
 
     @wraps(command)
     def named(*args: Any, **options: Any) -> Answer:
-        if (form := _table().get("form")) and form.choices == ("text", "json"):
+        if (form := _param("form")) and form.values == ("text", "json"):
             only_one("as_json", "form")
             options["as_json"] |= options.pop("form") == "json"
         try:
@@ -180,17 +102,17 @@ def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
     return named
 
 
-def _table() -> Mapping[str, Parameter]:
-    """Return what the running command takes."""
-    return COMMANDS.get(" ".join(click.get_current_context().command_path.split()[1:]), {})
+def _param(name: str) -> Option | None:
+    """Return the option of the running command with this name."""
+    params = click.get_current_context().command.params
+    return next((param for param in params if param.name == name and isinstance(param, Option)), None)
 
 
 def _options_of(path: tuple[str, ...]) -> list[str]:
     """Return the options that stand for a parameter, or for a part of it."""
-    table = _table()
     name, *keys = path
-    each = table.get(name)
-    return [" ".join([_written(name), *(repr(key) for key in keys if each is None or each.form != key)])]
+    option = _param(name)
+    return [" ".join([_written(name), *(repr(key) for key in keys if option is None or option.part != key)])]
 
 
 def _keep_log_quiet() -> None:
@@ -243,7 +165,8 @@ def sections_of(command: click.Command, ctx: click.Context) -> dict[str, list[tu
     sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Answer": []}
     for each in command.get_params(ctx):
         if not isinstance(each, click.Argument) and (record := each.get_help_record(ctx)):
-            sections.setdefault(SECTIONS.get(str(each.name), "Options"), []).append(record)
+            heading = each.heading if isinstance(each, Option) else "Options"
+            sections.setdefault(heading, []).append(record)
     return sections
 
 

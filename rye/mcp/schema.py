@@ -1,4 +1,4 @@
-"""The schema of a tool's arguments, made of the table of parameters, and how they are read."""
+"""The schema of a tool's arguments, made of their parameters, and how they are read."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter as Keyword
 from inspect import Signature
-from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
@@ -18,7 +17,6 @@ _KINDS: Mapping[Any, str] = {
     int: "integer",
     float: "number",
     bool: "boolean",
-    Path: "path",
     Mapping: "object",
     Sequence: "array",
     tuple: "array",
@@ -72,7 +70,7 @@ class Parameter(NamedTuple):
         most: Values at most that a list or mapping holds, those of lists inside it too.
         choices: The valid values.
         only: With which values of another parameter this one has an effect.
-        parts: The keys of a mapping, as a TypedDict like the table's.
+        parts: The keys of a mapping, as a TypedDict of parameters.
         percent: Whether what is above 1 means percent.
         brief: The description in a tool's schema, which models read in every conversation; by default ``help``.
         data: What it means where it is a value of Python or JSON, if that is not what the option takes.
@@ -80,11 +78,11 @@ class Parameter(NamedTuple):
         shown: The default in words.
         hint: What to do where it is missing or not valid.
         required: Whether it must be given.
-        flags: The names of the option, by default made of ``name``; ``argument`` for a word of the command line.
+        flags: The names of the option on the command line, by default made of ``name``.
         words: Values to complete on the command line, where there are others as well.
         completes: What is completed on the command line where that must be looked up, such as ``item``.
         metavar: The value in the help of the command line, if :func:`metavar` does not say it well.
-        form: How the command line reads it, if not by its type; ``choice``: choices are checked as the line is read.
+        form: How the command line reads a mapping: ``pairs`` of key and value, or the one key that the option sets.
     """
 
     help: str

@@ -24,7 +24,15 @@ _WEIGHTED = Only("fusion", ("weighted",))
 _limit = partial(Parameter, default=10, low=1, flags="--limit -n")
 _share = partial(Parameter, default=0.0, low=0, high=1)
 _distance = partial(Parameter, shown="off", form="max_distance")
-_OFFSET = Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.")
+OFFSET = Parameter(
+    "Hits to skip before the page",
+    0,
+    low=0,
+    high=MAX_OFFSET,
+    brief="Hits to skip.",
+    name="offset",
+    kind="integer",
+)
 
 
 def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
@@ -89,7 +97,7 @@ class _Page(TypedDict, total=False):
         int,
         _limit("Hits on the page", high=MAX_LIMIT, brief="Hits on a page.", notes="in semantic mode to 100"),
     ]
-    offset: Annotated[int, _OFFSET]
+    offset: Annotated[int, OFFSET]
     explain: Annotated[
         bool,
         Parameter("Show how each hit got its score", brief="Explain each score.", notes="see `rye/looking-around`"),
@@ -339,7 +347,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
     """Whole sections to read or cite."""
 
     limit: Annotated[int, _limit("Sections", high=50, brief="The number of sections.")]
-    offset: Annotated[int, _OFFSET]
+    offset: Annotated[int, OFFSET]
     mode: Annotated[
         str,
         _one_of(
@@ -394,7 +402,6 @@ class RefsOptions(TypedDict, total=False):
         _one_of(
             "`out`: what it refers to; `in`: what refers to it",
             *("both", "out", "in"),
-            form="choice",
             brief="out lists what the item refers to, in what refers to it.",
             hint="out is what it refers to, in what refers to it, both either",
         ),

@@ -89,8 +89,9 @@ def test_an_explanation_adds_up(shop: Workshop) -> None:
     done = shop.run("search", "deploy build", "--space", "project", "--explain", "-n", "1")
     lines = done.out.splitlines()
     score = float(lines[2].split("  ")[1])
-    parts = [float(line.split()[1]) for line in lines[5:] if "of at most 0." in line]
-    fields = [float(line.split()[0]) for line in lines[5:] if "of at most 0." not in line]
+    first = next(at for at, line in enumerate(lines) if "of at most 0." in line)
+    parts = [float(line.split()[1]) for line in lines[first:] if "of at most 0." in line]
+    fields = [float(line.split()[0]) for line in lines[first:] if "of at most 0." not in line]
     assert len(parts) == 2
     assert sum(parts) == pytest.approx(score, abs=2e-4)
     assert sum(fields) == pytest.approx(score, abs=1e-3)

@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+import click
+
 from rye import Registry
-from rye.cli.table import COMMANDS
+from rye.cli.commands import COMMANDS
+from rye.cli.params import PLACES, Option
 from rye.mcp.arguments import TOOLS
-from rye.options.model import Parameter, described, metavar, parameters_of
+from rye.options.model import Parameter, described, parameters_of
 from rye.options.search import SearchOptions
 
 PAGES = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye"
@@ -27,11 +30,7 @@ SIGNATURES = ("search", "sections", "why", "similar", "refs")
 def meaning(parameter: Parameter, surface: str) -> str:
     """Return the last cell of a row; choices that its text does not name are listed."""
     text = described(parameter, surface)
-    choices = [f"`{choice}`" for choice in parameter.choices if isinstance(choice, str)]
-    if surface == "cli" and not any(choice in text for choice in choices):
-        text += f": {', '.join(choices)}" if choices else ""
-    is_whole = surface != "cli" and parameter.data
-    notes = f"; {parameter.notes}" if parameter.notes and not is_whole else ""
+    notes = f"; {parameter.notes}" if parameter.notes and not parameter.data else ""
     return f"{text}{notes}".replace("|", "\\|")
 
 
@@ -71,47 +70,70 @@ def tool_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
             yield [f"`{name}`", shown(each) or "none", meaning(each, "mcp")]
 
 
-def flags(each: Parameter) -> str:
+def options_of(command: click.Command) -> list[Option]:
+    """Return what a command takes, without ``--color`` and ``--help``."""
+    return [param for param in command.params if isinstance(param, Option)]
+
+
+def flags(option: Option) -> str:
     """Return the names of an option, the long one with its value."""
-    names = (each.flags or f"--{each.name.replace('_', '-')}").replace("/", " ").split()
-    names.sort(key=lambda name: not name.startswith("--"))
-    value = each.choices[0] if len(each.choices) == 1 else metavar(each)
+    names = sorted([*option.opts, *option.secondary_opts], key=lambda name: not name.startswith("--"))
+    value = "" if option.is_flag else option.metavar or option.make_metavar(click.Context(click.Command("rye")))
+    if len(option.values) == 1 or (isinstance(option.type, click.Choice) and not option.metavar):
+        value = str(option.values[0]) if len(option.values) == 1 else option.opts[0].strip("-").upper()
     line = ", ".join(f"`{name} {value}`" if value and name[1] == "-" else f"`{name}`" for name in names)
     return line.replace("|", "\\|")
 
 
-def option_rows(command: str) -> Iterator[list[str]]:
+def option_meaning(option: Option) -> str:
+    """Return the last cell of a row; values that its text does not name are listed."""
+    text, values = option.text, [f"`{value}`" for value in option.values if isinstance(value, str)]
+    if values and not any(value in text for value in values):
+        text += f": {', '.join(values)}"
+    return f"{text}; {option.notes}".removesuffix("; ").replace("|", "\\|")
+
+
+def option_default(option: Option) -> str:
+    """Return the default as a page writes it."""
+    default = option.default
+    if isinstance(default, str):
+        return f"`{default}`" if default else ""
+    if option.is_flag or not isinstance(default, (int, float)):
+        return option.default_words
+    return f"{default:,g}" if default >= 10_000 else f"{default:g}"
+
+
+def option_rows(command: click.Command) -> Iterator[list[str]]:
     """Yield the rows of a table of options, without those that say where items, keys and the index are."""
-    for each in COMMANDS[command].values():
-        is_place = each.name in PLACES and each == COMMANDS["search"][each.name]
-        if each.flags != "argument" and not is_place:
-            default = "" if each.default is False or each.default is True else shown(each)
-            yield [flags(each), default, meaning(each, "cli")]
+    shared = {option.name: option.text for option in options_of(COMMANDS["search"].command)}
+    for option in options_of(command):
+        if option.heading != PLACES or option.text != shared.get(option.name):
+            yield [flags(option), option_default(option), option_meaning(option)]
 
 
-def action_rows(group: str) -> Iterator[list[str]]:
+def action_rows(group: click.Group) -> Iterator[list[str]]:
     """Yield the rows of a table of the options of all actions of a command; what means the same in several is one."""
-    actions = [command for command in COMMANDS if command.startswith(f"{group} ")]
     found: dict[tuple[str, str], list[str]] = {}
-    for action in actions:
-        for names, default, text in option_rows(action):
+    for action, command in group.commands.items():
+        for names, default, text in option_rows(command):
             by_default = f"; by default {default}" if default and "default" not in text else ""
-            found.setdefault((names, text + by_default), []).append(action.removeprefix(f"{group} "))
+            found.setdefault((names, text + by_default), []).append(action)
     for (names, text), users in found.items():
-        yield [names, "all" if len(users) == len(actions) else ", ".join(users), text]
+        yield [names, "all" if len(users) == len(group.commands) else ", ".join(users), text]
 
 
 def place_rows() -> Iterator[list[str]]:
     """Yield the rows of the table of options that many commands share."""
-    for place in PLACES:
+    for place in (option for option in options_of(COMMANDS["search"].command) if option.heading == PLACES):
         takers = [
-            command for command, parameters in COMMANDS.items() if parameters.get(place) == COMMANDS["search"][place]
+            name
+            for name, entry in COMMANDS.items()
+            for command in getattr(entry.command, "commands", {name: entry.command}).values()
+            if any((option.name, option.text) == (place.name, place.text) for option in options_of(command))
         ]
-        each = COMMANDS[takers[0]][place]
-        yield [flags(each), meaning(each, "cli"), ", ".join(dict.fromkeys(name.split()[0] for name in takers))]
+        yield [flags(place), option_meaning(place), ", ".join(dict.fromkeys(takers))]
 
 
-PLACES = ("project", "bundles", "trust", "max_staleness", "index")
 OPTIONS = "| Option | Default | Meaning |"
 TABLES: Mapping[tuple[str, str, str], Callable[[], Iterable[list[str]]]] = {
     ("python-api", "search", "| Parameter | Type | Default | Meaning |"): lambda: python_rows(
@@ -126,13 +148,14 @@ TABLES: Mapping[tuple[str, str, str], Callable[[], Iterable[list[str]]]] = {
         for tool, parameters in TOOLS.items()
     },
     **{
-        ("cli", f"rye {command}", OPTIONS): partial(option_rows, command)
-        for command, parameters in COMMANDS.items()
-        if " " not in command and command not in {"index", "completion"}
+        ("cli", f"rye {name}", OPTIONS): partial(option_rows, entry.command)
+        for name, entry in COMMANDS.items()
+        if name not in {"index", "completion", "help"} and not isinstance(entry.command, click.Group)
     },
     **{
-        ("cli", f"rye {group}", "| Option | Actions | Meaning |"): partial(action_rows, group)
-        for group in ("keys", "trust")
+        ("cli", f"rye {name}", "| Option | Actions | Meaning |"): partial(action_rows, entry.command)
+        for name, entry in COMMANDS.items()
+        if isinstance(entry.command, click.Group)
     },
 }
 """Page, heading and the first line of a table, and what makes its rows."""

@@ -8,10 +8,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from rye._text import inline, quote
-from rye.cli.commands.keys import find_owner, unlock
-from rye.cli.options import ask, command, params_of, progress_bar, refuse, take_where
+from rye.cli.commands.keys import find_owner, owner_option, unlock
+from rye.cli.options import ask, command, progress_bar, refuse
+from rye.cli.params import (
+    PATH,
+    argument,
+    engine_option,
+    flag,
+    negated_flag,
+    option,
+    places,
+    take_where,
+    text_or_json,
+    words,
+)
 from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
+from rye.options.search import space_of
 from rye.registry.where import Where
 from rye.surface.text import plural
 
@@ -24,8 +39,31 @@ _ON_LINES = 12
 
 _DOES = {"written": "write", "extended": "add to", "kept": "keep"}
 
+_space = engine_option(
+    space_of("`project` or `user`", *("project", "user"), hint="a bundle's items are its publisher's")
+)
 
-@command("init", params=params_of("init"))
+
+@command("init")
+@flag("--yes", "-y", help="Do not ask")
+@flag("--dry-run", help="List all that would be done and change nothing")
+@negated_flag("sign", "--no-sign", help="Sign nothing and make no key")
+@owner_option
+@option(
+    "--ci",
+    multiple=True,
+    type=click.Choice(("github", "gitlab", "pre-commit")),
+    metavar="SERVER",
+    help="Write the job that verifies each change for `github`, `gitlab` or `pre-commit`; repeatable",
+)
+@option(
+    "--rye",
+    default="",
+    metavar="OWNER/REPO@COMMIT",
+    help="With `--ci`: where the job gets rye from, with all 40 digits of a commit",
+)
+@places("project")
+@text_or_json
 def init(**options: Any) -> int:
     """Set up a project: take in what is there, write its policy, sign it, and search it.
 
@@ -149,7 +187,15 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
     yield f"  CI           {needs}: rye help ci"
 
 
-@command("new", params=params_of("new"))
+@command("new")
+@argument("kind", type=click.Choice(("directive", "tool", "knowledge", "skill")))
+@argument("name")
+@option("--title", default="", metavar="TEXT", help="What a search shows first; by default made from NAME")
+@option("--description", default="", metavar="TEXT", help="What it is for, in a sentence")
+@_space
+@flag("--dry-run", help="Say what would be written and change nothing")
+@places("project")
+@text_or_json
 def new(kind: str, name: str, **options: Any) -> int:
     """Write the frame of a new item, to fill in: KIND is directive, tool, knowledge or skill, NAME its id.
 
@@ -165,7 +211,19 @@ def new(kind: str, name: str, **options: Any) -> int:
     return 0
 
 
-@command("import", params=params_of("import"))
+@command("import")
+@words("source", required=True, type=PATH)
+@option(
+    "as_type",
+    "--as",
+    type=click.Choice(("directive", "knowledge")),
+    help="All texts become `directive` or `knowledge`; by default as their names and contents say",
+)
+@option("--namespace", metavar="NAME", help="Folder of the new ids; by default the name of each folder given")
+@_space
+@flag("--dry-run", help="Say what would be copied and change nothing")
+@places("project")
+@text_or_json
 def import_command(source: tuple[Path, ...], **options: Any) -> int:
     """Copy each SOURCE, a file or all files of a folder, into .ai: texts as knowledge or directives, scripts as tools.
 

@@ -19,21 +19,39 @@ from rye.cli.options import (
     ask_about_item,
     command,
     only_one,
-    params_of,
     progress_bar,
     refuse,
     take_form,
+)
+from rye.cli.params import (
+    argument,
+    engine_option,
+    engine_options,
+    flag,
+    hit_forms,
+    item,
+    option,
+    paths,
+    places,
     take_where,
+    text_or_json,
+    words,
 )
 from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read
 from rye.errors import NotFoundError
 from rye.options.model import guess
+from rye.options.search import LISTED, OFFSET, SPACES, RefsOptions, SpaceOptions, space_of
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
 """Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""
 
 
-@command("show", params=params_of("show"))
+@command("show")
+@item
+@engine_option(space_of("Where to look; `all`: the space that wins", *SPACES))
+@flag("--raw", help="Only the content, as it stands in the file")
+@places("project", "bundles", "trust", "audience", "clients", "index")
+@text_or_json
 def show_item(item: str, **options: Any) -> int:
     """Show ITEM: a type:id, or an id alone if only one type has it.
 
@@ -57,7 +75,8 @@ def show_item(item: str, **options: Any) -> int:
     return 0
 
 
-@command("help", params=params_of("help"))
+@command("help")
+@words("topic", completes="topic")
 def help_command(topic: tuple[str, ...]) -> int:
     """Show the page TOPIC of rye's documentation, or the help of a command; without TOPIC, what each page is about.
 
@@ -108,7 +127,22 @@ def _show_help_of(names: Sequence[str]) -> None:
         found[1].make_context(names[-1], ["--help"], parent=found[0])
 
 
-@command("list", params=params_of("list"))
+@command("list")
+@argument("scope", required=False, default="*", values=("directive", "tool", "knowledge"))
+@engine_options(SpaceOptions)
+@engine_option(LISTED)
+@engine_option(OFFSET, "Items to skip")
+@option(
+    "--sort",
+    type=click.Choice(("id", "name", "date")),
+    default="id",
+    metavar="ORDER",
+    help="`id` (by space, then id), `name`, or `date` (newest first)",
+)
+@flag("--include-superseded", help="Also list items marked superseded, deprecated or yanked")
+@paths
+@places()
+@hit_forms
 def list_command(scope: str, **options: Any) -> int:
     """List the items in SCOPE with version, verdict, source and description. Each item is read and verified.
 
@@ -141,7 +175,11 @@ def list_command(scope: str, **options: Any) -> int:
     return 0 if first.results else 1
 
 
-@command("refs", params=params_of("refs"))
+@command("refs")
+@item
+@engine_options(RefsOptions)
+@places()
+@text_or_json
 def refs(item: str, **options: Any) -> int:
     """Show what ITEM refers to and what refers to it. ITEM is a type:id, or an id alone if only one type has it.
 

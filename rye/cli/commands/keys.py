@@ -14,7 +14,20 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rye._text import inline
-from rye.cli.options import Refusal, command, only_one, params_of, progress_bar, refuse, take_where
+from rye.cli.options import Refusal, command, only_one, progress_bar, refuse
+from rye.cli.params import (
+    FILE_OR_DASH,
+    PATH,
+    argument,
+    engine_option,
+    flag,
+    limits,
+    option,
+    places,
+    take_where,
+    targets,
+    text_or_json,
+)
 from rye.cli.terminal import (
     Terminal,
     answer,
@@ -28,6 +41,7 @@ from rye.cli.terminal import (
     show,
 )
 from rye.errors import NotFoundError, SigningError
+from rye.options.search import SIGNED_SPACE
 from rye.registry.where import Where
 
 if TYPE_CHECKING:
@@ -42,8 +56,58 @@ _SECTION: Final = re.compile(r"\s*\[\s*(\w+)\s*\]")
 _USER_NAME: Final = re.compile(r"\s*name\s*=\s*\"?([^\"#;\n]+)", re.IGNORECASE)
 """A section of git's settings, and the name in its section ``user``."""
 
+_name = argument("name", required=False, completes="key")
+owner_option = option(
+    "--owner",
+    metavar="NAME",
+    help="Who the trust file says it belongs to; by default `user.name` of your git settings, else your login",
+)
+_own_trust = flag(
+    "--trust/--no-trust", default=None, help="Write your own trust file for it; by default for the first key alone"
+)
+_replace = flag("--force", help="Replace a file that is there; a key that would be lost is shown, and asked about")
+_lose = flag("--yes", "-y", help="With `--force`: do not ask, the key that is there may be lost")
 
-@command("sign", params=params_of("sign"))
+
+@command("sign")
+@targets
+@engine_option(SIGNED_SPACE)
+@flag("every", "--all", help="Every item of the space instead of targets")
+@option(
+    "--key",
+    metavar="NAME|FILE",
+    help="The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user",
+    completes="key",
+)
+@option(
+    "--audience",
+    metavar="NAME",
+    help="Sign the project's items for this audience; by default `RYE_AUDIENCE`",
+    notes="of a project's items; by default `RYE_AUDIENCE`; see `rye/trust`",
+)
+@flag("--dry-run", help="Say what would be signed and change nothing")
+@flag("--check", help="Only say what this key has not validly signed; exit 1 if there is any")
+@flag("--force", help="Sign again what is validly signed")
+@option(
+    "root",
+    "--bundle",
+    type=PATH,
+    metavar="DIR",
+    help="Sign what is not validly signed in this bundle, and write the trust file of the key",
+)
+@flag("--new-key", help="With `--bundle`: make a key for it, and discard the private half")
+@option(
+    "--owner",
+    metavar="NAME",
+    help="With `--bundle`: the owner in the trust file; by default that of your key, else the folder's name",
+)
+@flag("as_list", "--list", help="Sign the list of all files of the space, or of the `--bundle`")
+@flag("--add", help="With `--list`: add a signature to the present list")
+@option("--expires", type=int, metavar="DAYS", help="With `--list`: for how many days it is valid; by default 90")
+@flag("--forget", help="With `--list`: forget the last list that was seen here, and sign nothing")
+@flag("--yes", "-y", help="With `--list`: do not ask")
+@places("project", "trust")
+@text_or_json
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     """Sign each TARGET: a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path.
 
@@ -178,7 +242,20 @@ def keys() -> None:
     """
 
 
-@keys.command("generate", params=params_of("keys generate"))
+@keys.command("generate")
+@_name
+@owner_option
+@limits
+@_own_trust
+@flag(
+    "encrypt",
+    "--passphrase/--no-passphrase",
+    help="Protect it with `RYE_KEY_PASSPHRASE`, or one you are asked for; by default when that is set",
+    default=None,
+)
+@_replace
+@_lose
+@text_or_json
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
@@ -200,7 +277,8 @@ def generate(name: str | None, **options: Any) -> int:
     return 0
 
 
-@keys.command("list", params=params_of("keys list"))
+@keys.command("list")
+@text_or_json
 def list_keys(*, as_json: bool) -> int:
     """List every key: its fingerprint, whether a passphrase protects it, and whether you trust it yourself."""
     from rye.cli.render.keys import render_keys
@@ -215,7 +293,9 @@ def list_keys(*, as_json: bool) -> int:
     return 0 if found else 1
 
 
-@keys.command("show", params=params_of("keys show"))
+@keys.command("show")
+@_name
+@text_or_json
 def show_key(name: str | None, *, as_json: bool) -> int:
     """Show one key: its fingerprint, its file and its public half."""
     from rye.cli.render.keys import render_key
@@ -225,7 +305,19 @@ def show_key(name: str | None, *, as_json: bool) -> int:
     return 0
 
 
-@keys.command("export", params=params_of("keys export"))
+@keys.command("export")
+@_name
+@option(
+    "form",
+    "--format",
+    type=click.Choice(("trust", "pem", "base64")),
+    default="trust",
+    help="Of the public half: `trust` (a trust file), `pem`, or `base64` (`ed25519:…`)",
+)
+@option("--owner", metavar="NAME", help="Who the trust file says it belongs to")
+@flag("--private", help="The private key instead, as its file holds it; never to a terminal")
+@option("--output", "-o", type=PATH, metavar="FILE", help="Write it there instead of to standard output")
+@_replace
 def export(name: str | None, **options: Any) -> int:
     """Export the public half of a key, as the trust file that others need; or the private key, to move it."""
     output: Path | None = options["output"]
@@ -268,7 +360,14 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
     return (public.pem if options["form"] == "pem" else f"ed25519:{base64.b64encode(public.raw).decode()}\n").encode()
 
 
-@keys.command("import", params=params_of("keys import"))
+@keys.command("import")
+@argument("file", type=FILE_OR_DASH)
+@_name
+@owner_option
+@_own_trust
+@_replace
+@_lose
+@text_or_json
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Import the private key in FILE (PEM; - for standard input) as NAME, with the passphrase that it has."""
     from rye.cli.render.keys import render_made
@@ -289,7 +388,12 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
     return 0
 
 
-@keys.command("rotate", params=params_of("keys rotate"))
+@keys.command("rotate")
+@_name
+@option("--reason", default="rotated", metavar="TEXT", help="Why, in a line; every verdict on the old key repeats it")
+@flag("--sign", help="Sign again what the old key validly signed in the project and in your user space")
+@flag("--yes", "-y", help="Do not ask")
+@text_or_json
 def rotate(name: str | None, **options: Any) -> int:
     """Replace the key NAME by a new one with the same owner and limits, and revoke the old one.
 

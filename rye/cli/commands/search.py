@@ -15,10 +15,20 @@ from rye.cli.options import (
     ask_about_item,
     given,
     only_one,
-    params_of,
     refuse,
     take_form,
+)
+from rye.cli.params import (
+    argument,
+    engine_options,
+    flag,
+    hit_forms,
+    option,
+    paths,
+    places,
     take_where,
+    text_or_json,
+    words,
 )
 from rye.cli.terminal import Terminal, answer, say_json, show
 from rye.options.search import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
@@ -32,7 +42,15 @@ _NOT_ALIKE = ("facets", "fuzzy", "relax", "sort_by", "threshold")
 """Options that mean nothing to a search for items like one."""
 
 
-@click.command("search", cls=SearchCommand, params=params_of("search"))
+@click.command("search", cls=SearchCommand)
+@words("query", completes="query")
+@engine_options(SearchOptions)
+@option(
+    "--like", metavar="ITEM", help="Find items like this one instead of a query", notes="a type:id", completes="item"
+)
+@paths
+@places()
+@hit_forms
 def search(query: tuple[str, ...], **options: Any) -> int:
     """Find items by words, phrases, fields and verdicts.
 
@@ -76,7 +94,12 @@ def answer_hits(response: SearchResponse, form: str, render: _Render) -> int:
     return 0 if response.results else 1
 
 
-@click.command("sections", cls=SearchCommand, params=params_of("sections"))
+@click.command("sections", cls=SearchCommand)
+@words("query", required=True, completes="query")
+@engine_options(SectionOptions)
+@flag("--snippets", help="Show the best passage of each section instead of all of it")
+@places()
+@text_or_json
 def sections(query: tuple[str, ...], **options: Any) -> int:
     """Find whole sections, by meaning and by words.
 
@@ -95,7 +118,12 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
     return 0 if response.results else 1
 
 
-@click.command("why", cls=SearchCommand, params=params_of("why"))
+@click.command("why", cls=SearchCommand)
+@argument("query", completes="query")
+@argument("item", required=False, completes="item")
+@engine_options(WhyOptions)
+@places()
+@text_or_json
 def why(query: str, item: str | None, **options: Any) -> int:
     """Explain how QUERY is read, or why ITEM (a type:id, or an id alone) is a hit of it, or is not.
 

@@ -15,9 +15,22 @@ import click
 
 from rye._process import find_program
 from rye._text import quote
-from rye.cli.options import Refusal, ask, command, params_of, refuse, take_where
+from rye.cli.options import Refusal, ask, command, refuse
+from rye.cli.params import (
+    PATH,
+    Decorator,
+    all_of,
+    argument,
+    engine_option,
+    flag,
+    option,
+    places,
+    take_where,
+    text_or_json,
+)
 from rye.cli.terminal import Terminal, confirm, note, say, say_json, show, warning_lines
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.options.search import REPLICAS, SHARDS, space_of
 from rye.registry.where import Where
 
 if TYPE_CHECKING:
@@ -32,7 +45,59 @@ _TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
 _OF_PUBLISH = ("address", "owner", "space", "scope", "shards", "replicas", "dry_run", "repair", "yes")
 
 
-@command("index", params=params_of("index"))
+def _address_options(when: str, port: int, variable: str) -> Decorator:
+    """Decorate a command with where a server over HTTP listens, and for whom."""
+
+    def text(words: str) -> str:
+        return f"{when}{words}" if when else f"{words[0].upper()}{words[1:]}"
+
+    return all_of(
+        option("--host", default="127.0.0.1", metavar="HOST", help=text("address")),
+        option(
+            "--port",
+            type=click.IntRange(0, 65_535),
+            default=port,
+            metavar="N",
+            help=text("port, 0 to 65,535; 0 for a free one, which is printed"),
+        ),
+        option(
+            "--token-file",
+            type=PATH,
+            metavar="FILE",
+            help=text(f"demand the token in this file; by default that in `{variable}`, if it is set"),
+        ),
+        option(
+            *("allowed_hosts", "--allow-host"),
+            multiple=True,
+            metavar="NAME",
+            help=text("a further name by which callers reach the server, with or without a port; repeatable"),
+        ),
+    )
+
+
+@command("index")
+@argument("action", type=click.Choice(("status", "rebuild", "vectors", "clear", "publish")))
+@argument("address", required=False)
+@option(
+    "--owner",
+    default="",
+    metavar="NAME",
+    help="With `publish`: whose items they are; by default the name of the project's folder",
+)
+@engine_option(
+    space_of(
+        "With `publish`: the space to publish: `project`, `user`, `system` or `all`",
+        *("project", "user", "system", "all"),
+    )
+)
+@option("--scope", "-s", default="*", metavar="SCOPE", help="With `publish`: types and namespaces, as for `rye search`")
+@engine_option(SHARDS)
+@engine_option(REPLICAS)
+@flag("--dry-run", help="With `publish`: list what would be added, changed and removed, and send nothing")
+@flag("--repair", help="With `publish`: compare each document with its item, and send what is missing or altered")
+@flag("--yes", "-y", help="With `publish`: also remove more than a tenth of the owner's items")
+@places("project", "bundles", "clients", "max_staleness")
+@text_or_json
 def index(action: str, **options: Any) -> int:
     """Show, rebuild or clear the index, or publish items to a registry on a cluster.
 
@@ -139,7 +204,32 @@ _INDEX_ACTIONS: Mapping[str, Callable[[Where], _Outcome]] = {
 }
 
 
-@command("mcp", params=params_of("mcp"))
+@command("mcp")
+@option(
+    "projects",
+    "--project",
+    multiple=True,
+    type=PATH,
+    metavar="DIR",
+    help="A project that callers may name, the first being the default; repeatable. Without it, the one found "
+    "upwards from the working directory, and over standard input any that the caller names",
+)
+@option(
+    "--require",
+    type=click.Choice(("trusted",)),
+    help="`trusted`: leave out every item that is not signed by a trusted key",
+)
+@flag("--http", help="Listen for streamable HTTP instead of using standard input and output")
+@_address_options("With `--http`: ", 8642, _TOKEN)
+@option(
+    "client",
+    "--print-config",
+    type=click.Choice(("claude", "cursor", "vscode", "codex")),
+    metavar="CLIENT",
+    help="Print the configuration of a client for a server with these options, and end: `claude`, `cursor`, `vscode` "
+    "or `codex`",
+)
+@places("bundles", "trust", "audience", "clients", "index")
 def mcp(client: str | None, **options: Any) -> int:
     """Serve rye's tools to agents over the Model Context Protocol (MCP).
 
@@ -168,7 +258,10 @@ def mcp(client: str | None, **options: Any) -> int:
     return 0
 
 
-@command("serve", params=params_of("serve"))
+@command("serve")
+@_address_options("", 8643, _SERVE_TOKEN)
+@flag("is_opened", "--open", help="Open the page in the browser")
+@places("project", "bundles", "trust", "audience", "clients", "index")
 def serve(**options: Any) -> int:
     """Serve pages to look at: search, items with verdict and relations, each also as JSON. They change nothing.
 
@@ -240,7 +333,8 @@ def _own_command() -> tuple[str, ...]:
     return (found,) if found else (sys.executable, "-P", "-m", "rye")
 
 
-@command("completion", params=params_of("completion"))
+@command("completion")
+@argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion(shell: str) -> int:
     """Print the completion script of SHELL.
 

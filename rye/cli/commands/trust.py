@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye._text import quote
-from rye.cli.options import params_of, take_where
+from rye.cli.params import argument, engine_option, flag, limits, option, places, take_where, text_or_json, words
 from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show
+from rye.options.search import TRUST_SPACE
 
 if TYPE_CHECKING:
     from rye.keyring.changes import TrustChange
     from rye.keyring.private import Keyring
+
+_keys = words("key", required=True, completes="trusted")
+_yes = flag("--yes", "-y", help="Do not ask: the fingerprint has been compared")
 
 
 @click.group("trust")
@@ -27,7 +31,9 @@ def trust() -> None:
     """
 
 
-@trust.command("list", params=params_of("trust list"))
+@trust.command("list")
+@places("project", "bundles", "trust")
+@text_or_json
 def list_keys(**options: Any) -> int:
     """List every trust file of every space, and why it counts or does not."""
     from rye.cli.render.keys import render_trust
@@ -37,7 +43,15 @@ def list_keys(**options: Any) -> int:
     return 0 if any(key.counts for key in report.keys) else 1
 
 
-@trust.command("add", params=params_of("trust add"))
+@trust.command("add")
+@_keys
+@option("--owner", metavar="NAME", help="Who it belongs to; by default as its file says")
+@limits
+@engine_option(TRUST_SPACE)
+@flag("--force", help="Replace the trust file that names the key already")
+@_yes
+@places("project")
+@text_or_json
 def add(key: tuple[str, ...], **options: Any) -> int:
     """Trust each KEY, after showing its fingerprint and what it will count for, and asking.
 
@@ -55,7 +69,16 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     return _change(key, lambda each: files.add(each, **limits, **how), options, ask=not options["yes"])
 
 
-@trust.command("bundle", params=params_of("trust bundle"))
+@trust.command("bundle")
+@argument("bundle")
+@option(
+    "fingerprints",
+    "--fingerprint",
+    multiple=True,
+    metavar="FP",
+    help="Trust this key (64 hex digits) without asking; repeatable",
+)
+@text_or_json
 def bundle(bundle: str, **options: Any) -> int:
     """Trust the keys that signed a BUNDLE, for this bundle alone, after showing them and asking.
 
@@ -79,7 +102,12 @@ def bundle(bundle: str, **options: Any) -> int:
     return _report(trust_bundle(keyring.trust, signers, keys, None if given else agree), options)
 
 
-@trust.command("remove", params=params_of("trust remove"))
+@trust.command("remove")
+@_keys
+@engine_option(TRUST_SPACE, "`user` or `project`")
+@flag("--force", help="Also a trust file that revokes its key, which may then count again")
+@places("project")
+@text_or_json
 def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To distrust a key of a bundle or another space, revoke it instead."""
     files = _keyring(options).trust
@@ -87,7 +115,13 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
     return _change(key, lambda each: files.remove(each, **how), options)
 
 
-@trust.command("revoke", params=params_of("trust revoke"))
+@trust.command("revoke")
+@_keys
+@option("--reason", default="", metavar="TEXT", help="Why, in a line; every verdict repeats it")
+@option("--date", default="", metavar="DATE", help="When it became unsafe; by default today. It limits nothing")
+@engine_option(TRUST_SPACE)
+@places("project")
+@text_or_json
 def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Revoke each KEY: nothing that it ever signed counts any more, wherever its trust file is."""
     files = _keyring(options).trust
@@ -95,7 +129,13 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
     return _change(key, lambda each: files.revoke(each, **how), options)
 
 
-@trust.command("endorse", params=params_of("trust endorse"))
+@trust.command("endorse")
+@words("file", required=True)
+@option("signer", "--key", "-k", metavar="NAME|FILE", help="Your key; by default that of `rye sign`", completes="key")
+@flag("--dry-run", help="Say whose key it is and change nothing")
+@_yes
+@places("project")
+@text_or_json
 def endorse(file: tuple[str, ...], **options: Any) -> int:
     """Sign each trust FILE of the project, or the one with that fingerprint, with your own key.
 

@@ -6,8 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye.cli.options import Refusal, command, only_one, params_of, progress_bar, refuse, take_form, take_where
+import click
+
+from rye.cli.options import Refusal, command, only_one, progress_bar, refuse, take_form
+from rye.cli.params import PATH, engine_option, flag, json_flag, option, places, take_where, targets
 from rye.cli.terminal import Terminal, note, say
+from rye.options.search import VERIFIED_SPACE
 from rye.registry.where import Where
 from rye.surface.text import plural
 
@@ -18,7 +22,50 @@ if TYPE_CHECKING:
     from rye.verify.stream import Progress
 
 
-@command("verify", params=params_of("verify"))
+@command("verify")
+@targets
+@engine_option(VERIFIED_SPACE)
+@option(
+    "--require",
+    type=click.Choice(("trusted", "signed")),
+    metavar="LEVEL",
+    help="`trusted`: signed by a trusted key; `signed`: also by a key that is unknown or does not count. By default "
+    "`trusted`, or what `--policy` says",
+)
+@option(
+    "signers",
+    "--signer",
+    multiple=True,
+    metavar="FP",
+    help="Accept only this key (64 hex digits); repeatable",
+    completes="trusted",
+)
+@option(
+    "--policy",
+    type=PATH,
+    metavar="FILE",
+    help="Demand what this YAML file says",
+    notes="see `rye/ci`; `--require` and `--signer` come on top",
+)
+@flag("--accept", help="Write the present findings into the `--policy` FILE, as accepted ones; it is made if needed")
+@flag("--require-list", help="A project, user space or named bundle without a signed list is a finding")
+@option(
+    "form",
+    "--format",
+    type=click.Choice(("text", "json", "jsonl", "sarif", "junit")),
+    default="text",
+    help="Form of the answer",
+)
+@flag("--strict", help="A file below a space that no signature and no list covers is a finding")
+@option(
+    "--exclude",
+    multiple=True,
+    metavar="FOLDER",
+    help="Without TARGET: look for no projects in this folder below the project; repeatable",
+)
+@flag("--verbose", "-v", help="Also list the items that passed")
+@places("project", "bundles", "trust", "audience", "clients")
+@json_flag
 def verify(target: tuple[str, ...], **options: Any) -> int:
     """Verify the signature of each TARGET, or of every item if none is named.
 

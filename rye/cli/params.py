@@ -1,0 +1,267 @@
+"""Decorators for what a command takes: click's own, with sections in the help and notes for the documentation.
+
+An option of the engine, such as ``--limit``, is made of its :class:`rye.options.model.Parameter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import click
+
+from rye.options.model import Parameter, described, metavar, parameters_of
+from rye.options.search import MAX_STALENESS
+from rye.registry.where import Where
+
+Decorator: TypeAlias = Callable[[Any], Any]
+"""Adds an argument or an option to a command."""
+
+PLACES: Final = "Spaces, keys and the index"
+_HEADINGS: Final = dict.fromkeys(
+    ["project", "bundles", "trust", "audience", "clients", "max_staleness", "index"], PLACES
+) | dict.fromkeys(
+    ["limit", "offset", "sort_by", "sort", "explain", "facets", "paths", "as_json", "form"], "Answer"
+)  # fmt: skip
+"""Under which heading of the help an option stands that is not one of the command alone."""
+
+_NOT_OPTIONS: Final = frozenset({"fields", "hybrid", "lenient", "level", "prefix", "proximity", "source_boosts"})
+"""Options of a search that only Python and MCP have."""
+
+
+class _Path(click.Path):
+    """A path; an empty one, as of a variable that is not set, is not the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a :class:`Path`."""
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH: Final = _Path(path_type=Path)
+FOLDER: Final = _Path(exists=True, file_okay=False, path_type=Path)
+FILE_OR_DASH: Final = _Path(path_type=Path, allow_dash=True)
+
+
+class Option(click.Option):
+    """An option, and what the documentation says of it.
+
+    Attributes:
+        text: The help with code in backticks and the bounds of a number, without its full stop.
+        notes: What only the documentation adds to it.
+        values: The valid values.
+        default_words: The default in words, where the documentation does not show the value.
+        heading: The heading of the help.
+        part: The key that it sets of a parameter that is a mapping.
+    """
+
+    def __init__(
+        self,
+        declarations: Sequence[str],
+        *,
+        help: str,  # noqa: A002 - click's name
+        text: str = "",
+        notes: str = "",
+        values: Sequence[object] = (),
+        words: Sequence[str] = (),
+        default_words: str = "",
+        part: str = "",
+        completes: str = "",
+        **how: Any,
+    ) -> None:
+        self.text, self.notes, self.default_words, self.part = text or help, notes, default_words, part
+        is_choice = isinstance(how.get("type"), click.Choice)
+        self.values = tuple(how["type"].choices if is_choice else values)
+        if completes or words or (values and not is_choice):
+            how["shell_complete"] = partial(_complete, completes, values or words)
+        if not how.get("is_flag"):
+            how.setdefault("show_default", how.get("default") not in {None, (), ""})
+        super().__init__(declarations, help=f"{help.replace('`', '')}.", **how)
+        self.heading = _HEADINGS.get(str(self.name), "Options")
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """Return the name of the value: ``N`` or ``X`` for a number, else the last word of the option."""
+        if self.metavar or isinstance(self.type, click.Choice):
+            return super().make_metavar(ctx)
+        return {"integer": "N", "float": "X"}.get(self.type.name, self.opts[0].rpartition("-")[2].upper())
+
+
+def _complete(
+    kind: str, values: Sequence[object], ctx: click.Context, _param: click.Parameter, begun: str
+) -> list[Any]:
+    if not kind:
+        return [str(value) for value in values if str(value).startswith(begun)]
+    from rye.cli.completion import candidates
+
+    return candidates(kind, take_where(dict(ctx.params)).layout, begun)
+
+
+option = partial(click.option, cls=Option)
+"""Decorates a command with an :class:`Option`."""
+
+flag = partial(option, is_flag=True, default=False, type=bool)
+"""Decorates a command with an option that takes no value."""
+
+
+def negated_flag(*declarations: str, **how: Any) -> Decorator:
+    """Decorate a command with a flag that is True unless it is given."""
+    return flag(*declarations, default=True, flag_value=False, **how)
+
+
+def argument(
+    name: str, *, required: bool = True, completes: str = "", values: Sequence[str] = (), **how: Any
+) -> Decorator:
+    """Decorate a command with an argument.
+
+    Args:
+        name: Its name.
+        required: Whether it must be given.
+        completes: What a shell completes it with, such as ``item``.
+        values: Words that a shell completes it with.
+        how: What click takes.
+    """
+    if completes or values:
+        how["shell_complete"] = partial(_complete, completes, values)
+    return click.argument(name, required=required, **how)
+
+
+words = partial(argument, nargs=-1, required=False)
+"""Decorates a command with an argument of any number of words."""
+
+
+def engine_option(parameter: Parameter, text: str = "") -> Decorator:
+    """Decorate a command with the option of a parameter of the engine, which checks its value.
+
+    Args:
+        parameter: The parameter.
+        text: The help, where the command has another one.
+    """
+    parameter = parameter._replace(help=text or parameter.help)
+    flags = parameter.flags.split() or [f"--{parameter.name.replace('_', '-')}"]
+    how: dict[str, Any] = {"help": parameter.help, "notes": parameter.notes, "text": described(parameter, "cli")}
+    if parameter.kind == "boolean":
+        return (negated_flag if parameter.default is True else flag)(parameter.name, *flags, **how)
+    is_mapping = parameter.kind == "object"
+    types: Mapping[str, Any] = {"integer": int, "number": float, "object": int if parameter.metavar == "N" else str}
+    return option(
+        parameter.name,
+        *flags,
+        multiple=parameter.kind == "array" or parameter.form == "pairs",
+        type=types.get(parameter.kind, str),
+        metavar=metavar(parameter),
+        default=None if is_mapping else parameter.default,
+        values=parameter.choices,
+        words=parameter.words,
+        completes=parameter.completes,
+        default_words=parameter.shown,
+        part=parameter.form if is_mapping else "",
+        **how,
+    )
+
+
+def engine_options(takes: type) -> Decorator:
+    """Decorate a command with the options of a search that a TypedDict of the engine declares."""
+    declared = parameters_of(takes).items()
+    return all_of(*(engine_option(parameter) for name, parameter in declared if name not in _NOT_OPTIONS))
+
+
+def all_of(*decorators: Decorator) -> Decorator:
+    """Return one decorator for several, of which the first adds what the help lists first."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+_PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
+    "project": option("--project", type=PATH, metavar="DIR", help="The project; by default found upwards"),
+    "bundles": option(
+        *("bundles", "--bundle"),
+        multiple=True,
+        type=FOLDER,
+        metavar="DIR",
+        help="Also search this bundle; repeatable",
+    ),
+    "trust": option(
+        "--trust", multiple=True, type=PATH, metavar="PATH", help="Trust this key file or folder; repeatable"
+    ),
+    "audience": option(
+        "--audience",
+        metavar="NAME",
+        help="Require signatures made for this audience",
+        notes="of a project's items; by default `RYE_AUDIENCE`; see `rye/trust`",
+    ),
+    "clients": option(
+        *("clients", "--client"),
+        multiple=True,
+        metavar="NAME",
+        help="Search the folders of this agent only; repeatable",
+        notes="beside `.ai`, such as `claude`; `none`: `.ai` alone; by default `RYE_CLIENTS`, else all; see "
+        "`rye/agent-skills`",
+    ),
+    "max_staleness": engine_option(MAX_STALENESS),
+    "index": option(
+        "--index",
+        metavar="ADDRESS",
+        help="Search this registry on a cluster instead",
+        notes="`opensearch+https://HOST:9200/NAME`; `none`: the spaces; by default `RYE_INDEX`, else `index` in the "
+        "user's settings; see `rye/cluster`",
+    ),
+}
+
+
+def places(*names: str) -> Decorator:
+    """Decorate a command with options that say where items, keys and the index are; without names, with all of them."""
+    return all_of(*(_PLACE_OPTIONS[name] for name in names or _PLACE_OPTIONS))
+
+
+def take_where(options: dict[str, Any]) -> Where:
+    """Take what says where to look out of the options of a command; one with ``--index`` may search a cluster."""
+    found = {name: options.pop(name) for name in Where.__slots__ if name in options}
+    return Where(**found, may_choose_index="index" in found)
+
+
+json_flag = flag("as_json", "--json", help="Answer as one JSON object, errors too", notes="see `rye/results`")
+
+text_or_json: Decorator = all_of(
+    option(
+        "form", "--format", type=click.Choice(("text", "json")), default="text", metavar="FORM", help="`text` or `json`"
+    ),
+    json_flag,
+)
+"""Decorates a command with ``--format`` and ``--json``."""
+
+hit_forms: Decorator = all_of(
+    option(
+        *("form", "--format"),
+        type=click.Choice(("text", "json", "jsonl", "ids")),
+        default="text",
+        metavar="FORM",
+        help="`text`, `json`, `jsonl` or `ids`",
+        notes="`json` is one object, as `--json`; `jsonl` an object for each hit, one per line; `ids` `type:id`, "
+        "one per line",
+    ),
+    json_flag,
+)
+"""Decorates a command that answers with hits with ``--format`` and ``--json``."""
+
+paths = flag("--paths", help="Also show the file and line of each item")
+item = argument("item", completes="item")
+targets = words("target", completes="target")
+
+limits: Decorator = all_of(
+    option(
+        *("patterns", "--for"),
+        multiple=True,
+        metavar="PATTERN",
+        help="It may sign only such items: `tool:ops/*`, or all of a bundle: `bundle:NAME`; repeatable",
+    ),
+    option("--not-after", metavar="DATE", help="Last day, or moment, on which it counts"),
+)
+"""Decorates a command with the limits of a key."""
